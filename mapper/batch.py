@@ -1,0 +1,54 @@
+"""What reading a batch gives: offsets and columns, still without any query's meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+
+@dataclass
+class Messages:
+    """Message values of one partition as places in byte buffers; never an object per message.
+
+    `buffer` is uint8; message i is buffer[start[i]:start[i]+length[i]] (int64 each), `offset[i]` its Kafka offset, and
+    `time_ms[i]` its Kafka timestamp. Null messages are left out (they hold no tuple). Offsets ascend, with gaps.
+    """
+
+    buffer: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    offset: np.ndarray
+    time_ms: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass
+class ParsedBatch:
+    """The tuples of one batch as Arrow columns of `len(event_time)` rows, read once for all queries.
+
+    columns:    the wanted columns by name (strings dictionary-coded int32 -> string); NULL where the value is NULL or bad
+    bad:        by column name, uint8 reason per tuple (index into REASONS, 0 = reads); only columns that have a bad value
+    tuple_bad:  uint8 reason per tuple for tuples that do not read at all (and STRICT), or None if there is none
+    event_time: int64 in the stream's unit; 0 where it does not read (then bad[time column] or tuple_bad says why; a NULL
+                event time is bad with reason 'null event time')
+    offset, line: int64 Kafka offset and int32 line in the message of each tuple (line 0 for one tuple a message)
+    """
+
+    columns: dict[str, pa.Array]
+    event_time: np.ndarray
+    offset: np.ndarray
+    line: np.ndarray
+    bad: dict[str, np.ndarray] = field(default_factory=dict)
+    tuple_bad: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.event_time)
+
+
+REASONS = ("", "not a number", "out of range", "not a boolean", "not a date", "not a timestamp", "invalid UTF-8",
+           "null event time", "wrong JSON type", "not JSON", "not a JSON object", "unclosed quote", "missing field",
+           "extra field", "text after a quote")

@@ -1,0 +1,90 @@
+"""Files under the state URI: written once, fsynced, read with their checksum. The one adapter to a file system.
+
+The state URI is a local or shared (NFS-like) directory, as a path or a file:// URI.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import google_crc32c
+
+from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
+from mars.errors import ConfigurationError, MarsError
+
+
+class CorruptFileError(MarsError):
+    """A committed file whose bytes are missing or do not match their checksum."""
+
+
+class Storage:
+    """Reads and writes segments; one object may be used from several threads."""
+
+    def __init__(self, uri: str) -> None:
+        parsed = urlparse(uri)
+        if parsed.scheme not in ("", "file"):
+            raise ConfigurationError("state_uri has a scheme that is not supported", parsed.scheme,
+                                     "use a directory that all workers see, as a path or a file:// URI")
+        self.root = Path(unquote(parsed.path))
+
+    def write(self, folder: str, kind: str, blobs: list[bytes]) -> list[Segment]:
+        """Write the blobs one after the other into one new file, durable when this returns; one segment for each.
+
+        The name is never used twice, so a writer that lost its assignment cannot touch what its successor wrote.
+        """
+        path = self.root / folder / f"{kind}-{uuid.uuid4().hex}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        segments, start = [], 0
+        with open(path, "xb") as file:
+            for blob in blobs:
+                file.write(blob)
+                segments.append(Segment(f"{folder}/{path.name}", start, len(blob), google_crc32c.value(bytes(blob))))
+                start += len(blob)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_directory(path.parent)
+        return segments
+
+    def read(self, segment: Segment) -> bytes:
+        """The segment's bytes. CorruptFileError names the file when they are missing or do not match."""
+        try:
+            with open(self.root / segment.path, "rb") as file:
+                file.seek(segment.start)
+                data = file.read(segment.length)
+        except OSError as error:
+            raise CorruptFileError("a committed file cannot be read", f"{segment.path}: {error}") from error
+        if len(data) != segment.length or google_crc32c.value(data) != segment.crc:
+            raise CorruptFileError("a committed file does not match its checksum", segment.path)
+        return data
+
+    def delete(self, path: str) -> None:
+        """Delete a file if it is there."""
+        (self.root / path).unlink(missing_ok=True)
+
+    def files(self, folder: str) -> Iterator[tuple[str, float]]:
+        """(path, modification time in s) of every file in a folder; nothing if the folder is not there."""
+        directory = self.root / folder
+        if directory.is_dir():
+            for entry in os.scandir(directory):
+                yield f"{folder}/{entry.name}", entry.stat().st_mtime
+
+    def manifest(self, pointer: Pointer) -> Manifest:
+        """The manifest that a pointer names."""
+        return Manifest.load(self.read(pointer.manifest))
+
+    def result_segments(self, query: QueryCommit) -> list[ResultSegment]:
+        """All result segments of a query in a key part, oldest first."""
+        older = load_index(self.read(query.results_index)) if query.results_index else []
+        return older + query.results
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

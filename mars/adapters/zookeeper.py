@@ -1,0 +1,113 @@
+"""ZooKeeper through kazoo: a client that knows when it must not write, and the few calls that Mars needs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, RolledBackError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from mars.errors import NotReadyError
+
+logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+
+
+@dataclass(frozen=True)
+class Znode:
+    """A znode's data and version."""
+
+    data: bytes
+    version: int
+
+
+class ZooKeeper:
+    """One session. `usable` is False from SUSPENDED on; `expired` is True once the session may have ended, by our own
+    monotonic clock, which is earlier than the server can tell us. Whoever sees `expired` must end its process.
+
+    Not fork-safe: make it inside the worker process.
+    """
+
+    def __init__(self, hosts: str, session_ms: int = 6_000) -> None:
+        self.session_ms = session_ms
+        self.client = KazooClient(hosts, timeout=session_ms / 1000, logger=logging.getLogger("kazoo"),
+                                  connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=1.0),
+                                  command_retry=KazooRetry(max_tries=3, delay=0.1, max_delay=1.0))
+        self._suspended_at: float | None = None
+        self._lost = threading.Event()
+        self.client.add_listener(self._listen)
+        try:
+            self.client.start(timeout=15)
+        except KazooTimeoutError as error:
+            self.client.close()
+            raise NotReadyError("ZooKeeper does not answer", f"at {hosts}", "is it running? see `mars status`") from error
+
+    def _listen(self, state: str) -> None:
+        if state == KazooState.CONNECTED:
+            self._suspended_at = None
+        elif state == KazooState.SUSPENDED:
+            self._suspended_at = time.monotonic()
+        else:
+            self._lost.set()
+
+    @property
+    def usable(self) -> bool:
+        """May a commit or an assignment be tried now?"""
+        return self._suspended_at is None and not self._lost.is_set()
+
+    @property
+    def expired(self) -> bool:
+        """May the session, and with it every ephemeral znode, be gone?"""
+        since = self._suspended_at
+        return self._lost.is_set() or (since is not None and time.monotonic() - since > self.session_ms / 1000)
+
+    def get(self, path: str) -> Znode | None:
+        """Data and version, or None if there is no such znode."""
+        try:
+            data, stat = self.client.get(path)
+        except NoNodeError:
+            return None
+        return Znode(data, stat.version)
+
+    def get_synced(self, path: str) -> Znode | None:
+        """Like `get`, and not older than anything that was written before this call."""
+        self.client.sync(path)
+        return self.get(path)
+
+    def children(self, path: str) -> list[str]:
+        """Names of the children, sorted; empty if there is no such znode."""
+        try:
+            return sorted(self.client.get_children(path))
+        except NoNodeError:
+            return []
+
+    def ensure(self, path: str, data: bytes = b"") -> None:
+        """Make the znode, with its parents, unless it is there."""
+        try:
+            self.client.create(path, data, makepath=True)
+        except NodeExistsError:
+            pass
+
+    def transact(self, *operations: tuple) -> bool:
+        """All operations or none; True if they were applied. Each is ('check', path, version), ('set', path, data,
+        version), ('create', path, data), ('delete', path). False means that a check failed: nothing was written. A
+        connection error (kazoo's) leaves the outcome unknown."""
+        transaction = self.client.transaction()
+        for kind, path, *rest in operations:
+            {"check": transaction.check, "set": transaction.set_data, "create": transaction.create,
+             "delete": transaction.delete}[kind](path, *rest)
+        results = transaction.commit()
+        failures = [r for r in results if isinstance(r, Exception)]
+        for failure in failures:
+            if not isinstance(failure, (BadVersionError, NoNodeError, NodeExistsError, RolledBackError)):
+                raise failure
+        return not failures
+
+    def stop(self) -> None:
+        """End the session; its ephemeral znodes go with it."""
+        self.client.stop()
+        self.client.close()

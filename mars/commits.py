@@ -1,0 +1,130 @@
+"""What a reducer's commit says: the truth of one key part (design: window state, positions, results, one pointer).
+
+A commit is a manifest file plus the segments it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs
+nothing but the storage. All times are in the stream's unit unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+COUNTERS = ("tuples", "bad", "late", "future", "filtered", "duplicates_skipped")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Bytes [start, start + length) of a file under the state URI, with their CRC-32C."""
+
+    path: str
+    start: int
+    length: int
+    crc: int
+
+
+@dataclass(frozen=True)
+class ResultSegment:
+    """Closed rows of one query (Arrow IPC stream of mars.cells.finish's table): the least and greatest window_start in
+    it, the greatest window_end, and when it was committed."""
+
+    segment: Segment
+    rows: int
+    first_start_us: int
+    last_start_us: int
+    last_end_us: int
+    committed_ms: int
+
+    @staticmethod
+    def from_json(data: dict) -> "ResultSegment":
+        """The result segment of a form made by dataclasses.asdict."""
+        return ResultSegment(**{**data, "segment": Segment(**data["segment"])})
+
+
+@dataclass
+class QueryCommit:
+    """One query in one key part as of a commit.
+
+    positions:      partition -> offset up to which everything is merged (exclusive)
+    max_event_time: partition -> greatest min(event time, now) up to the position
+    nows:           partition -> [[end offset, now_ms], ...] of merged ranges (rule 26)
+    watermark:      the published watermark; windows with end + grace at or below it are closed; never goes back
+    state:          segments of cells (a base, then deltas); rows of closed windows in them do not count any more
+    results:        recent result segments; `results_index` names a segment with the JSON list of the older ones
+    commits:        how many commits changed this query here
+    """
+
+    incarnation: int
+    positions: dict[int, int] = field(default_factory=dict)
+    max_event_time: dict[int, int] = field(default_factory=dict)
+    nows: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    leader_epochs: dict[int, int] = field(default_factory=dict)
+    watermark: int | None = None
+    counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
+    bad_reasons: dict[str, int] = field(default_factory=dict)
+    state: list[Segment] = field(default_factory=list)
+    results: list[ResultSegment] = field(default_factory=list)
+    results_index: Segment | None = None
+    commits: int = 0
+
+
+@dataclass
+class Manifest:
+    """Commit `commit` of a key part: log entries of `generation` up to `seq` are merged and committed."""
+
+    stream_id: int
+    key_part: int
+    commit: int = 0
+    generation: int = 0
+    seq: int = 0
+    queries: dict[str, QueryCommit] = field(default_factory=dict)
+
+    def dump(self) -> bytes:
+        """The manifest file's content."""
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @staticmethod
+    def load(data: bytes) -> "Manifest":
+        """The manifest of a file's content."""
+        raw = json.loads(data)
+        raw["queries"] = {id_: _query_commit(q) for id_, q in raw["queries"].items()}
+        return Manifest(**raw)
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A key part's znode: which manifest is the truth, and its commit number, for those who only compare."""
+
+    manifest: Segment
+    commit: int
+
+    def dump(self) -> bytes:
+        """The znode's data."""
+        return json.dumps(asdict(self)).encode()
+
+    @staticmethod
+    def load(data: bytes) -> "Pointer | None":
+        """The pointer of a znode's data; None before the first commit."""
+        if not data:
+            return None
+        raw = json.loads(data)
+        return Pointer(Segment(**raw["manifest"]), raw["commit"])
+
+
+def _query_commit(raw: dict) -> QueryCommit:
+    for name in ("positions", "max_event_time", "nows", "leader_epochs"):
+        raw[name] = {int(p): v for p, v in raw[name].items()}
+    raw["nows"] = {p: [tuple(pair) for pair in pairs] for p, pairs in raw["nows"].items()}
+    raw["state"] = [Segment(**s) for s in raw["state"]]
+    raw["results"] = [ResultSegment.from_json(r) for r in raw["results"]]
+    raw["results_index"] = Segment(**raw["results_index"]) if raw["results_index"] else None
+    return QueryCommit(**raw)
+
+
+def dump_index(results: list[ResultSegment]) -> bytes:
+    """The content of a results index segment."""
+    return json.dumps([asdict(r) for r in results], separators=(",", ":")).encode()
+
+
+def load_index(data: bytes) -> list[ResultSegment]:
+    """The result segments of an index segment's content."""
+    return [ResultSegment.from_json(r) for r in json.loads(data)]

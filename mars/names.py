@@ -1,0 +1,75 @@
+"""Where things lie: every znode path and every Redis key of Mars, in one place.
+
+Each Redis key of a stream carries the stream's hash tag, so that one script may touch them all and a stream can have
+a Redis of its own.
+"""
+
+from __future__ import annotations
+
+ROOT = "/mars"
+CATALOG = f"{ROOT}/catalog"
+LEADER = f"{ROOT}/leader"
+ELECTION = f"{ROOT}/election"
+MAPPERS = f"{ROOT}/mappers"
+REDUCERS = f"{ROOT}/reducers"
+STREAMS = f"{ROOT}/streams"
+
+
+def stream(stream_id: int) -> str:
+    """The znode under which everything of one stream lies."""
+    return f"{STREAMS}/{stream_id}"
+
+
+def generation(stream_id: int) -> str:
+    """A number; it changes whenever Redis may have lost anything of the stream."""
+    return f"{stream(stream_id)}/generation"
+
+
+def queries(stream_id: int) -> str:
+    """The stream's query set (registry.QuerySet)."""
+    return f"{stream(stream_id)}/queries"
+
+
+def owner(stream_id: int, key_part: int) -> str:
+    """Who reduces a key part; the znode's version is the assignment epoch."""
+    return f"{stream(stream_id)}/parts/{key_part}/owner"
+
+
+def pointer(stream_id: int, key_part: int) -> str:
+    """The last commit of a key part (commits.Pointer)."""
+    return f"{stream(stream_id)}/parts/{key_part}/pointer"
+
+
+class Keys:
+    """The Redis keys of one stream."""
+
+    def __init__(self, stream_id: int) -> None:
+        self.prefix = f"mars:{{{stream_id}}}:"
+        self.generation = self.prefix + "generation"   # hash: generation, run_id of the server, leader epoch
+        self.sequence = self.prefix + "seq"            # SEQ: one INCR per push
+        self.claims = self.prefix + "claims"           # hash: claim id -> record (JSON)
+        self.leases = self.prefix + "leases"           # sorted set: claim id by deadline, ms of Redis time
+        self.requests = self.prefix + "requests"       # hash: worker -> its last request number and answer
+        self.progress = self.prefix + "progress"       # hash: partition -> greatest event time pushed
+        self.facts = self.prefix + "facts"             # hash: what the leader saw of the partitions
+        self.counters = self.prefix + "counters"       # hash: claim ids and epochs
+
+    def lanes(self, partition: int) -> str:
+        """Hash: 'main' -> cursor; query id -> 'incarnation:cursor', or 'incarnation:main' once it has joined."""
+        return f"{self.prefix}lanes:{partition}"
+
+    def stops(self, partition: int) -> str:
+        """Sorted set of offsets that no claim may cross."""
+        return f"{self.prefix}stops:{partition}"
+
+    def nows(self, partition: int) -> str:
+        """Hash: end offset -> the "now" that a range ending there must be claimed with again (rule 26)."""
+        return f"{self.prefix}nows:{partition}"
+
+    def log(self, key_part: int) -> str:
+        """Redis stream of cells, entry id = SEQ-0."""
+        return f"{self.prefix}log:{key_part}"
+
+    def positions(self, key_part: int) -> str:
+        """Hash: 'partition:query id' -> committed position, a copy for the bound (rule 8)."""
+        return f"{self.prefix}positions:{key_part}"

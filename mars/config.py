@@ -1,7 +1,7 @@
 """The one configuration: where each setting comes from, what it may be, and what it means.
 
-A setting is taken from the command line's flags, else from the environment (`MARS_` and its name in capitals),
-else from the TOML file, else from its default. A `Config` never changes and is the same in every process: it
+A setting is taken from the command line, else from the environment (`MARS_` and its name in capitals), else
+from the TOML file, else from its default. A `Config` never changes and is the same in every process: it
 travels to Spark tasks as JSON and reads nothing there.
 """
 
@@ -40,7 +40,7 @@ class Config(BaseModel):
     spark_master: str = Field("", pattern=r"^$|^(local\[|spark://|k8s://|yarn$)", description=(
         "Spark master that runs the workers. Empty: this machine, local[mappers + reducers + 2]."))
     state_uri: str = Field("", pattern=r"^$|^[a-z][a-z0-9+.-]*://", description=(
-        "URI of the folder for committed state and results, seen by every worker. Empty: in the data folder."))
+        "URI of the folder for committed state and results, seen by all workers. Empty: in the data folder."))
 
     # How many workers, and how the work is cut.
     mappers: int = Field(2, ge=1, le=1024, description="Mapper workers, each one long Spark task.")
@@ -78,13 +78,13 @@ class Config(BaseModel):
     api_tls_certificate: str = Field("", description="PEM file of the API's certificate chain.")
     api_tls_key: str = Field("", description="PEM file of the certificate's key.")
     api_behind_tls: bool = Field(False, description=(
-        "True if TLS ends before the API (a proxy), or its port is published on loopback only (a container)."))
+        "True if TLS ends before the API (a proxy), or if its port is published on loopback only."))
 
     # The processes that Mars starts itself.
     java_home: str = Field("", description=(
         "Folder of the Java to use, 17 or newer. Empty: JAVA_HOME, else the PATH's, else a packaged one."))
     maven_url: str = Field("", pattern=r"^$|^(https?|file)://", description=(
-        "Maven repository that has Kafka's jars, a mirror for instance. Empty: the one that Spark's Ivy knows."))
+        "Maven repository that has Kafka's jars, or a mirror. Empty: the one that Spark's Ivy knows."))
     kafka_heap_mb: int = Field(512, ge=128, le=65_536, description="Heap of our own Kafka.")
     zookeeper_heap_mb: int = Field(128, ge=64, le=65_536, description="Heap of our own ZooKeeper.")
     redis_memory_bytes_max: int = Field(1024 * MIB, ge=16 * MIB, description=(
@@ -109,7 +109,7 @@ class Config(BaseModel):
             if not self.api_token:
                 raise ValueError(f"{unsafe}, so api_token must be given")
             if not (self.api_tls_certificate or self.api_behind_tls):
-                raise ValueError(f"{unsafe}, so api_tls_certificate and api_tls_key, or api_behind_tls, must be given")
+                raise ValueError(f"{unsafe}, so api_tls_certificate or api_behind_tls must be given")
         return self
 
     @property
@@ -166,7 +166,7 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings in an environment. Other programs may use our prefix: only what looks misspelt is refused."""
+    """The settings in an environment. Others may use our prefix, so only what looks misspelt is refused."""
     settings: dict[str, str] = {}
     for key, value in environment.items():
         name = key.removeprefix(PREFIX).lower()
@@ -182,7 +182,8 @@ def _closest(name: str) -> str:
 
 
 def _did_you_mean(name: str) -> str:
-    return f"did you mean {_closest(name)}?" if _closest(name) else f"settings are {', '.join(Config.model_fields)}"
+    closest = _closest(name)
+    return f"did you mean {closest}?" if closest else f"settings are {', '.join(Config.model_fields)}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,0 +1,121 @@
+"""Kafka: the log that holds the data. One node, its own controller (KRaft), its data kept between starts."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import uuid
+from pathlib import Path
+
+from api.services import jars, java, ports
+from api.services.jvm import command
+from api.services.paths import log_dir, tail
+from api.services.process import Child
+from api.services.service import Service, StopWatch, reach
+from mars.config import Config
+from mars.errors import NotReadyError
+
+NAME = "kafka"
+MAIN = "kafka.Kafka"
+FORMATTER = "kafka.tools.StorageTool"
+TIMEOUT_S = 60.0
+MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+
+# One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time of long
+# ago would be taken for old ones. Topics appear when a producer first writes, for comfort.
+_SETTINGS = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={folder}
+auto.create.topics.enable=true
+num.partitions=4
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+transaction.max.timeout.ms=300000
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+group.initial.rebalance.delay.ms=0
+message.max.bytes={message_bytes_max}
+replica.fetch.max.bytes={message_bytes_max}
+log.retention.ms=-1
+log.message.timestamp.after.max.ms=9223372036854775807
+log.segment.bytes=268435456
+log.cleaner.dedupe.buffer.size=16777216
+num.network.threads=2
+num.io.threads=4
+"""
+
+
+def start(config: Config, data_dir: Path) -> Service:
+    """A ready Kafka: our own on loopback with its data in `data_dir`, or the one at `kafka_address`.
+
+    Raises SetupError if Java or a jar is missing, NotReadyError if it does not get ready.
+    """
+    watch = StopWatch()
+    if config.kafka_address:
+        reach(config.kafka_address, "kafka_address")
+        if not _serves(config.kafka_address):
+            raise NotReadyError(f"Kafka at {config.kafka_address} does not answer",
+                                "something listens there, but it lists no brokers")
+        return Service(NAME, config.kafka_address, "", watch.read_ms())
+    port = ports.pick(data_dir, NAME)
+    settings = _write_settings(data_dir, port)
+    _format(config, data_dir, settings)
+    logs = log_dir(data_dir)
+    line = _java(config, logs, config.kafka_heap_mb, [MAIN, settings])
+    child = Child(NAME, line, logs / "kafka.out", more_logs=[logs / "kafka.log"])
+    address = f"127.0.0.1:{port}"
+    try:
+        child.wait_ready(lambda: not ports.is_free(port) and _serves(address), TIMEOUT_S)
+    except BaseException:
+        child.stop()
+        raise
+    return Service(NAME, address, jars.KAFKA_VERSION, watch.read_ms(), child)
+
+
+def _write_settings(data_dir: Path, port: int) -> Path:
+    folder = data_dir / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "server.properties"
+    settings.write_text(_SETTINGS.format(port=port, controller_port=ports.pick(data_dir, "kafka_controller"),
+                                         folder=folder / "topics", message_bytes_max=MESSAGE_BYTES_MAX))
+    return settings
+
+
+def _format(config: Config, data_dir: Path, settings: Path) -> None:
+    """Gives a new data folder its identity; done once. Raises NotReadyError with what the formatter said."""
+    if (data_dir / NAME / "topics" / "meta.properties").exists():
+        return
+    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    log = log_dir(data_dir) / "kafka-format.out"
+    main = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]
+    line = _java(config, log.parent, 128, main)
+    with log.open("wb") as output:
+        code = subprocess.run(line, stdout=output, stderr=subprocess.STDOUT, timeout=TIMEOUT_S).returncode
+    if code:
+        raise NotReadyError(f"Kafka's data folder {data_dir / NAME} cannot be made", f"{log}:\n{tail(log)}")
+
+
+def _java(config: Config, logs: Path, heap_mb: int, main: list[str | Path]) -> list[str]:
+    return command(java.find(config), jars.classpath(), heap_mb, logs / "kafka.log", main)
+
+
+def _serves(address: str) -> bool:
+    """Whether a broker answers for its topics."""
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+    client = AdminClient({"bootstrap.servers": address, "log_level": 0})
+    try:
+        return bool(client.list_topics(timeout=3).brokers)
+    except KafkaException:
+        return False

@@ -1,0 +1,30 @@
+"""Where things that are not the user's data lie: the cache of fetched files, and the logs of an instance."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """The user's cache for Mars; its content can be deleted at any time and is made again by `make setup`."""
+    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(root).expanduser() / "mars"
+
+
+def log_dir(data_dir: Path) -> Path:
+    """The folder for the log files of the instance in `data_dir`; made if it is missing."""
+    folder = data_dir / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def tail(file: Path, lines: int = 12) -> str:
+    """The last lines of a text file, at most 16 KiB of it; empty if there is no such file."""
+    try:
+        with file.open("rb") as source:
+            source.seek(max(0, file.stat().st_size - 16 * 1024))
+            text = source.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

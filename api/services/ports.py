@@ -1,0 +1,56 @@
+"""Free ports of this machine, remembered in the data folder so that a restart has the same addresses."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+from pathlib import Path
+from threading import Lock
+
+from mars.errors import MarsError
+
+# Below the range from which Linux and macOS take the ports of outgoing connections, which would race with us.
+_FIRST, _LAST = 20_000, 32_000
+_LOCK = Lock()
+
+
+def is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether a server could listen there now. Ports in TIME_WAIT count as free."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def pick(data_dir: Path, name: str, preferred: int = 0) -> int:
+    """The port of `name` in this instance: the remembered one if it is free, else `preferred` if it is given
+    and free, else any free one; then remembered. Nothing is reserved: the caller binds it soon.
+
+    Safe for threads of one process; one instance has one process that picks.
+    """
+    with _LOCK:
+        file = data_dir / "ports.json"
+        ports = _read(file)
+        taken = {port for other, port in ports.items() if other != name}
+        candidates = [ports.get(name, 0), preferred]
+        candidates += random.sample(range(_FIRST, _LAST), 200)
+        for port in candidates:
+            if port and port not in taken and is_free(port):
+                ports[name] = port
+                data_dir.mkdir(parents=True, exist_ok=True)
+                file.write_text(json.dumps(ports))
+                return port
+    raise MarsError("No free port was found", f"tried 200 between {_FIRST} and {_LAST} for {name}")
+
+
+def _read(file: Path) -> dict[str, int]:
+    """What is remembered; a damaged file is as good as none."""
+    try:
+        ports = json.loads(file.read_text())
+        return {str(name): int(port) for name, port in ports.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}

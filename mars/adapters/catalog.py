@@ -1,0 +1,248 @@
+"""The catalog and the query sets in ZooKeeper: what exists, changed by compare-and-set only (rules 1 and 2).
+
+Each change is one transaction over the catalog and the stream's znodes, so nobody ever sees half of it. Redis is never
+written here: the reducers' leader watches these znodes and attaches or detaches the queries.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from kazoo.exceptions import ConnectionClosedError, ConnectionLoss, KazooException, NotEmptyError, SessionExpiredError
+from kazoo.handlers.threading import KazooTimeoutError
+
+from mars import names
+from mars.adapters.zookeeper import ZooKeeper
+from mars.errors import ConflictError, NotFoundError, NotReadyError
+from mars.plan import QueryPlan, Stream
+from mars.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
+
+T = TypeVar("T")
+OUTCOME_UNKNOWN = (ConnectionLoss, ConnectionClosedError, SessionExpiredError, KazooTimeoutError)
+TRIES = 20
+
+
+class CatalogStore:
+    """Reads and changes the catalog; may be used from several threads.
+
+    Every method raises NotReadyError when ZooKeeper does not answer. After that a change may or may not have happened.
+    """
+
+    def __init__(self, zk: ZooKeeper) -> None:
+        self.zk = zk
+        self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS)))
+
+    # Reading
+
+    def catalog(self) -> Catalog:
+        """All names, as of now."""
+        return self._guard(self._read_catalog)[0]
+
+    def stream(self, name: str) -> Stream:
+        """The stream of that name in any case; NotFoundError with a did-you-mean."""
+        return _stream(self.catalog(), name)
+
+    def query(self, name: str) -> tuple[Stream, Query]:
+        """The query of that name in any case, and its stream; NotFoundError with a did-you-mean."""
+        catalog = self.catalog()
+        stream, id_ = _query_place(catalog, name)
+        found = self.query_set(stream).queries.get(id_)
+        if found is None:
+            raise _unknown("query", name, catalog)
+        return stream, found
+
+    def query_set(self, stream: Stream) -> QuerySet:
+        """All queries of a stream; an empty set if it was dropped meanwhile."""
+        znode = self._guard(lambda: self.zk.get(names.queries(stream.id)))
+        return QuerySet.load(znode.data) if znode else QuerySet()
+
+    def queries(self) -> list[tuple[Stream, Query]]:
+        """Every query with its stream, in the order of creation."""
+        streams = self.catalog().streams.values()
+        pairs = [(stream, query) for stream in streams for query in self.query_set(stream).queries.values()]
+        return sorted(pairs, key=lambda pair: (pair[1].created_ms, pair[1].id))
+
+    # Changing
+
+    def create_stream(self, stream: Stream, partitions: Iterable[int]) -> Stream:
+        """Make the stream with a new id and all its znodes; `stream.id` is ignored. ConflictError if the name exists."""
+        query_set = QuerySet(partitions=tuple(sorted(partitions)))
+
+        def attempt() -> Stream | None:
+            catalog, version = self._read_catalog()
+            _require_free(catalog, stream.name)
+            made = replace(stream, id=catalog.next_id)
+            catalog.next_id += 1
+            catalog.streams[stream.name.lower()] = made
+            return made if self.zk.transact(("set", names.CATALOG, catalog.dump(), version),
+                                            *_stream_znodes(made, query_set)) else None
+
+        return self._retry(attempt)
+
+    def drop_stream(self, name: str) -> Stream:
+        """Delete the stream and its znodes. ConflictError names its queries while there are any."""
+
+        def attempt() -> Stream | None:
+            catalog, version = self._read_catalog()
+            stream = _stream(catalog, name)
+            self._require_unused(catalog, stream)
+            del catalog.streams[stream.name.lower()]
+            deletions = [("delete", path) for path in self._tree(names.stream(stream.id))]
+            try:
+                done = self.zk.transact(("set", names.CATALOG, catalog.dump(), version), *deletions)
+            except NotEmptyError:  # a worker made a znode below meanwhile
+                return None
+            return stream if done else None
+
+        return self._retry(attempt)
+
+    def create_query(self, name: str, plan: QueryPlan, start: dict[int, int]) -> Query:
+        """Make a running query that starts at the given offsets. ConflictError if the name exists."""
+
+        def attempt() -> Query | None:
+            catalog, version = self._read_catalog()
+            _require_free(catalog, name)
+            stream = _stream(catalog, plan.stream)
+            queries, queries_version = self._read_queries(stream)
+            query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
+                          created_ms=time.time_ns() // 1_000_000)
+            queries.next_incarnation += 1
+            queries.queries[query.id] = query
+            catalog.next_id += 1
+            catalog.queries[name.lower()] = (stream.name, query.id)
+            return query if self._write(stream, catalog, version, queries, queries_version) else None
+
+        return self._retry(attempt)
+
+    def drop_query(self, name: str) -> Query:
+        """Delete the query; its incarnation is never used again."""
+
+        def attempt() -> Query | None:
+            catalog, version = self._read_catalog()
+            stream, id_ = _query_place(catalog, name)
+            queries, queries_version = self._read_queries(stream)
+            query = queries.queries.pop(id_)
+            del catalog.queries[name.lower()]
+            return query if self._write(stream, catalog, version, queries, queries_version) else None
+
+        return self._retry(attempt)
+
+    def pause(self, name: str) -> Query:
+        """Stop a running query where it is. ConflictError in any other state."""
+        return self._change_state(name, PAUSED, lambda query: query.state == RUNNING,
+                                  "only a RUNNING query can be paused")
+
+    def resume(self, name: str) -> Query:
+        """Let a query that is paused or was stopped by a fault go on. ConflictError if it runs."""
+        return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it runs already")
+
+    def _change_state(self, name: str, state: str, allowed: Callable[[Query], bool], refusal: str) -> Query:
+        def attempt() -> Query | None:
+            stream, id_ = _query_place(self._read_catalog()[0], name)
+            queries, version = self._read_queries(stream)
+            query = queries.queries[id_]
+            if not allowed(query):
+                raise ConflictError("wrong state", f"query {query.name} is {query.state}: {refusal}",
+                                    f"see `DESCRIBE {query.name}`")
+            queries.raise_incarnation(id_, state)
+            return query if self.zk.transact(("set", names.queries(stream.id), queries.dump(), version)) else None
+
+        return self._retry(attempt)
+
+    # ZooKeeper
+
+    def _read_catalog(self) -> tuple[Catalog, int]:
+        znode = self.zk.get(names.CATALOG)
+        return Catalog.load(znode.data), znode.version
+
+    def _read_queries(self, stream: Stream) -> tuple[QuerySet, int]:
+        znode = self.zk.get(names.queries(stream.id))
+        if znode is None:
+            raise NotFoundError("unknown stream", f"{stream.name} was dropped meanwhile")
+        return QuerySet.load(znode.data), znode.version
+
+    def _write(self, stream: Stream, catalog: Catalog, version: int, queries: QuerySet, queries_version: int) -> bool:
+        return self.zk.transact(("set", names.CATALOG, catalog.dump(), version),
+                                ("set", names.queries(stream.id), queries.dump(), queries_version))
+
+    def _require_unused(self, catalog: Catalog, stream: Stream) -> None:
+        live = {id_ for of, id_ in catalog.queries.values() if of.lower() == stream.name.lower()}
+        if live:
+            queries = self._read_queries(stream)[0].queries
+            listed = sorted(queries[id_].name for id_ in live if id_ in queries)
+            raise ConflictError("the stream is in use", f"queries of {stream.name}: {', '.join(listed)}",
+                                f"drop them first: {'; '.join(f'DROP QUERY {name}' for name in listed)}")
+
+    def _tree(self, path: str) -> list[str]:
+        """A znode and all below it, children before parents."""
+        below = [found for child in self.zk.children(path) for found in self._tree(f"{path}/{child}")]
+        return [*below, path]
+
+    def _retry(self, attempt: Callable[[], T | None]) -> T:
+        for _ in range(TRIES):
+            done = self._guard(attempt)
+            if done is not None:
+                return done
+        raise NotReadyError("the catalog changes too fast", f"{TRIES} tries were all overtaken", "try again")
+
+    def _guard(self, call: Callable[[], T]) -> T:
+        try:
+            return call()
+        except OUTCOME_UNKNOWN as error:
+            raise NotReadyError("ZooKeeper does not answer", type(error).__name__,
+                                "is it running? see `mars status`; a change may have been made, so look first") from error
+        except KazooException as error:
+            raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """'did you mean x? ' for the closest known name, or nothing."""
+    by_key = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(name.lower(), by_key, n=1, cutoff=0.6)
+    return f"did you mean {by_key[near[0]]}? " if near else ""
+
+
+def _stream_znodes(stream: Stream, queries: QuerySet) -> list[tuple]:
+    """The creation of everything that lies below one stream, parents first."""
+    root = names.stream(stream.id)
+    creations = [("create", root, b""), ("create", names.generation(stream.id), b"1"),
+                 ("create", names.queries(stream.id), queries.dump()), ("create", f"{root}/parts", b"")]
+    for part in range(stream.key_parts):
+        creations += [("create", f"{root}/parts/{part}", b""), ("create", names.owner(stream.id, part), b""),
+                      ("create", names.pointer(stream.id, part), b"")]
+    return creations
+
+
+def _require_free(catalog: Catalog, name: str) -> None:
+    kind = catalog.kind(name)
+    if kind:
+        raise ConflictError("the name exists", f"{name} is a {kind} already",
+                            f"choose another name, or DROP {kind.upper()} {name} first")
+
+
+def _stream(catalog: Catalog, name: str) -> Stream:
+    stream = catalog.streams.get(name.lower())
+    if stream is None:
+        raise _unknown("stream", name, catalog)
+    return stream
+
+
+def _query_place(catalog: Catalog, name: str) -> tuple[Stream, str]:
+    place = catalog.queries.get(name.lower())
+    if place is None:
+        raise _unknown("query", name, catalog)
+    return _stream(catalog, place[0]), place[1]
+
+
+def _unknown(kind: str, name: str, catalog: Catalog) -> NotFoundError:
+    other = catalog.kind(name)
+    if other and other != kind:
+        return NotFoundError(f"unknown {kind}", f"{name} is a {other}, not a {kind}", f"see `DESCRIBE {name}`")
+    known = [s.name for s in catalog.streams.values()] if kind == "stream" else list(catalog.queries)
+    listing = "SHOW STREAMS" if kind == "stream" else "SHOW QUERIES"
+    return NotFoundError(f"unknown {kind}", f"there is no {kind} {name}",
+                         f"{did_you_mean(name, known)}`{listing}` lists them all")

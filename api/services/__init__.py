@@ -1,4 +1,4 @@
-"""The services that Mars stands on: the modules kafka, zookeeper and redis each have `start(config, data_dir)`."""
+"""The services that Mars stands on. The modules kafka, zookeeper and redis have `start(config, data_dir)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m api.services`, the last step of the set-up: finds Java, fetches Kafka; silent if all is there."""
+"""`python -m api.services`, the last step of the set-up: finds Java, fetches Kafka; silent."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Child processes that log to a file, die with their parent, and are stopped by their id alone.
 
-Each child leads a session of its own, so Ctrl-C in the terminal reaches Mars only, which then stops the children.
-A child is killed, not asked, when the parent dies without stopping it: every service here recovers from that.
+Each child leads a session of its own, so Ctrl-C in the terminal reaches Mars only, which then stops them all.
+A child is killed, not asked, when the parent dies without stopping it: each service here recovers from that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mars.errors import NotReadyError
 POLL_S = 0.03
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 
-# On Linux a child dies with the thread that started it, so that has to be one that lives as long as the process.
+# On Linux a child dies with the thread that started it, so that has to be one that lives as long as we do.
 _STARTER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="service-starter")
 
 
@@ -70,7 +70,7 @@ class Child:
             time.sleep(POLL_S)
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """Ends the command and what it started: asks, and kills after `timeout_s`. Does nothing the second time."""
+        """Ends the command and what it started: asks, and kills after `timeout_s`. Harmless once ended."""
         if self.exit_code() is None:
             self._signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):

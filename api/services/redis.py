@@ -79,8 +79,8 @@ def server_version(binary: Path) -> int:
 
 def _command(binary: Path, port: int, folder: Path, memory_bytes_max: int) -> list[str]:
     # noeviction: a full exchange must refuse, never forget. No persistence: after a loss it is filled anew.
-    return [str(binary), "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder), "--daemonize", "no",
-            "--save", "", "--appendonly", "no", "--tcp-backlog", "128",
+    return [str(binary), "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder),
+            "--daemonize", "no", "--save", "", "--appendonly", "no", "--tcp-backlog", "128",
             "--maxmemory", str(memory_bytes_max), "--maxmemory-policy", "noeviction"]
 
 

@@ -14,8 +14,8 @@ from mars.errors import ConfigurationError, NotReadyError
 class Service:
     """`address` is host:port (several with commas if foreign). `pid` is None for a foreign service.
 
-    `version` is empty if it does not tell. `started_ms` is how long it took from the start, or the first look at
-    a foreign one, to ready.
+    `version` is empty if it does not tell. `started_ms` is how long it took from the start, or from the first
+    look at a foreign one, to ready.
     """
 
     name: str

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from api.services.errors import SetupError
 from api.services.service import Service
 from mars.config import Config
 
-__all__ = ["Service", "Services", "start_all"]
+__all__ = ["Service", "Services", "SetupError", "start_all"]
 
 
 @dataclass
@@ -23,6 +24,11 @@ class Services:
 
     def all(self) -> list[Service]:
         return [self.kafka, self.zookeeper, self.redis]
+
+    def check(self) -> None:
+        """Raises NotReadyError with its last log lines if one that Mars started has ended."""
+        for service in self.all():
+            service.check()
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Stops those that Mars started, all at once, within `timeout_s` and a moment; safe to call again."""

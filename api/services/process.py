@@ -53,6 +53,11 @@ class Child:
         """None while it runs; negative if a signal ended it."""
         return self._process.poll()
 
+    def check(self) -> None:
+        """Raises NotReadyError with the log's name and last lines if the command has ended."""
+        if self.exit_code() is not None:
+            raise self._failure(f"{self.name} ended with exit code {self.exit_code()}")
+
     def wait_ready(self, probe: Callable[[], bool], timeout_s: float) -> None:
         """Returns once `probe` does not raise OSError and is true.
 
@@ -63,8 +68,7 @@ class Child:
             with contextlib.suppress(OSError):
                 if probe():
                     return
-            if self.exit_code() is not None:
-                raise self._failure(f"{self.name} ended with exit code {self.exit_code()}")
+            self.check()
             if time.monotonic() > deadline:
                 raise self._failure(f"{self.name} did not get ready in {timeout_s:.0f} s")
             time.sleep(POLL_S)

@@ -28,9 +28,10 @@ class Service:
     def pid(self) -> int | None:
         return self.child.pid if self.child else None
 
-    def is_alive(self) -> bool:
-        """Whether the process runs; a foreign one is not looked after and counts as alive."""
-        return self.child is None or self.child.exit_code() is None
+    def check(self) -> None:
+        """Raises NotReadyError with the last log lines if the process, not a foreign one, has ended."""
+        if self.child:
+            self.child.check()
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Stops the process within `timeout_s` and a moment; leaves a foreign service alone."""

@@ -1,0 +1,85 @@
+"""Spark runs a long task as one job, alone can cancel it, and says nothing on the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from api.spark_session import cancel, run_task, session
+from mars.config import load
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    running = session(load({"data": tmp_path_factory.mktemp("spark")}, environment={}))
+    yield running
+    running.stop()
+
+
+def test_a_task_runs_our_python_in_a_process_of_its_own(spark: SparkSession) -> None:
+    def where() -> tuple[str, int]:
+        return sys.executable, os.getpid()
+    executable, pid = run_task(spark, "where", where)
+    assert executable == sys.executable
+    assert pid != os.getpid()
+
+
+def test_long_tasks_leave_room_for_short_ones(spark: SparkSession) -> None:
+    assert spark.sparkContext.defaultParallelism == 6
+
+
+def test_a_fault_of_a_task_comes_back(spark: SparkSession) -> None:
+    def fail() -> None:
+        raise ValueError("no luck today")
+    with pytest.raises(Exception, match="no luck today"):
+        run_task(spark, "fail", fail)
+
+
+def test_a_cancelled_task_is_gone_and_others_stay(spark: SparkSession, tmp_path: Path) -> None:
+    def forever(file: Path) -> None:
+        file.write_text(str(os.getpid()))
+        while True:
+            time.sleep(0.05)
+
+    ended: list[str] = []
+
+    def run(group: str) -> None:
+        try:
+            run_task(spark, group, lambda: forever(tmp_path / group))
+        except Exception:
+            ended.append(group)
+
+    threads = [threading.Thread(target=run, args=(group,)) for group in ("first", "second")]
+    for thread in threads:
+        thread.start()
+    pids = [_read_pid(tmp_path / group) for group in ("first", "second")]
+    cancel(spark, "first")
+    threads[0].join(10)
+    psutil.wait_procs([psutil.Process(pids[0])] if psutil.pid_exists(pids[0]) else [], timeout=5)
+    assert (ended, psutil.pid_exists(pids[0]), psutil.pid_exists(pids[1])) == (["first"], False, True)
+    cancel(spark, "second")
+    threads[1].join(10)
+    assert ended == ["first", "second"]
+
+
+def test_nothing_is_written_on_the_terminal(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+    spark.sql("SELECT sum(id) FROM range(100000)").collect()
+    assert capfd.readouterr() == ("", "")
+
+
+def _read_pid(file: Path) -> int:
+    deadline = time.monotonic() + 10
+    while not (file.exists() and file.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return int(file.read_text())

@@ -1,0 +1,70 @@
+"""CSV messages to fields: RFC 4180 with the stream's delimiter, quote and NULL text.
+
+A message holds one tuple or many lines of them; a quoted field may hold newlines. A quote opens a quoted field only as
+the field's first byte. A carriage return before a newline or at a message's end is no part of the tuple. Lines of
+nothing but spaces and tabs hold none. `line` counts the lines of a message from 0, blank ones too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mapper.batch import Messages
+from mapper.kernels import csv
+from mapper.parse_fields import Column, Fields, Room, side_column
+from mars.plan import Stream
+
+
+class CsvFields:
+    """Finds the fields of some of a stream's columns; all of them if the stream is STRICT."""
+
+    def __init__(self, stream: Stream, columns: tuple[str, ...]) -> None:
+        self.delimiter = _one_byte(stream.options.get("delimiter") or ",")
+        self.quote = _one_byte(stream.options.get("quote", '"'))
+        self.null_text = np.frombuffer((stream.options.get("null") or "").encode(), np.uint8)
+        self.strict = bool(stream.options.get("strict"))
+        names = [column.name for column in stream.columns]
+        self.columns = tuple(name for name in names if self.strict or name in columns)
+        self.numbers = np.array([names.index(name) for name in self.columns], np.int64)
+        self._room = Room()
+        self._tuples_per_message = 1.0
+
+    def fields(self, messages: Messages) -> Fields:
+        """The tuples of these messages; never raises for what messages hold."""
+        start, length, message, line = self._split(messages)
+        n, k = len(line), len(self.columns)
+        place = [self._room.take("starts", n, np.int64, k), self._room.take("lengths", n, np.int64, k)]
+        kind = self._room.take("kinds", n, np.uint8, k)
+        tuple_bad = np.zeros(n if self.strict else 0, np.uint8)
+        bad = csv.find_fields(messages.buffer, start, length, n, self.numbers, self.delimiter, self.quote,
+                              self.null_text, self.strict, *place, kind, tuple_bad)
+        columns = {name: Column(messages.buffer, place[0][i], place[1][i], kind[i], self._unescape)
+                   for i, name in enumerate(self.columns)}
+        return Fields(columns, messages.offset[message], line, tuple_bad if bad else None)
+
+    def _split(self, messages: Messages) -> tuple[np.ndarray, ...]:
+        """(place, length, message, line) of each tuple; `line` is a fresh array, the others are reused."""
+        while True:
+            expected = int(len(messages) * self._tuples_per_message) + 16
+            start, length, message = (self._room.take(name, expected, np.int64) for name in ("start", "length", "message"))
+            line = np.empty(min(map(len, (start, length, message))), np.int32)
+            count = csv.split_lines(messages.buffer, messages.start, messages.length, self.delimiter, self.quote,
+                                    start, length, message, line)
+            if count >= 0:
+                self._tuples_per_message = max(1.0, 1.1 * count / max(len(messages), 1))
+                return start, length, message[:count], line[:count]
+            self._tuples_per_message *= 2
+
+    def _unescape(self, column: Column) -> Column:
+        """The texts of fields with doubled quotes in them."""
+        out, ends = np.empty(int(column.length.sum()), np.uint8), np.empty(len(column), np.int64)
+        csv.unescape(column.buffer, column.start, column.length, self.quote, out, ends)
+        return side_column(out, ends, self._unescape)
+
+
+def _one_byte(text: str) -> int:
+    """The one byte of a delimiter or quote, -1 for none."""
+    code = text.encode()
+    if len(code) > 1:
+        raise ValueError(f"a delimiter or quote is one ASCII character, not {text!r}")
+    return code[0] if code else -1

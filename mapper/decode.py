@@ -1,0 +1,188 @@
+"""Record batches as the broker sends them to messages: pure, checked, and with no object per message.
+
+Wire: 'Record Batch' of the Kafka protocol guide; transactions: KIP-98.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import cramjam
+import google_crc32c
+import numpy as np
+
+from mapper.batch import Messages
+from mapper.kernels import records as layout
+from mars.errors import MarsError
+
+CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+XERIAL = b"\x82SNAPPY\x00"
+TRANSACTIONAL, CONTROL = 16, 32
+FOREVER = 2**63 - 1
+
+
+class CorruptRecords(MarsError):
+    """Bytes of a record batch that cannot be what a producer wrote; `offset` is the batch's first one, or -1."""
+
+    def __init__(self, detail: str, offset: int = -1) -> None:
+        super().__init__("record batch is corrupt", f"{detail}, batch at offset {offset}" if offset >= 0 else detail,
+                         "the broker's log or the network is damaged: check the broker's disk")
+        self.offset = offset
+
+
+@dataclass
+class Decoded:
+    """The visible messages of some record batches: every offset in [start, next_offset) has been looked at.
+
+    `epochs` has the leader epochs of the batches in log order, each with the first offset of its first batch.
+    """
+
+    messages: Messages
+    next_offset: int
+    epochs: list[tuple[int, int]] = field(default_factory=list)
+
+    def epoch_before(self, offset: int) -> int | None:
+        """The leader epoch of the last batch that starts before `offset`, None if there is none here."""
+        return next((epoch for first, epoch in reversed(self.epochs) if first < offset), None)
+
+
+def decode(records: bytes | memoryview, start: int, end: int = FOREVER,
+           aborted: Iterable[tuple[int, int]] = ()) -> Decoded:
+    """The messages with offset in [start, end) that read-committed consumers see.
+
+    `records` must be what one Fetch at an offset <= start answered, from its first byte on, and `aborted` that same
+    answer's aborted transactions (producer id, first offset): both are told relative to the fetch. A batch cut at
+    the end is ignored; batches at or past `end` are not looked at. Raises CorruptRecords.
+    """
+    buffer = np.frombuffer(records, np.uint8)
+    batches = _batches(buffer, end)
+    _check_sums(buffer, batches)
+    if not len(batches):
+        return Decoded(no_messages(), start)
+    last = batches[-1]
+    next_offset = max(start, int(last[layout.BASE] + last[layout.LAST_DELTA]) + 1)
+    wanted = batches[_visible(buffer, batches, sorted(aborted, key=lambda pair: pair[1]))]
+    wanted = wanted[(wanted[:, layout.BASE] + wanted[:, layout.LAST_DELTA] >= start) & (wanted[:, layout.COUNT] > 0)]
+    return Decoded(_messages(buffer, wanted, start, end), next_offset, _epochs(batches))
+
+
+def _epochs(batches: np.ndarray) -> list[tuple[int, int]]:
+    """(first offset, leader epoch) of each run of batches of one leader epoch."""
+    epochs = batches[:, layout.EPOCH]
+    firsts = np.flatnonzero(np.concatenate([[True], epochs[1:] != epochs[:-1]]))
+    return list(zip(batches[firsts, layout.BASE].tolist(), epochs[firsts].tolist(), strict=True))
+
+
+def no_messages() -> Messages:
+    """Messages that hold nothing."""
+    none = np.empty(0, np.int64)
+    return Messages(np.empty(0, np.uint8), none, none, none, none)
+
+
+def _batches(buffer: np.ndarray, end: int) -> np.ndarray:
+    """The headers of the whole batches that start before `end`, one row of layout.FIELDS each."""
+    rows = np.empty((len(buffer) // layout.HEADER, layout.FIELDS), np.int64)
+    count = layout.batch_headers(buffer, rows)
+    if count == layout.OLD_FORMAT:
+        raise CorruptRecords("message format 0 or 1 (of Kafka before 0.11) is not read")
+    if count < 0:
+        raise CorruptRecords("a header that cannot be one")
+    rows = rows[:count]
+    return rows[:np.searchsorted(rows[:, layout.BASE], end)]
+
+
+def _check_sums(buffer: np.ndarray, batches: np.ndarray) -> None:
+    """Compares the CRC-32C of every batch, over the bytes where they lie."""
+    for position, size, expected, base in batches[:, [layout.POSITION, layout.SIZE, layout.CRC, layout.BASE]].tolist():
+        if google_crc32c.value(buffer[position + 21:position + size]) != expected:
+            raise CorruptRecords("wrong CRC-32C", base)
+
+
+def _visible(buffer: np.ndarray, batches: np.ndarray, aborted: list[tuple[int, int]]) -> np.ndarray:
+    """True for each batch that is neither a control batch nor of an aborted transaction.
+
+    A producer's batches are aborted from its transaction's first offset to its abort marker; the same producer may
+    begin and abort again, so the markers must be followed in order.
+    """
+    visible = batches[:, layout.ATTRIBUTES] & CONTROL == 0
+    if not aborted:
+        return visible
+    waiting, current = list(reversed(aborted)), set()
+    transactional = np.flatnonzero(batches[:, layout.ATTRIBUTES] & TRANSACTIONAL)
+    for i in transactional.tolist():
+        row = batches[i]
+        while waiting and waiting[-1][1] <= row[layout.BASE] + row[layout.LAST_DELTA]:
+            current.add(waiting.pop()[0])
+        producer = int(row[layout.PRODUCER])
+        if visible[i]:
+            visible[i] = producer not in current
+        elif _is_abort(buffer, row):
+            current.discard(producer)
+    return visible
+
+
+def _is_abort(buffer: np.ndarray, row: np.ndarray) -> bool:
+    """True if this control batch is an abort marker."""
+    begin, end = int(row[layout.POSITION]) + layout.HEADER, int(row[layout.POSITION] + row[layout.SIZE])
+    kind = layout.control_type(buffer, begin, end)
+    if kind < 0:
+        raise CorruptRecords("a control record that cannot be read", int(row[layout.BASE]))
+    return kind == 0
+
+
+def _messages(buffer: np.ndarray, batches: np.ndarray, start: int, end: int) -> Messages:
+    """The messages of these batches, in the response's own bytes or, if any is compressed, in a buffer of their own."""
+    if not len(batches):
+        return no_messages()
+    if (batches[:, layout.ATTRIBUTES] & 7).any():
+        buffer, begins, ends = _decompress(buffer, batches)
+    else:
+        begins = batches[:, layout.POSITION] + layout.HEADER
+        ends = batches[:, layout.POSITION] + batches[:, layout.SIZE]
+    counts = batches[:, layout.COUNT]
+    lies = np.flatnonzero(counts * layout.SMALLEST_RECORD > ends - begins)
+    if len(lies):
+        raise CorruptRecords("more records told than its bytes can hold", int(batches[lies[0], layout.BASE]))
+    places = [np.empty(int(counts.sum()), np.int64) for _ in range(4)]
+    count = layout.batch_records(buffer, batches, np.ascontiguousarray(begins), np.ascontiguousarray(ends),
+                                 start, end, *places)
+    if count < 0:
+        raise CorruptRecords("a record whose lengths do not fit", int(batches[0, layout.BASE]))
+    return Messages(buffer, *(place[:count] for place in places))
+
+
+def _decompress(buffer: np.ndarray, batches: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(one buffer with the records of all batches, where those of each begin, where they end)."""
+    parts = []
+    for row in batches:
+        begin, end = int(row[layout.POSITION]) + layout.HEADER, int(row[layout.POSITION] + row[layout.SIZE])
+        parts.append(_plain(buffer[begin:end], int(row[layout.ATTRIBUTES]) & 7, int(row[layout.BASE])))
+    ends = np.cumsum([len(part) for part in parts])
+    return np.concatenate(parts), ends - [len(part) for part in parts], ends
+
+
+def _plain(data: np.ndarray, codec: int, base: int) -> np.ndarray:
+    """The bytes that a producer compressed by that codec."""
+    if codec == 0:
+        return data
+    try:
+        if codec == 2:
+            return _snappy(data)
+        return np.frombuffer(getattr(cramjam, CODECS[codec]).decompress(data), np.uint8)
+    except (cramjam.DecompressionError, KeyError, ValueError) as error:
+        raise CorruptRecords(f"codec {CODECS.get(codec, codec)}: {error}", base) from error
+
+
+def _snappy(data: np.ndarray) -> np.ndarray:
+    """Snappy as Java's producers write it (xerial framing: blocks with their lengths) or as one plain block."""
+    if data[:8].tobytes() != XERIAL:
+        return np.frombuffer(cramjam.snappy.decompress_raw(data), np.uint8)
+    parts, at = [np.empty(0, np.uint8)], 16
+    while at < len(data):
+        size = int.from_bytes(data[at:at + 4].tobytes(), "big")
+        if at + 4 + size > len(data):
+            raise ValueError("a block longer than its batch")
+        parts.append(np.frombuffer(cramjam.snappy.decompress_raw(data[at + 4:at + 4 + size]), np.uint8))
+        at += 4 + size
+    return np.concatenate(parts)

@@ -1,0 +1,43 @@
+"""Compiled kernels: free functions over buffers, one module per subject, no Python objects inside.
+
+Every kernel is compiled once for explicit types and kept in a cache folder on disk (NUMBA_CACHE_DIR, by default
+mars/kernels in the user's cache folder), releases the GIL, and reads buffers that it may not write (numba refuses
+to). `python -m mapper.warm` compiles them all.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# numba reads its settings when it is imported, and every kernel module imports it by way of this package.
+os.environ.setdefault("NUMBA_CACHE_DIR",
+                      str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mars" / "kernels"))
+
+from numba import njit, types  # noqa: E402
+
+U8 = types.Array(types.uint8, 1, "C", readonly=True)  # what is read; writable arrays convert to it
+I32 = types.Array(types.int32, 1, "C", readonly=True)
+I64 = types.Array(types.int64, 1, "C", readonly=True)
+I64_2D = types.Array(types.int64, 2, "C", readonly=True)
+OUT_U8 = types.uint8[::1]
+OUT_I32 = types.int32[::1]
+OUT_I64 = types.int64[::1]
+OUT_U64 = types.uint64[::1]
+OUT_F64 = types.float64[::1]
+OUT_I64_2D = types.int64[:, ::1]
+OUT_U8_2D = types.uint8[:, ::1]
+
+# What a field's place holds; 128 + reason stands for a field that does not read.
+NULL, TEXT, ESCAPED, NUMBER, FRACTION, LITERAL, NESTED, SPECIAL = range(8)
+BAD = 128
+
+
+def kernel(signature):
+    """A compiled kernel of exactly that signature."""
+    return njit(signature, nogil=True, cache=True, error_model="numpy")
+
+
+def helper(function):
+    """A function that kernels call; compiled into each of them."""
+    return njit(function, nogil=True, cache=True, error_model="numpy")

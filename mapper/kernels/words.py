@@ -1,0 +1,98 @@
+"""Reading buffers eight bytes at a time: the helpers that the other kernels share."""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from mapper.kernels import U8, helper, kernel
+
+ONES = np.uint64(0x0101010101010101)
+HIGHS = np.uint64(0x8080808080808080)
+
+# The C library's memchr uses the widest vectors of the processor; by its symbol (not by address) it can be cached.
+_memchr = types.ExternalFunction("memchr", types.uintp(types.uintp, types.int32, types.uintp))
+
+
+@intrinsic
+def load64(typing, buffer, index):
+    """The eight bytes from buffer[index] on as a little-endian uint64; the caller keeps index + 8 <= len(buffer)."""
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1, typ=ir.IntType(64))
+    return types.uint64(buffer, types.int64), generate
+
+
+@helper
+def word_at(buffer, at, count):
+    """The next min(count, 8) bytes from `at` as a uint64 with zeros above; count > 0, at + count <= len(buffer)."""
+    if at + 8 <= len(buffer):
+        word = load64(buffer, at)
+        if count < 8:
+            word &= (np.uint64(1) << np.uint64(8 * count)) - np.uint64(1)
+        return word
+    word = np.uint64(0)
+    for i in range(min(count, 8)):
+        word |= np.uint64(buffer[at + i]) << np.uint64(8 * i)
+    return word
+
+
+@helper
+def find(buffer, byte, begin, end):
+    """The first place of `byte` in [begin, end), or `end`."""
+    base = buffer.ctypes.data
+    place = _memchr(base + np.uint64(begin), np.int32(byte), np.uint64(end - begin))
+    return np.int64(place - base) if place else np.int64(end)
+
+
+@helper
+def is_ascii(buffer, begin, end):
+    """True if all bytes in [begin, end) are below 128."""
+    seen = np.uint64(0)
+    at = begin
+    while at < end:
+        seen |= word_at(buffer, at, end - at)
+        at += 8
+    return (seen & HIGHS) == 0
+
+
+@helper
+def is_utf8(buffer, begin, end):
+    """True if [begin, end) is well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF)."""
+    at = begin
+    while at < end:
+        lead = buffer[at]
+        if lead < 0x80:
+            at += 1
+            continue
+        if lead < 0xC2 or lead > 0xF4:
+            return False
+        more = 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
+        if at + more + 1 > end:
+            return False
+        second = buffer[at + 1]
+        low, high = np.uint8(0x80), np.uint8(0xBF)
+        if lead == 0xE0:
+            low = np.uint8(0xA0)
+        elif lead == 0xED:
+            high = np.uint8(0x9F)
+        elif lead == 0xF0:
+            low = np.uint8(0x90)
+        elif lead == 0xF4:
+            high = np.uint8(0x8F)
+        if second < low or second > high:
+            return False
+        for i in range(2, more + 1):
+            if buffer[at + i] & 0xC0 != 0x80:
+                return False
+        at += more + 1
+    return True
+
+
+@kernel(types.boolean(U8, types.int64, types.int64))
+def valid_text(buffer, begin, end):
+    """True if [begin, end) of the buffer is UTF-8."""
+    return is_ascii(buffer, begin, end) or is_utf8(buffer, begin, end)

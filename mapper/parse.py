@@ -1,0 +1,70 @@
+"""Messages to Arrow columns, once for all queries: pure, with state only in buffers and dictionaries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mapper.batch import REASONS, Messages, ParsedBatch
+from mapper.csv_fields import CsvFields
+from mapper.kernels.numbers import NULLED
+from mapper.parse_columns import ColumnReader, read_values
+from mapper.parse_fields import Column, Fields
+from mars.plan import Stream
+
+NULL_EVENT_TIME = REASONS.index("null event time")
+
+
+class Parser:
+    """Reads tuples of one stream; one thread at a time. `columns` are the wanted ones (their names in the stream's
+    spelling); the event time is read whether it is wanted or not."""
+
+    def __init__(self, stream: Stream, columns: tuple[str, ...]) -> None:
+        self.stream = stream
+        self.columns = tuple(dict.fromkeys(columns))
+        needed = tuple(dict.fromkeys((*columns, stream.time_column)))
+        self._fields = CsvFields(stream, needed)
+        types = {column.name: column.type for column in stream.columns}
+        self._readers = {name: ColumnReader(types[name]) for name in self._fields.columns}
+        self._time_type = types[stream.time_column]
+
+    def parse(self, messages: Messages) -> ParsedBatch:
+        """All tuples of the messages; what a tuple reads as depends on nothing but its message and the stream."""
+        fields = self._fields.fields(messages)
+        bad: dict[str, np.ndarray] = {}
+        time, reasons = self._event_time(fields.columns[self.stream.time_column])
+        columns = {}
+        for name, reader in self._readers.items():
+            if name == self.stream.time_column and name not in self.columns:
+                continue
+            columns[name], bad_values = reader.read(fields.columns[name])
+            if bad_values is not None:
+                bad[name] = bad_values
+        if reasons is not None:
+            bad[self.stream.time_column] = reasons
+        tuple_bad = self._strict(fields, bad)
+        return ParsedBatch({name: columns[name] for name in self.columns}, time, fields.offset, fields.line,
+                           {name: value for name, value in bad.items() if name in self._fields_asked()}, tuple_bad)
+
+    def _fields_asked(self) -> set[str]:
+        """The columns whose bad values are told by name."""
+        return {*self.columns, self.stream.time_column}
+
+    def _event_time(self, column: Column) -> tuple[np.ndarray, np.ndarray | None]:
+        """(event time in the stream's unit, reason per tuple or None); a NULL has the reason 'null event time'."""
+        type_ = "TIMESTAMP" if self._time_type == "STRING" else self._time_type
+        time, state, others = read_values(type_, column)
+        if not others:
+            return time, None
+        time[state != 0] = 0
+        state[state == NULLED] = NULL_EVENT_TIME
+        return time, state
+
+    def _strict(self, fields: Fields, bad: dict[str, np.ndarray]) -> np.ndarray | None:
+        """Reasons of whole tuples; a STRICT stream's tuple is bad also for a column that nobody asked for."""
+        tuple_bad = fields.tuple_bad
+        asked = self._fields_asked()
+        for name, reasons in bad.items():
+            if name not in asked:
+                tuple_bad = np.zeros(len(fields), np.uint8) if tuple_bad is None else tuple_bad
+                np.copyto(tuple_bad, reasons, where=tuple_bad == 0)
+        return tuple_bad

@@ -1,0 +1,70 @@
+"""Fields: where the wanted fields of each tuple lie, whatever the format; what splitting gives and columns are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mapper.kernels import ESCAPED, TEXT
+
+
+@dataclass
+class Column:
+    """One field of every tuple: buffer[start:start + length] holds what `kind` says (mapper.kernels).
+
+    `unescape` gives the texts of ESCAPED fields, as a column of their own with kind TEXT. The arrays are reused by
+    the next parse.
+    """
+
+    buffer: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    kind: np.ndarray
+    unescape: Callable[["Column"], "Column"]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def at(self, rows: np.ndarray) -> "Column":
+        """Only these rows."""
+        return Column(self.buffer, self.start[rows], self.length[rows], self.kind[rows], self.unescape)
+
+    def escaped(self) -> np.ndarray:
+        """The rows whose text has escapes in it."""
+        return np.flatnonzero(self.kind == ESCAPED)
+
+
+@dataclass
+class Fields:
+    """Tuples of one batch: their wanted columns by name, Kafka offset and line (fresh arrays), and the reason per tuple
+    for those that do not read at all (None if there is none)."""
+
+    columns: dict[str, Column]
+    offset: np.ndarray
+    line: np.ndarray
+    tuple_bad: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+
+def side_column(buffer: np.ndarray, ends: np.ndarray, unescape: Callable[[Column], Column]) -> Column:
+    """A column of plain texts that lie one after the other in `buffer`, text i ending at ends[i]."""
+    start = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+    return Column(buffer, start, ends - start, np.full(len(ends), TEXT, np.uint8), unescape)
+
+
+class Room:
+    """Arrays that are reused from batch to batch and grow by need."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def take(self, name: str, length: int, dtype: type, rows: int = 0) -> np.ndarray:
+        """An array with undefined content: at least `length` long, with rows > 0 that many rows of exactly `length`."""
+        array = self._arrays.get(name)
+        if array is None or array.size < length * max(rows, 1):
+            array = self._arrays[name] = np.empty(max(length * max(rows, 1) * 5 // 4, 1024), dtype)
+        return array[:rows * length].reshape(rows, length) if rows else array

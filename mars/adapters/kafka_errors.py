@@ -1,0 +1,67 @@
+"""What can go wrong between Mars and a Kafka log, by name. Only KafkaUnreachable passes by waiting."""
+
+from __future__ import annotations
+
+from mars.errors import MarsError, NotFoundError, NotReadyError
+
+OFFSET_OUT_OF_RANGE = 1
+UNKNOWN_TOPIC_NAME = (3,)
+UNKNOWN_TOPIC_ID = (100, 103)  # unknown, inconsistent
+FENCED_OR_MOVED = (5, 6, 9, 56, 74, 75, 78)  # leader or replica elsewhere, disk, epochs, offsets not available yet
+
+
+class KafkaUnreachable(NotReadyError):
+    """No answer, or a cluster in motion; worth another try."""
+
+    def __init__(self, what: str, partition: int, detail: str) -> None:
+        super().__init__("Kafka does not answer", f"{_place(what, partition)}: {detail}",
+                         "see that the brokers run and that the bootstrap address is theirs")
+
+
+class KafkaRefused(MarsError):
+    """An answer that no retry changes: authorization, an unsupported version, a malformed request."""
+
+    def __init__(self, what: str, partition: int, detail: str) -> None:
+        super().__init__("Kafka refuses", f"{_place(what, partition)}: {detail}",
+                         "see the security settings, the broker's ACLs and its version (3.1 or later)")
+
+
+class UnknownTopic(NotFoundError):
+    """The cluster has no such topic or partition."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"there is no topic {what}", "", "create the topic, or see what the cluster has")
+
+
+class TopicRecreated(MarsError):
+    """The name stands for another topic now: `found` is its id, `expected` the one that was read so far."""
+
+    def __init__(self, topic: str, expected: str, found: str) -> None:
+        super().__init__(f"topic {topic} was deleted and made anew", f"its id was {expected} and is {found}",
+                         "offsets of the old topic mean nothing in the new one: create the stream anew")
+        self.expected, self.found = expected, found
+
+
+class LogTruncated(MarsError):
+    """The log was rewritten below what was read: up to `diverging_offset` of `diverging_epoch` it is the same."""
+
+    def __init__(self, topic: str, partition: int, offset: int, diverging_epoch: int, diverging_offset: int) -> None:
+        super().__init__(f"the log of {_place(topic, partition)} was truncated",
+                         f"read up to {offset}, but it is the same log only up to {diverging_offset}",
+                         "an unclean leader election lost records that were already counted")
+        self.partition, self.offset = partition, offset
+        self.diverging_epoch, self.diverging_offset = diverging_epoch, diverging_offset
+
+
+class OffsetOutOfRange(MarsError):
+    """The log does not hold `offset`: it holds [log_start, end) now."""
+
+    def __init__(self, topic: str, partition: int, offset: int, log_start: int, end: int) -> None:
+        super().__init__(f"{_place(topic, partition)} does not hold offset {offset}",
+                         f"it holds offsets from {log_start} to {end}",
+                         "records were deleted before they were read: lengthen the topic's retention")
+        self.partition, self.offset, self.log_start, self.end = partition, offset, log_start, end
+
+
+def _place(what: str, partition: int) -> str:
+    return f"{what}, partition {partition}" if partition >= 0 else what

@@ -1,0 +1,296 @@
+"""Kafka's wire as bytes: record batches as the broker sends them, checked by the broker against topic id and epochs.
+
+Connections, TLS, SASL, API versions and the messages themselves are kafka-python's; this adapter asks Fetch 13 and
+later, gives the record batches untouched, and turns what can go wrong into errors with names. Nothing is ever reset.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kafka import errors as kafka_errors
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaTCPTransport
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from mars.adapters.kafka_errors import (
+    FENCED_OR_MOVED, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_NAME, KafkaRefused, KafkaUnreachable,
+    LogTruncated, OffsetOutOfRange, TopicRecreated, UnknownTopic,
+)
+
+READ_COMMITTED = 1
+LATEST, EARLIEST = -1, -2
+RECEIVE_BYTES = 256 << 10  # a read of the socket; kafka-python's own 4 KB halves the speed
+SOCKET_BUFFER = 8 << 20
+LARGEST_RESPONSE = 1 << 30
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    """`topic_id` is the broker's UUID as text; `partitions` has (leader's node id, leader epoch) of each."""
+
+    name: str
+    topic_id: str
+    partitions: dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Want:
+    """What to fetch of a partition: from `offset` on, after a record batch of `last_epoch` (-1: unknown), at most
+    `max_bytes` (a first batch that is larger comes whole)."""
+
+    offset: int
+    last_epoch: int = -1
+    max_bytes: int = 8 << 20
+
+
+@dataclass(frozen=True)
+class FetchedPartition:
+    """One partition's part of a Fetch response without an error. `records` may end inside a batch; `aborted` has
+    (producer id, first offset); `throttled`: the broker held back, so that empty `records` mean nothing."""
+
+    partition: int
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted: list[tuple[int, int]]
+    records: bytes
+    throttled: bool
+
+
+class _Manager(KafkaConnectionManager):
+    """kafka-python's connection manager with wide reads on plain connections."""
+
+    async def _build_transport(self, node, timeout_at=None):
+        transport = await super()._build_transport(node, timeout_at=timeout_at)
+        if type(transport) is KafkaTCPTransport:
+            transport._sock_recv = lambda: _receive(transport._sock)
+        return transport
+
+
+def _receive(sock: socket.socket) -> tuple[bytes, Exception | None]:
+    """One read of a socket that does not block, in the form of KafkaTCPTransport._sock_recv."""
+    try:
+        data = sock.recv(RECEIVE_BYTES)
+        return data, None if data else kafka_errors.KafkaConnectionError("socket disconnected")
+    except (BlockingIOError, InterruptedError):
+        return b"", None
+    except OSError as error:
+        return b"", kafka_errors.KafkaConnectionError(error)
+
+
+class Wire:
+    """A client of one Kafka cluster.
+
+    To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every call
+    retries what may pass (a broker away, a moved leader) with back-off for `timeout_s` and then raises
+    KafkaUnreachable; the next call starts afresh. `security` has kafka-python's names: security_protocol, sasl_*, ssl_*.
+    """
+
+    def __init__(self, bootstrap: str, security: dict | None = None, timeout_s: float = 10.0) -> None:
+        self.bootstrap = bootstrap
+        self.security = security or {}
+        self.timeout_s = timeout_s
+        self._manager: _Manager | None = None
+        self._net: NetworkSelector | None = None
+        self._topics: dict[str, TopicInfo] = {}
+
+    def close(self) -> None:
+        """Ends all connections; the next call makes new ones."""
+        if self._manager is not None:
+            self._manager.close()
+            self._net.close()
+        self._manager = self._net = None
+        self._topics.clear()
+
+    def topic(self, name: str, topic_id: str | None = None) -> TopicInfo:
+        """The topic's id, partitions and leaders as the cluster knows them now. Raises UnknownTopic, and TopicRecreated
+        if `topic_id` is given and is no longer the topic's."""
+        self._topics.pop(name, None)
+        return self._retry(lambda: self._known(name, topic_id))
+
+    def end_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
+        """Each partition's last stable offset: read-committed readers see all that lies before it, and no more."""
+        return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, LATEST)).items()}
+
+    def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
+        """Each partition's first offset that Kafka still holds."""
+        return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, EARLIEST)).items()}
+
+    def offsets_for_times(self, topic: str, times_ms: dict[int, int]) -> dict[int, int | None]:
+        """Each partition's first offset whose Kafka timestamp is at or after the time; None if there is none yet."""
+        found = self._list_offsets(topic, times_ms)
+        return {p: offset if offset >= 0 else None for p, (offset, _) in found.items()}
+
+    def fetch(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int = 500) -> list[FetchedPartition]:
+        """Record batches of these partitions, as far as they come in one answer.
+
+        Waits up to max_wait_ms if there is nothing. Raises TopicRecreated, UnknownTopic, LogTruncated,
+        OffsetOutOfRange, KafkaUnreachable, KafkaRefused.
+        """
+        return self._retry(lambda: self._fetch_once(topic, topic_id, wants, max_wait_ms))
+
+    # --- one attempt each -------------------------------------------------------------------------------------
+
+    def _fetch_once(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int) -> list[FetchedPartition]:
+        info = self._known(topic, topic_id)
+        by_leader = defaultdict(dict)
+        for partition, want in wants.items():
+            leader, epoch = self._leader(info, partition)
+            by_leader[leader][partition] = (want, epoch)
+        requests = [(leader, _fetch_request(topic_id, asked, max_wait_ms)) for leader, asked in by_leader.items()]
+        fetched = []
+        for response in self._send(requests):
+            self._check(topic, response.error_code, -1)
+            for data in (p for t in response.responses for p in t.partitions):
+                self._check_partition(topic, wants[data.partition_index], data)
+                aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
+                fetched.append(FetchedPartition(
+                    data.partition_index, data.high_watermark, data.last_stable_offset, data.log_start_offset, aborted,
+                    data.records or b"", response.throttle_time_ms > 0))
+        return fetched
+
+    def _check_partition(self, topic: str, want: Want, data) -> None:
+        """Raises what the broker says about one partition of a Fetch response."""
+        partition = data.partition_index
+        if data.error_code == OFFSET_OUT_OF_RANGE:
+            start = self.start_offsets(topic, [partition])[partition]
+            raise OffsetOutOfRange(topic, partition, want.offset, start, self.end_offsets(topic, [partition])[partition])
+        self._check(topic, data.error_code, partition)
+        diverging = data.diverging_epoch
+        if diverging is not None and diverging.end_offset >= 0:
+            raise LogTruncated(topic, partition, want.offset, diverging.epoch, diverging.end_offset)
+
+    def _check(self, topic: str, code: int, partition: int) -> None:
+        """Nothing for code 0; forgets what may be stale and raises a retriable error, or one that is final."""
+        if code == 0:
+            return
+        error = kafka_errors.for_code(code)
+        if code in FENCED_OR_MOVED or code in UNKNOWN_TOPIC_ID or code in UNKNOWN_TOPIC_NAME or error.retriable:
+            self._topics.pop(topic, None)
+            raise KafkaUnreachable(topic, partition, error.__name__)
+        raise KafkaRefused(topic, partition, error.__name__)
+
+    def _known(self, topic: str, topic_id: str | None = None) -> TopicInfo:
+        """What is known of the topic, asked if nothing is; raises TopicRecreated if its id is another."""
+        info = self._topics.get(topic) or self._refresh(topic)
+        if topic_id is not None and info.topic_id != topic_id:
+            self._topics.pop(topic)
+            raise TopicRecreated(topic, topic_id, info.topic_id)
+        return info
+
+    def _leader(self, info: TopicInfo, partition: int) -> tuple[int, int]:
+        """(leader, leader epoch) of a partition."""
+        if partition not in info.partitions:
+            self._topics.pop(info.name, None)
+            raise UnknownTopic(f"{info.name}, partition {partition}")
+        leader, epoch = info.partitions[partition]
+        if leader < 0:
+            self._topics.pop(info.name, None)
+            raise KafkaUnreachable(info.name, partition, "has no leader")
+        return leader, epoch
+
+    def _refresh(self, name: str) -> TopicInfo:
+        """Asks the cluster for its brokers and this topic."""
+        manager = self._connected()
+        manager.run(manager.cluster.refresh_metadata)
+        wanted = MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))
+        request = MetadataRequest(topics=[wanted], allow_auto_topic_creation=False,
+                                  include_topic_authorized_operations=False, min_version=10, max_version=13)
+        found = self._send([(None, request)])[0].topics[0]
+        if found.error_code in UNKNOWN_TOPIC_NAME:
+            raise UnknownTopic(name)
+        self._check(name, found.error_code, -1)
+        partitions = {p.partition_index: (p.leader_id, p.leader_epoch) for p in found.partitions}
+        self._topics[name] = TopicInfo(name, str(found.topic_id), dict(sorted(partitions.items())))
+        return self._topics[name]
+
+    def _list_offsets(self, topic: str, times: dict[int, int]) -> dict[int, tuple[int, int]]:
+        """(offset, leader epoch) per partition for LATEST, EARLIEST or a time in ms; read committed."""
+        return self._retry(lambda: self._list_offsets_once(topic, times)) if times else {}
+
+    def _list_offsets_once(self, topic: str, times: dict[int, int]) -> dict[int, tuple[int, int]]:
+        info = self._known(topic)
+        Topic = ListOffsetsRequest.ListOffsetsTopic
+        by_leader = defaultdict(list)
+        for partition, timestamp in times.items():
+            leader, epoch = self._leader(info, partition)
+            by_leader[leader].append(Topic.ListOffsetsPartition(
+                partition_index=partition, current_leader_epoch=epoch, timestamp=timestamp))
+        requests = [(leader, ListOffsetsRequest(
+            replica_id=-1, isolation_level=READ_COMMITTED, topics=[Topic(name=topic, partitions=partitions)],
+            timeout_ms=int(self.timeout_s * 1000), min_version=4)) for leader, partitions in by_leader.items()]
+        found = {}
+        for response in self._send(requests):
+            for data in (p for t in response.topics for p in t.partitions):
+                self._check(topic, data.error_code, data.partition_index)
+                found[data.partition_index] = (data.offset, data.leader_epoch)
+        return found
+
+    # --- connections ------------------------------------------------------------------------------------------
+
+    def _connected(self) -> _Manager:
+        """The connection manager, made and bootstrapped if there is none."""
+        if self._manager is None:
+            self._net = NetworkSelector()
+            self._manager = _Manager(
+                self._net, bootstrap_servers=self.bootstrap, receive_message_max_bytes=LARGEST_RESPONSE,
+                reconnect_backoff_max_ms=1000, request_timeout_ms=int(self.timeout_s * 1000),
+                socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+                                (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+                                (socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)], **self.security)
+            self._manager.bootstrap(timeout_ms=int(self.timeout_s * 1000))
+        return self._manager
+
+    def _send(self, requests: list) -> list:
+        """The responses to (node id, request) pairs that are under way at the same time."""
+        manager = self._connected()
+
+        async def all_of():
+            futures = [manager.send(request, node) for node, request in requests]
+            return [await future for future in futures]
+        return manager.run(all_of)
+
+    def _retry(self, attempt: Callable):
+        """attempt(), again with back-off while what it raises may pass, at most for timeout_s."""
+        deadline, pause = time.monotonic() + self.timeout_s, 0.02
+        while True:
+            try:
+                return attempt()
+            except (KafkaUnreachable, kafka_errors.KafkaError) as error:
+                last = error
+                if not _may_pass(error):
+                    raise KafkaRefused("", -1, str(error)) from error
+            if time.monotonic() + pause >= deadline:
+                self.close()
+                if isinstance(last, KafkaUnreachable):
+                    raise last
+                raise KafkaUnreachable(self.bootstrap, -1, str(last) or type(last).__name__) from last
+            if self._net is not None:
+                self._net.run(self._net.sleep, pause)
+            pause = min(pause * 2, 0.5)
+
+
+def _may_pass(error: Exception) -> bool:
+    """True for faults of the network or of a cluster in motion, False for refusals."""
+    unknown_node = isinstance(error, kafka_errors.UnknownBrokerIdError)
+    return isinstance(error, KafkaUnreachable) or unknown_node or getattr(error, "retriable", False)
+
+
+def _fetch_request(topic_id: str, asked: dict[int, tuple[Want, int]], max_wait_ms: int) -> FetchRequest:
+    """A sessionless Fetch that names topic id, leader epoch and last fetched epoch."""
+    Topic = FetchRequest.FetchTopic
+    partitions = [Topic.FetchPartition(
+        partition=partition, current_leader_epoch=epoch, fetch_offset=want.offset, last_fetched_epoch=want.last_epoch,
+        log_start_offset=-1, partition_max_bytes=want.max_bytes) for partition, (want, epoch) in asked.items()]
+    return FetchRequest(
+        max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=sum(want.max_bytes for want, _ in asked.values()),
+        isolation_level=READ_COMMITTED, session_id=0, session_epoch=-1, forgotten_topics_data=[], rack_id="",
+        topics=[Topic(topic="", topic_id=uuid.UUID(topic_id), partitions=partitions)], min_version=13, max_version=17)

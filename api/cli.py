@@ -1,0 +1,159 @@
+"""The command line: what each command is called and takes. What it does lies in `api.commands`, imported when it runs.
+
+Exit codes of every command: 0; 1 refused or failed; 2 usage; 3 not running; 4 set-up incomplete; 130 interrupted.
+Results go to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+BENCHMARKS = ("throughput",)
+FORMATS = ("table", "json", "csv", "arrow")
+
+data_option = click.option("--data", metavar="DIR", envvar="MARS_DATA", type=click.Path(path_type=Path),
+                           help="The instance's folder; it also names the instance.")
+config_option = click.option("--config", "file", metavar="FILE", type=click.Path(path_type=Path),
+                             help="Settings in TOML.")
+api_option = click.option("--api", metavar="URL", help="An API elsewhere, instead of the one on this folder.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(package_name="mars-streams", message="mars %(version)s")
+@click.pass_context
+def mars(context: click.Context) -> None:
+    """Exact, live window statistics over Kafka topics, in SQL.
+
+    Without a command: the SQL shell on a terminal, else SQL from stdin."""
+    if context.invoked_subcommand is None:
+        context.invoke(sql)
+
+
+@mars.command()
+@data_option
+@click.option("--port", type=click.IntRange(1, 65535), help="The API's port; else a free one.")
+@click.option("--detach", is_flag=True, help="Return when ready, and leave it running.")
+@config_option
+def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> None:
+    """Start Kafka, ZooKeeper, Redis, the workers and the API."""
+    from api.commands.instance import up
+
+    up(data, port, detach, file)
+
+
+@mars.command()
+@data_option
+@click.option("--purge", is_flag=True, help="Delete the data too.")
+def down(data: Path | None, purge: bool) -> None:
+    """Stop everything that `mars up` started."""
+    from api.commands.instance import down
+
+    down(data, purge)
+
+
+@mars.command()
+@data_option
+@click.option("--json", "as_json", is_flag=True, help="JSON alone on stdout.")
+def status(data: Path | None, as_json: bool) -> None:
+    """What runs, and where it answers."""
+    from api.commands.status import status
+
+    status(data, as_json)
+
+
+@mars.command()
+@data_option
+@config_option
+def doctor(data: Path | None, file: Path | None) -> None:
+    """What is missing on this machine, and the command that mends it."""
+    from api.commands.instance import doctor
+
+    doctor(data, file)
+
+
+@mars.command()
+@data_option
+@api_option
+@click.option("-c", "--command", "text", metavar="SQL", help="Run these statements.")
+@click.option("-f", "--file", "script", metavar="FILE", help="Run the statements of a file; - is stdin.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="Default: table on a terminal, else csv.")
+@click.argument("dash", required=False, type=click.Choice(["-"]), metavar="[-]")
+def sql(data: Path | None, api: str | None, text: str | None, script: str | None, format_: str | None,
+        dash: str | None) -> None:
+    """Run SQL statements, or an interactive shell without any."""
+    from api.commands.sql import sql
+
+    if sum(given is not None for given in (text, script, dash)) > 1:
+        raise click.UsageError("Give one of -c, -f and -.")
+    sql(data, api, text, "-" if dash else script, format_)
+
+
+@mars.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--topic", required=True, help="The topic that the lines go to; made if it is absent.")
+@click.option("--rate", type=click.IntRange(1), help="Lines per second, at most.")
+@click.option("--stamp", type=click.Choice(["now"]), help="Write the time of sending into the event-time column.")
+@click.option("--header/--no-header", default=None, help="Whether line 1 names the columns; guessed if not given.")
+@click.option("--time", "time_column", metavar="COLUMN", help="The event-time column; guessed if not given.")
+@click.option("--kafka", metavar="HOST:PORT", help="A Kafka elsewhere, instead of the one on this folder.")
+@data_option
+def load(file: Path, topic: str, rate: int | None, stamp: str | None, header: bool | None, time_column: str | None,
+         kafka: str | None, data: Path | None) -> None:
+    """Send each line of a file to a topic as one message."""
+    from api.commands.load import load
+
+    load(file, topic, rate, stamp == "now", header, time_column, kafka, data)
+
+
+@mars.command()
+@data_option
+@click.option("--rate", type=click.IntRange(1), default=100_000, show_default=True, help="Tuples per second.")
+@click.option("--seconds", type=click.IntRange(1), default=30, show_default=True, help="How long tuples are sent.")
+@click.option("--file", "file", metavar="FILE", type=click.Path(path_type=Path), help="Your own CSV or JSON lines.")
+@click.option("--topic", help="Your own topic, of --kafka or of this instance.")
+@click.option("--kafka", metavar="HOST:PORT", help="A running Kafka, instead of starting one.")
+@click.option("--schema", help="Columns and types, as in CREATE STREAM: 'ts BIGINT, name STRING'.")
+@click.option("--time", "time_column", metavar="COLUMN", help="The event-time column.")
+@click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="Its unit, if it is an integer.")
+@click.option("--sql", "select", metavar="SELECT", help="The query to run.")
+@click.option("--stop/--keep", default=False, help="Stop everything at the end; else it goes on running.")
+def demo(**options: object) -> None:
+    """From nothing to exact live results: start, feed, query, watch, check."""
+    from api.commands.demo import demo
+
+    demo(**options)
+
+
+@mars.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name", type=click.Choice(BENCHMARKS))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench(name: str, arguments: tuple[str, ...]) -> None:
+    """Run a benchmark; what follows its name goes to it."""
+    os.execv(sys.executable, [sys.executable, "-m", f"benchmarks.{name}", *arguments])
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The program: run the command, show what went wrong, exit with the code that says so."""
+    try:
+        mars.main(arguments, prog_name="mars", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our rows has had enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
+    except Exception as error:
+        from api.commands.errors import show
+
+        sys.exit(show(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The REST client of the command line: Mars's own errors out of problem JSON, and pages of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import httpx
+
+from mars.errors import ConflictError, GoneError, MarsError, NotFoundError, NotReadyError, SqlError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ARROW = "application/vnd.apache.arrow.stream"
+PAGE_ROWS = 100_000
+BY_STATUS = {404: NotFoundError, 409: ConflictError, 410: GoneError, 503: NotReadyError}
+
+
+class Client:
+    """One API. Every refusal is raised as the MarsError that the server meant, an API that does not answer as
+    NotReadyError."""
+
+    def __init__(self, url: str, token: str = "", timeout_s: float = 60.0) -> None:
+        self.url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            self.http = httpx.Client(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise MarsError("The API's address cannot be used", f"{url}: {error}", "give it as http://host:port") from None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def sql(self, statement: str) -> dict:
+        """The answer to one statement; a statement may run for as long as it needs."""
+        return self._send("POST", "/v1/sql", statement, json={"sql": statement}, timeout=None).json()
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        """The JSON at a path."""
+        return self._send("GET", path, params=parameters).json()
+
+    def pages(self, query: str, **parameters: Any) -> Iterator[pa.Table]:
+        """All result pages of a query as Arrow tables, as of one commit."""
+        import pyarrow as pa
+
+        cursor = None
+        while True:
+            wanted = {"limit": PAGE_ROWS, **parameters, **({"cursor": cursor} if cursor else {})}
+            answer = self._send("GET", f"/v1/queries/{quote(query, safe='')}/results", params=wanted,
+                                headers={"Accept": ARROW})
+            yield pa.ipc.open_stream(answer.content).read_all()
+            cursor = answer.headers.get("Mars-Next")
+            if not cursor:
+                return
+
+    def _send(self, method: str, path: str, sql: str = "", **options: Any) -> httpx.Response:
+        try:
+            answer = self.http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            raise NotReadyError("The API does not answer", f"at {self.url}: {error}",
+                                "is it running? see `mars status`") from None
+        if answer.is_error:
+            raise problem(answer, sql)
+        return answer
+
+
+def problem(answer: httpx.Response, sql: str = "") -> MarsError:
+    """The error that an answer carries; `sql` is the statement that was sent, if one was."""
+    try:
+        body = answer.json()
+        title = body["title"]
+    except (ValueError, KeyError, TypeError):
+        return MarsError(f"The API answered {answer.status_code}", answer.text[:500])
+    detail, hint = body.get("detail") or "", body.get("hint") or ""
+    if body.get("line"):
+        return SqlError(title, detail, hint, sql=sql, line=body["line"], column=body.get("column") or 1,
+                        length=body.get("length") or 1)
+    return BY_STATUS.get(answer.status_code, MarsError)(title, detail, hint)

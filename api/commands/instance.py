@@ -1,0 +1,74 @@
+"""`mars up`, `mars down` and `mars doctor`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from api import runfile
+from mars import config as configuration
+from mars.config import Config
+from mars.errors import MarsError
+
+
+def settings(data: Path | None, file: Path | None = None, **flags: object) -> Config:
+    """The configuration of a command whose flags say the folder, perhaps a file, and more settings."""
+    return configuration.load({"data": data, **flags}, file)
+
+
+def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> None:
+    """Start an instance; see `mars up --help`. Attached, it returns only when the instance was stopped."""
+    from api import up
+
+    config = settings(data, file, api_port=port)
+    began = time.monotonic()
+    print(f"Starting Mars, data in {config.data}", file=sys.stderr)
+
+    def ready(run: runfile.Run) -> None:
+        hint = "" if detach else "   Ctrl-C stops it"
+        print(f"ready in {time.monotonic() - began:.1f} s: {run.api}{hint}", flush=True)
+
+    if detach:
+        ready(up.detach(config, reporter()))
+        return
+    up.serve(config, reporter(), ready)
+    print("Mars has stopped", file=sys.stderr)
+
+
+def reporter() -> Callable[[str, str, float], None]:
+    """Prints one line for each part that gets ready."""
+    def report(name: str, detail: str, seconds: float) -> None:
+        click.echo(f"  {name:<16} {detail:<32} {seconds:5.1f} s", err=True)
+    return report
+
+
+def down(data: Path | None, purge: bool) -> None:
+    """Stop the instance; with `purge` delete its folder, which must look like one of ours."""
+    from api import up
+
+    config = settings(data)
+    stopped = up.down(config.data)
+    print("Mars has stopped" if stopped else f"Mars was not running on {config.data}", file=sys.stderr)
+    if not purge:
+        if stopped:
+            print(f"its data stays in {config.data}; `mars down --purge` deletes it", file=sys.stderr)
+        return
+    if not config.data.exists():
+        return
+    if not (config.data / "run.lock").exists():
+        raise MarsError("This folder is not purged", f"{config.data} does not look like a data folder of Mars",
+                        "delete it yourself if it is one")
+    shutil.rmtree(config.data)
+    print(f"{config.data} is deleted", file=sys.stderr)
+
+
+def doctor(data: Path | None, file: Path | None) -> None:
+    """Print what the checks found; exit code 4 if anything is missing."""
+    from api import doctor
+
+    sys.exit(doctor.main(settings(data, file)))

@@ -1,0 +1,117 @@
+"""The run file: what runs for one data folder, and where it answers.
+
+`<data>/run.json` is written by the supervisor alone and removed when all has stopped; `<data>/run.lock` is held while
+it lives, so that a folder never has two. A run file whose supervisor is gone counts as nothing running.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import psutil
+
+from mars.errors import ConflictError, NotReadyError
+
+STARTING, READY = "starting", "ready"
+
+
+class NotRunningError(NotReadyError):
+    """No instance runs on a data folder."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that cannot be taken for another one that got its number later."""
+
+    pid: int
+    started: float
+
+    @staticmethod
+    def of(pid: int) -> Process:
+        """The process that has this number now; psutil.NoSuchProcess if there is none."""
+        return Process(pid, psutil.Process(pid).create_time())
+
+    def find(self) -> psutil.Process | None:
+        """The live process, or None once it has ended (a zombie has ended)."""
+        try:
+            process = psutil.Process(self.pid)
+            alive = abs(process.create_time() - self.started) < 1 and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return None
+        return process if alive else None
+
+
+@dataclass
+class Run:
+    """One running instance. Addresses are host:port, `api` is a URL; empty until known. `processes` has those that the
+    supervisor started, by name."""
+
+    supervisor: Process
+    state: str = STARTING
+    api: str = ""
+    kafka: str = ""
+    redis: str = ""
+    zookeeper: str = ""
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    def save(self, data: Path) -> None:
+        """Write the run file so that a reader sees all of the old one or all of the new one."""
+        draft = data / f"run.json.{os.getpid()}"
+        draft.write_text(json.dumps(asdict(self), indent=1))
+        os.replace(draft, _path(data))
+
+
+def read(data: Path) -> Run | None:
+    """What the run file says, also when its supervisor has ended; None without a readable run file."""
+    try:
+        raw = json.loads(_path(data).read_text())
+        processes = {name: Process(**process) for name, process in raw.pop("processes").items()}
+        return Run(Process(**raw.pop("supervisor")), processes=processes, **raw)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def running(data: Path) -> Run | None:
+    """The instance that runs on this folder, or None."""
+    run = read(data)
+    return run if run and run.supervisor.find() else None
+
+
+def require(data: Path) -> Run:
+    """The instance that runs on this folder and is ready; NotRunningError says how to start one."""
+    run = running(data)
+    if run is None:
+        raise NotRunningError("Mars is not running", f"on {data}", "start it with `mars up`; --data names another folder")
+    if run.state != READY:
+        raise NotRunningError("Mars is still starting", f"on {data}", "wait for `mars up` to say that it is ready")
+    return run
+
+
+def remove(data: Path) -> None:
+    """Say that nothing runs here any more."""
+    _path(data).unlink(missing_ok=True)
+
+
+def lock(data: Path) -> int:
+    """Take the folder for this process, until the returned descriptor is closed or the process ends.
+
+    Raises ConflictError, with the address of the instance that has it."""
+    data.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(data / "run.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        run = running(data)
+        where = f"{data} at {run.api}" if run and run.api else str(data)
+        raise ConflictError("Mars runs already", f"on {where}",
+                            "stop it with `mars down`, or give another folder with --data") from None
+    return descriptor
+
+
+def _path(data: Path) -> Path:
+    return data / "run.json"

@@ -1,0 +1,98 @@
+"""The server process: Spark's driver, the worker jobs and the API.
+
+It takes two JSON lines on stdin: the configuration, upon which Spark starts, and the same with all addresses, once the
+services answer. It reports on stdout and ends when stdin closes or on SIGTERM.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import IO
+
+from api import spark_session, supervise
+from api.app import create_app, serve
+from api.context import Context
+from api.jobs import Workers
+from mars import names
+from mars.adapters.catalog import CatalogStore
+from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.storage import Storage
+from mars.adapters.zookeeper import ZooKeeper
+from mars.config import Config
+from mars.errors import MarsError, NotReadyError
+
+WORKERS_S = 90.0
+STOP = f"{names.ROOT}/stop"
+STOP_S = 3.0
+
+
+def run(events: IO[bytes], messages: Iterator[dict]) -> None:
+    """Start all, then serve until the API ends."""
+    first = Config.from_json(next(messages)["config"])
+    spark = spark_session.session(first)
+    supervise.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
+    config = Config.from_json(next(messages)["config"])
+    supervise.end_with_stdin(lambda: os._exit(1))
+    zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
+    forget_last_run(zookeeper)
+    workers = Workers(spark, config)
+    workers.start()
+    try:
+        context = Context(config, zookeeper, CatalogStore(zookeeper), Storage(config.state_root),
+                          KafkaAdmin(config.kafka_address), config.redis_address, spark)
+        threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
+        serve(create_app(context), config)
+    finally:
+        zookeeper.ensure(STOP)
+        workers.stop(STOP_S)
+        zookeeper.stop()
+
+
+def forget_last_run(zookeeper: ZooKeeper) -> None:
+    """Take back the word to stop, and the registrations of killed workers whose sessions have not run out yet."""
+    zookeeper.transact(("delete", STOP))
+    for path in (names.MAPPERS, names.REDUCERS):
+        for child in zookeeper.children(path):
+            zookeeper.transact(("delete", f"{path}/{child}"))
+
+
+def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
+    """Say that the instance is ready once each slot has registered and the API answers; end it if one does not."""
+    deadline = time.monotonic() + WORKERS_S
+    for path, count, name in ((names.MAPPERS, config.mappers, "mappers"),
+                              (names.REDUCERS, config.reducers, "reducers")):
+        while len(zookeeper.children(path)) < count:
+            if time.monotonic() > deadline:
+                supervise.tell(events, supervise.event(NotReadyError(
+                    f"Only {len(zookeeper.children(path))} of {count} {name} came up in {WORKERS_S:.0f} s",
+                    hint=f"the reason is in {config.data / 'logs'}, in server.log and spark.out")))
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            time.sleep(0.05)
+        supervise.tell(events, {"ready": name, "detail": f"{count} on Spark"})
+    scheme = "https" if config.api_tls_certificate else "http"
+    url = f"{scheme}://{config.api_host}:{config.api_port}"
+    supervise.tell(events, {"ready": "api", "detail": f"{url}/docs"})
+    supervise.tell(events, {"api": url})
+
+
+def main() -> None:
+    """The process; exits with 1 after it has said why it cannot go on."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    events = supervise.take_stdout()
+    try:
+        run(events, supervise.hear(sys.stdin.buffer))
+    except MarsError as error:
+        supervise.tell(events, supervise.event(error))
+        logging.getLogger("mars.server").error("%s", error)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""A producer process: sends generated tuples to a topic and writes the independent count of what it sent.
+
+`python -m benchmarks.feed --kafka HOST:PORT --topic T --counts FILE ...` prints one JSON line a second with the tuples
+sent so far, and writes FILE (Arrow) when the last one is acknowledged. Record batches are sent as they are, without an
+object a message; nothing is sent twice, so a lost answer ends it with an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.producer import ProduceRequest
+
+from benchmarks.generator import Generator
+from benchmarks.record_batches import encode
+
+BATCH_TUPLES = 5_000
+TICK_S = 0.1
+TIMEOUT_MS = 30_000
+
+
+class Feeder:
+    """Raw Produce requests to the leaders of one topic's partitions, acknowledged one by one."""
+
+    def __init__(self, kafka: str, topic: str) -> None:
+        self.topic = topic
+        self.manager = KafkaConnectionManager(NetworkSelector(), bootstrap_servers=kafka)
+        self.manager.bootstrap(timeout_ms=10_000)
+        asked = MetadataRequest.MetadataRequestTopic(name=topic)
+        answer = self._call(MetadataRequest(topics=[asked], allow_auto_topic_creation=False,
+                                            include_topic_authorized_operations=False, min_version=9, max_version=12))
+        self.leaders = {p.partition_index: p.leader_id for p in answer.topics[0].partitions}
+        if not self.leaders:
+            raise SystemExit(f"topic {topic} does not exist on {kafka}")
+
+    def send(self, partition: int, records: bytes) -> None:
+        """Append record batches; returns when the broker has them."""
+        kind = ProduceRequest.TopicProduceData
+        data = kind(name=self.topic, partition_data=[kind.PartitionProduceData(index=partition, records=records)])
+        answer = self._call(ProduceRequest(transactional_id=None, acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data],
+                                           min_version=9, max_version=12), self.leaders[partition])
+        done = answer.responses[0].partition_responses[0]
+        if done.error_code:
+            raise SystemExit(f"the broker refused a batch with error {done.error_code} {done.error_message or ''}")
+
+    def _call(self, request: object, node: int | None = None) -> object:
+        async def send() -> object:
+            return await self.manager.send(request, node)
+        return self.manager.run(send)
+
+
+def feed(feeder: Feeder, generator: Generator, tuples: int, rate: int | None, packed: int) -> None:
+    """Send `tuples` tuples, `packed` to a message, at most `rate` a second; a batch goes to one partition."""
+    partitions = sorted(feeder.leaders)
+    size = BATCH_TUPLES if rate is None else int(min(BATCH_TUPLES, max(1, rate * TICK_S / len(partitions))))
+    began = said = time.monotonic()
+    turn = 0
+    while generator.made < tuples:
+        rows = generator.lines(min(size, tuples - generator.made))
+        feeder.send(partitions[turn % len(partitions)], encode(pack(rows, packed), int(time.time() * 1000)))
+        turn += 1
+        if time.monotonic() - said > 1:
+            said = time.monotonic()
+            print(json.dumps({"sent": generator.made}), flush=True)
+        if rate and (ahead := began + generator.made / rate - time.monotonic()) > 0:
+            time.sleep(ahead)
+
+
+def pack(rows: np.ndarray, packed: int) -> np.ndarray:
+    """Messages of `packed` lines each; what is left over for less than one message must be nothing."""
+    if packed == 1:
+        return rows
+    lines = np.full((len(rows), rows.shape[1] + 1), ord("\n"), np.uint8)
+    lines[:, :-1] = rows
+    return lines.reshape(len(rows) // packed, -1)
+
+
+def main() -> None:
+    """The process."""
+    parser = argparse.ArgumentParser(description="Sends generated tuples to a Kafka topic and counts them.")
+    parser.add_argument("--kafka", required=True)
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--counts", required=True, type=Path, help="Arrow file for the expected counts")
+    parser.add_argument("--tuples", required=True, type=int)
+    parser.add_argument("--rate", type=int, help="tuples per second, else as fast as it goes")
+    parser.add_argument("--packed", type=int, default=1, help="tuples in a message")
+    parser.add_argument("--start", required=True, type=int, help="event time of the first tuple, in seconds")
+    parser.add_argument("--event-rate", required=True, type=float, help="tuples in a second of event time")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    if BATCH_TUPLES % given.packed or given.tuples % given.packed or (given.rate and given.packed > 1):
+        parser.error(f"--packed must divide --tuples and {BATCH_TUPLES}, and does not go with --rate")
+    generator = Generator(given.start, given.event_rate, given.seed)
+    feed(Feeder(given.kafka, given.topic), generator, given.tuples, given.rate, given.packed)
+    draft = given.counts.with_suffix(".draft")
+    counts = generator.expected()
+    with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, counts.schema) as writer:
+        writer.write_table(counts)
+    draft.rename(given.counts)
+    print(json.dumps({"sent": generator.made}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

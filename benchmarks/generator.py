@@ -1,0 +1,101 @@
+"""The paper's tuples: CSV lines of 20 fields and 148 bytes, made by the million, and counted while they are made.
+
+A line is a ten-digit event time in seconds and one of a pool of ready tails (type, sip, dip, port, location and 14
+fields more), so that making a line is one copy. Tails are drawn with skew: a few groups have most of the tuples.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+SCHEMA = ("timestamp BIGINT, type STRING, sip STRING, dip STRING, port INT, location STRING, bytes BIGINT, packets INT, "
+          "duration INT, protocol STRING, flags INT, ttl INT, app STRING, direction INT, status INT, user STRING, "
+          "session INT, region STRING, device STRING, payload STRING")
+QUERY = "SELECT sip, type, timestamp, count(*) FROM {stream} GROUP BY sip, type, timestamp WINDOWING 60 s"
+WINDOW_S = 60
+LINE_BYTES = 148
+TIME_DIGITS = 10
+TYPES = ("dns", "http", "tls", "ssh", "smtp", "icmp", "ftp", "ntp")
+LOCATIONS = ("beijing", "shanghai", "berlin", "paris", "newyork")
+SIPS = 1_000
+POOL = 100_000
+LATE_SHARE, LATE_MAX_S = 0.03, 4
+
+
+class Pool:
+    """Ready tails. `tails` is one row of bytes each; `group` the number of the tail's (sip, type)."""
+
+    def __init__(self, seed: int, size: int = POOL) -> None:
+        draw = np.random.default_rng(seed)
+        self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (SIPS, 3)), axis=0)]
+        sip = (draw.beta(0.6, 1.6, size) * len(self.sips)).astype(np.int64)
+        type_ = draw.integers(0, len(TYPES), size)
+        self.group = sip * len(TYPES) + type_
+        self.groups = len(self.sips) * len(TYPES)
+        numbers = draw.integers(0, [65536, 5, 1500, 10, 100, 2, 256, 64, 10000, 2, 500, 100000, 10000, 5, 1000, SIPS],
+                                (size, 16)).tolist()
+        width = LINE_BYTES - TIME_DIGITS
+        tails = (self._tail(self.sips[s], TYPES[t], row, width)
+                 for s, t, row in zip(sip.tolist(), type_.tolist(), numbers, strict=True))
+        self.tails = np.frombuffer(b"".join(tails), np.uint8).reshape(size, width)
+
+    def _tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
+        """All but the event time; the last field fills the line."""
+        text = (f",{type_},{sip},10.{n[15] % 256}.{n[15] % 7}.9,{n[0]},{LOCATIONS[n[1]]},{n[2]},{n[3]},{n[4]},"
+                f"{('tcp', 'udp')[n[5]]},{n[6]},{n[7]},app{n[8]},{n[9]},{100 + n[10]},user{n[11]},{n[12]},"
+                f"{LOCATIONS[n[13]]},dev{n[14]},")
+        return text.encode().ljust(width, b"x")
+
+
+class Generator:
+    """Lines of one partition after the other, and how many tuples each (sip, type, window) got.
+
+    Event time starts at `start_s` and moves on by one second every `tuples_per_second`; a few per cent of the tuples
+    are up to 4 s older than those before them, which a watermark of 5 s still takes."""
+
+    def __init__(self, start_s: int, tuples_per_second: float, seed: int = 1, pool: Pool | None = None) -> None:
+        self.pool = pool or Pool(seed)
+        self.draw = np.random.default_rng(seed + 1)
+        self.start_s = start_s
+        self.tuples_per_second = tuples_per_second
+        self.made = 0
+        self.first_window = (start_s - LATE_MAX_S) // WINDOW_S
+        self.counts = np.zeros((0, self.pool.groups), np.int64)
+
+    def lines(self, count: int) -> np.ndarray:
+        """The next `count` lines, as rows of bytes without a line end."""
+        times = self.start_s + ((self.made + np.arange(count)) / self.tuples_per_second).astype(np.int64)
+        late = self.draw.random(count, np.float32) < LATE_SHARE
+        times[late] -= self.draw.integers(1, LATE_MAX_S + 1, int(late.sum()))
+        chosen = self.draw.integers(0, len(self.pool.tails), count, np.int32)
+        self.made += count
+        self._count(times, self.pool.group[chosen])
+        rows = np.empty((count, LINE_BYTES), np.uint8)
+        rows[:, TIME_DIGITS:] = self.pool.tails[chosen]
+        _write_digits(rows[:, :TIME_DIGITS], times)
+        return rows
+
+    def expected(self) -> pa.Table:
+        """The independent count: one row for each group that has tuples, window as its start in seconds."""
+        window, group = np.nonzero(self.counts)
+        sips, types = np.array(self.pool.sips), np.array(TYPES)
+        return pa.table({"sip": sips[group // len(TYPES)], "type": types[group % len(TYPES)],
+                         "timestamp": (self.first_window + window) * WINDOW_S, "count": self.counts[window, group]})
+
+    def _count(self, times: np.ndarray, groups: np.ndarray) -> None:
+        window = times // WINDOW_S - self.first_window
+        first, last = int(window.min()), int(window.max())
+        if last >= len(self.counts):
+            more = np.zeros((last + 1 - len(self.counts), self.pool.groups), np.int64)
+            self.counts = np.concatenate([self.counts, more])
+        cells = np.bincount((window - first) * self.pool.groups + groups,
+                            minlength=(last + 1 - first) * self.pool.groups)
+        self.counts[first:last + 1] += cells.reshape(-1, self.pool.groups)
+
+
+def _write_digits(out: np.ndarray, numbers: np.ndarray) -> None:
+    """Numbers in decimal. Tuples come in runs of one time, so each distinct number is written once."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    digits = np.array([list(str(number).encode()) for number in distinct.tolist()], np.uint8)
+    out[:] = digits[place]

@@ -40,6 +40,11 @@ def pointer(stream_id: int, key_part: int) -> str:
     return f"{stream(stream_id)}/parts/{key_part}/pointer"
 
 
+def recovery_request(stream_id: int) -> str:
+    """Made by a reducer that met a broken invariant; the leader answers with a recovery."""
+    return f"{stream(stream_id)}/recovery"
+
+
 class Keys:
     """The Redis keys of one stream."""
 

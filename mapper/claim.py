@@ -1,0 +1,84 @@
+"""Claiming ranges of one stream: how large, where, and by which request (design, step 1)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from mars.adapters.exchange import Claim, Exchange
+from mars.adapters.view import StreamView
+from mars.config import Config
+
+STAY_CLAIMS = 4
+ENDS_AGE_S = 0.2
+MEMORY_SHARE_MAX = 0.7
+
+
+@dataclass
+class Sizes:
+    """What an offset of the stream holds, measured; the next claim is cut by it."""
+
+    tuples_per_offset: float = 1.0
+    bytes_per_offset: float = 0.0
+    measured: bool = False
+
+    def learn(self, offsets: int, tuples: int, bytes_: int) -> None:
+        """Take a finished batch into account, new ones more than old ones."""
+        weight = 0.5 if self.measured else 1.0
+        self.tuples_per_offset += weight * (tuples / offsets - self.tuples_per_offset)
+        self.bytes_per_offset += weight * (bytes_ / offsets - self.bytes_per_offset)
+        self.measured = True
+
+    def offsets_max(self, config: Config) -> int:
+        """How many offsets to claim at most: a run of adjacent batches, one batch while nothing is known."""
+        if not self.measured:
+            return config.batch_tuples
+        by_tuples = config.run_tuples_max / max(self.tuples_per_offset, 0.05)
+        by_bytes = config.run_bytes_max / max(self.bytes_per_offset, 1.0)
+        return max(1, int(min(by_tuples, by_bytes)))
+
+
+@dataclass
+class Claimer:
+    """Claims for one worker in one stream. `ends` are the last stable offsets as last heard from the broker."""
+
+    exchange: Exchange
+    config: Config
+    worker: str
+    sizes: Sizes = field(default_factory=Sizes)
+    ends: dict[int, int] = field(default_factory=dict)
+    ends_at: float = 0.0
+    _request: int = 0
+    _stayed: int = 0
+    _partition: int | None = None
+    _memory_at: float = 0.0
+    _memory_full: bool = False
+
+    def ends_are_old(self) -> bool:
+        """Should the broker be asked again before claiming?"""
+        return time.monotonic() - self.ends_at > ENDS_AGE_S
+
+    def heard(self, ends: dict[int, int]) -> None:
+        """The broker told these last stable offsets."""
+        self.ends |= ends
+        self.ends_at = time.monotonic()
+
+    def next(self, view: StreamView) -> Claim | None:
+        """The next claim, or None if there is nothing to do. Staying on the partition where the buffer is pays, but
+        only a few times: the partition furthest behind holds everybody's watermark (rule 11)."""
+        self._request += 1
+        stay = self._partition if self._stayed < STAY_CLAIMS else None
+        claim = self.exchange.claim(
+            view.stream.id, view.generation, self.worker, self._request, lease_ms=self.config.lease_ms,
+            most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
+            key_parts=view.stream.key_parts, ends=self.ends, stay=stay, allow_new=not self._redis_is_full())
+        if claim:
+            self._stayed = self._stayed + 1 if claim.partition == self._partition else 0
+            self._partition = claim.partition
+        return claim
+
+    def _redis_is_full(self) -> bool:
+        if time.monotonic() - self._memory_at > 0.5:
+            self._memory_full = self.exchange.memory_share() > MEMORY_SHARE_MAX
+            self._memory_at = time.monotonic()
+        return self._memory_full

@@ -1,0 +1,281 @@
+"""A mapper: one long Spark task that claims, fetches, parses, spills, aggregates and pushes until it is told to stop.
+
+Two threads share the work: one claims and fetches ahead, the other computes; the queue between them holds one batch.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mapper import spill
+from mapper.aggregate import aggregate_task, max_event_time
+from mapper.batch import Messages, ParsedBatch
+from mapper.claim import Claimer
+from mapper.fetch import Reader, open_reader
+from mapper.lease import LeaseKeeper
+from mapper.parse import Parser
+from mapper.push import TaskResult, entries, groups
+from mars import cells, faults, names
+from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.adapters.view import StreamView, read_stream, read_streams, stop_queries
+from mars.adapters.zookeeper import ZooKeeper
+from mars.config import Config
+from mars.errors import NotReadyError
+from mars.plan import QueryPlan
+from mars.registry import RUNNING
+
+log = logging.getLogger("mars.mapper")
+IDLE_S = 0.01
+STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS"}
+VIEW_AGE_S = 0.2
+
+
+@dataclass
+class Fetched:
+    """A claim whose tuples are here: as messages, or already parsed if the local file was found."""
+
+    view: StreamView
+    claim: Claim
+    plans: dict[str, QueryPlan]
+    content: Messages | ParsedBatch | None
+    leader_epoch: int
+
+
+def run_mapper(config_json: str, slot: int) -> None:
+    """Work as mapper `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
+    config = Config.from_json(config_json)
+    faults.arm(config.fault_folder)
+    worker = Mapper(config, slot)
+    try:
+        worker.run()
+    finally:
+        worker.close()
+
+
+class Mapper:
+    """One mapper's connections and buffers."""
+
+    def __init__(self, config: Config, slot: int) -> None:
+        self.config = config
+        self.id = f"{slot}-{uuid.uuid4().hex[:8]}"
+        self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
+        self.exchange = Exchange(config.redis_address)
+        self.leases = LeaseKeeper(self.exchange, config.lease_ms)
+        self.views: dict[int, StreamView] = {}
+        self.views_at = 0.0
+        self.claimers: dict[int, Claimer] = {}
+        self.readers: dict[int, Reader] = {}
+        self.parsers: dict[tuple, Parser] = {}
+        self.fetched: queue.Queue[Fetched] = queue.Queue(maxsize=1)
+        self.stopping = threading.Event()
+        self.failure: BaseException | None = None
+        self.folder = Path(config.data) / "spill"
+        spill.sweep(self.folder, set(), older_than_s=10 * config.lease_ms / 1000)
+        self.zookeeper.client.create(f"{names.MAPPERS}/{self.id}", json.dumps(
+            {"id": self.id, "pid": os.getpid(), "host": spill.HOST, "slot": slot}).encode(), ephemeral=True, makepath=True)
+
+    def run(self) -> None:
+        """Compute what the fetching thread brings, until stopped. Raises what ended either thread."""
+        fetcher = threading.Thread(target=self._fetch_all, name="fetch", daemon=True)
+        fetcher.start()
+        while not self.stopping.is_set():
+            if self.zookeeper.expired:
+                raise NotReadyError("the ZooKeeper session may have ended", self.id)
+            try:
+                fetched = self.fetched.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            self._compute(fetched)
+        fetcher.join(timeout=15)
+        if self.failure:
+            raise self.failure
+
+    def close(self) -> None:
+        """Give the claims back and end the session."""
+        self.stopping.set()
+        self.leases.stop()
+        self.zookeeper.stop()
+
+    # -- the fetching thread --------------------------------------------------------------------------------------
+
+    def _fetch_all(self) -> None:
+        try:
+            while not self.stopping.is_set():
+                self._refresh_views()
+                if not any([self._fetch_one(view) for view in list(self.views.values())]):
+                    time.sleep(IDLE_S)
+        except BaseException as error:  # the computing thread must end with this one
+            self.failure = error
+        self.stopping.set()
+
+    def _refresh_views(self) -> None:
+        """See ZooKeeper as it was at most VIEW_AGE_S ago; while it does not answer, the old view does no harm."""
+        if time.monotonic() - self.views_at < VIEW_AGE_S or not self.zookeeper.usable:
+            return
+        if self.zookeeper.client.exists(f"{names.ROOT}/stop"):
+            self.stopping.set()
+        self.views = read_streams(self.zookeeper)
+        self.views_at = time.monotonic()
+        for gone in self.readers.keys() - self.views.keys():
+            self.readers.pop(gone).close()
+            self.claimers.pop(gone)
+
+    def _fetch_one(self, view: StreamView) -> bool:
+        """Claim a range of a stream and fetch it. False if there was nothing to do."""
+        if not view.queries.running():
+            return False
+        try:
+            claim = self._claim(view)
+            if claim is None:
+                return False
+            self.leases.hold(view.stream.id, view.generation, claim)
+            faults.point("mapper.claimed")
+            self._put(self._read(view, claim))
+            return True
+        except (StaleGenerationError, StaleEpochError):
+            self.views_at = 0.0
+        except (NotReadyError, ExchangeFullError) as error:
+            log.warning("waiting: %s", error)
+            time.sleep(0.2)
+        return False
+
+    def _claim(self, view: StreamView) -> Claim | None:
+        stream = view.stream
+        if stream.id not in self.readers:
+            self.readers[stream.id] = open_reader(self.config, stream)
+            self.claimers[stream.id] = Claimer(self.exchange, self.config, self.id)
+        claimer = self.claimers[stream.id]
+        if claimer.ends_are_old():
+            claimer.heard(self.readers[stream.id].last_stable_offsets())
+        claim = claimer.next(view)
+        if claim is None:
+            claimer.ends_at = 0.0
+        return claim
+
+    def _read(self, view: StreamView, claim: Claim) -> Fetched | None:
+        """The claim with its tuples; None if it could not be read (then it is left to its lease)."""
+        plans = self._plans(view, claim)
+        if not plans:
+            return Fetched(view, claim, {}, None, -1)
+        batch = spill.read(view.stream, view.generation, claim)
+        if batch is not None:
+            return Fetched(view, claim, plans, batch, -1)
+        try:
+            got = self.readers[view.stream.id].read(claim.partition, claim.start, claim.end, self.config.run_bytes_max,
+                                                    should_stop=self.stopping.is_set)
+        except NotReadyError:
+            self.leases.drop(view.stream.id, claim)
+            self.exchange.renew(view.stream.id, view.generation, claim, 200)
+            raise
+        except tuple(STATES) as error:
+            stop_queries(self.zookeeper, view.stream, plans, STATES[type(error)],
+                         f"[{claim.start}, {claim.end}) of partition {claim.partition} cannot be read: {error}")
+            return Fetched(view, claim, {}, None, -1)
+        if got is None:
+            return None
+        faults.point("mapper.fetched")
+        return Fetched(view, claim, plans, got.messages, got.leader_epoch)
+
+    def _plans(self, view: StreamView, claim: Claim) -> dict[str, QueryPlan]:
+        """The plans of the claim's live tasks. A task that ZooKeeper does not know is either too new for this view,
+        which is then read again, or dead: it brings no cells, and its marker is dropped by its incarnation."""
+        queries = view.queries.queries
+        if any(q not in queries or queries[q].incarnation < i for q, i in claim.tasks.items()):
+            self.zookeeper.client.sync(names.CATALOG)
+            fresh = read_stream(self.zookeeper, view.stream)
+            queries = fresh.queries.queries if fresh else {}
+        return {q: queries[q].plan for q, i in claim.tasks.items()
+                if q in queries and queries[q].incarnation == i and queries[q].state == RUNNING}
+
+    def _put(self, fetched: Fetched | None) -> None:
+        while fetched and not self.stopping.is_set():
+            try:
+                return self.fetched.put(fetched, timeout=0.2)
+            except queue.Full:
+                continue
+
+    # -- the computing thread -------------------------------------------------------------------------------------
+
+    def _compute(self, fetched: Fetched) -> None:
+        """Parse, spill and register, aggregate, push; the claim is done or no longer ours when this returns."""
+        view, claim = fetched.view, fetched.claim
+        file = claim.file
+        try:
+            batch = fetched.content
+            if isinstance(batch, Messages):
+                batch = self._parse(fetched)
+                file = spill.write(self.folder, view.stream, view.generation, claim, batch)
+                faults.point("mapper.spilled")
+                if not self._insist(lambda: self.exchange.register(view.stream.id, view.generation, claim, file)):
+                    return
+                faults.point("mapper.registered")
+            self._push(fetched, batch)
+        except (StaleGenerationError, StaleEpochError):
+            self.views_at = 0.0
+        except OSError as error:
+            log.warning("the claim is left to others: %s", error)
+            time.sleep(0.5)
+            return
+        finally:
+            self.leases.drop(view.stream.id, claim)
+        spill.delete(file)
+
+    def _parse(self, fetched: Fetched) -> ParsedBatch:
+        stream = fetched.view.stream
+        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
+        parser = self.parsers.get((stream.id, columns))
+        if parser is None:
+            parser = self.parsers[(stream.id, columns)] = Parser(stream, columns)
+        batch = parser.parse(fetched.content)
+        claim = fetched.claim
+        self.claimers[stream.id].sizes.learn(claim.end - claim.start, len(batch), int(fetched.content.length.sum()))
+        return batch
+
+    def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
+        view, claim = fetched.view, fetched.claim
+        limit = self.config.future_limit_ms
+        results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
+        greatest = max_event_time(view.stream, batch, claim.now_ms, limit) if batch is not None else None
+        faults.point("mapper.aggregated")
+        for group in groups(results):
+            made = entries(claim, group, view.stream.key_parts, greatest, fetched.leader_epoch)
+            tasks = {r.query: claim.tasks[r.query] for r in group}
+            self._insist(lambda: self.exchange.push(view.stream.id, view.generation, claim, tasks, greatest, made))
+        faults.point("mapper.pushed")
+
+    def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
+              batch: ParsedBatch | None) -> TaskResult:
+        """One task's cells; of a dead task none. A query that cannot be computed is quarantined and harms no other."""
+        nothing = TaskResult(query, [b""] * view.stream.key_parts, {}, {})
+        if plan is None or batch is None:
+            return nothing
+        try:
+            done = aggregate_task(plan, view.stream, batch, claim.partition, claim.now_ms, self.config.future_limit_ms)
+        except Exception as error:
+            log.exception("query %s cannot be computed", query)
+            stop_queries(self.zookeeper, view.stream, [query], "QUARANTINED",
+                         f"offsets [{claim.start}, {claim.end}) of partition {claim.partition}: "
+                         f"{type(error).__name__}: {error}; RESUME QUERY tries again")
+            return nothing
+        parts = [cells.encode(part) if part.num_rows else b"" for part in done.parts]
+        return TaskResult(query, parts, done.counts, done.bad_reasons)
+
+    def _insist(self, call: Callable[[], object]) -> object:
+        """Repeat a call whose repetition is harmless until Redis answers; the lease keeper decides nothing here."""
+        while not self.stopping.is_set():
+            try:
+                return call()
+            except (NotReadyError, ExchangeFullError) as error:
+                log.warning("waiting: %s", error)
+                time.sleep(0.1)
+        return 0

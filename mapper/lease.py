@@ -1,0 +1,55 @@
+"""Keeps a worker's claims held while it works on them."""
+
+from __future__ import annotations
+
+import threading
+
+from mars.adapters.exchange import Claim, Exchange
+from mars.errors import MarsError
+
+
+class LeaseKeeper:
+    """Renews every held claim from a thread of its own, each third of a lease.
+
+    It only saves work: a claim that could not be renewed is given to another worker, and what this one then pushes is
+    refused by its epoch.
+    """
+
+    def __init__(self, exchange: Exchange, lease_ms: int) -> None:
+        self._exchange = exchange
+        self._lease_ms = lease_ms
+        self._held: dict[tuple[int, int], tuple[int, Claim]] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
+        self._thread.start()
+
+    def hold(self, stream_id: int, generation: int, claim: Claim) -> None:
+        """Renew this claim from now on."""
+        with self._lock:
+            self._held[(stream_id, claim.id)] = (generation, claim)
+
+    def drop(self, stream_id: int, claim: Claim) -> None:
+        """Leave this claim alone: it is pushed, or lost."""
+        with self._lock:
+            self._held.pop((stream_id, claim.id), None)
+
+    def stop(self) -> None:
+        """Give every held claim back, so that others need not wait for its lease."""
+        self._stop.set()
+        self._thread.join()
+        self._each(0)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._lease_ms / 3000):
+            self._each(self._lease_ms)
+
+    def _each(self, lease_ms: int) -> None:
+        with self._lock:
+            held = list(self._held.items())
+        for (stream_id, _), (generation, claim) in held:
+            try:
+                if not self._exchange.renew(stream_id, generation, claim, lease_ms):
+                    self.drop(stream_id, claim)
+            except MarsError:
+                continue

@@ -1,0 +1,54 @@
+"""From the cells of a batch's tasks to entries of the key parts' logs (design, step 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mars.adapters.exchange import Claim
+
+GROUP_BYTES = 512 * 1024
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered."""
+
+    query: str
+    parts: list[bytes]
+    counts: dict[str, int]
+    bad_reasons: dict[str, int]
+
+
+def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
+    """The tasks in groups of about GROUP_BYTES, so that no script call blocks Redis for long; every task once."""
+    group: list[TaskResult] = []
+    size = 0
+    for result in results:
+        length = sum(map(len, result.parts))
+        if group and size + length > GROUP_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(result)
+        size += length
+    yield group
+
+
+def entries(claim: Claim, group: list[TaskResult], key_parts: int, max_event_time: int | None,
+            leader_epoch: int) -> list[tuple[dict, bytes]]:
+    """One (marker, cells) per key part, an empty one too: the marker alone moves positions and watermarks.
+
+    marker: p partition, s start, e end, t {query: incarnation}, now, met greatest event time, le leader epoch,
+    l [[query, bytes], ...] in the order of the cells; in key part 0 alone, so that a tuple counts once per query,
+    n {query: counts} and r {query: bad reasons}.
+    """
+    made = []
+    for part in range(key_parts):
+        marker = {"p": claim.partition, "s": claim.start, "e": claim.end,
+                  "t": {r.query: claim.tasks[r.query] for r in group}, "now": claim.now_ms, "met": max_event_time,
+                  "le": leader_epoch, "l": [[r.query, len(r.parts[part])] for r in group if r.parts[part]]}
+        if part == 0:
+            marker["n"] = {r.query: r.counts for r in group}
+            marker["r"] = {r.query: r.bad_reasons for r in group if r.bad_reasons}
+        made.append((marker, b"".join(r.parts[part] for r in group)))
+    return made

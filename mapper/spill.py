@@ -1,0 +1,100 @@
+"""The local file of a batch: the needed columns as read, so that a restarted mapper need not fetch and parse again.
+
+The file is a cache of one generation (rule 16): its name and header carry generation, topic id, range and columns, its
+length and CRC-32C are registered; on any mismatch it is deleted and the batch is read from Kafka.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+import google_crc32c
+import numpy as np
+import pyarrow as pa
+
+from mapper.batch import ParsedBatch
+from mars.adapters.exchange import Claim
+from mars.plan import Stream
+
+HOST = socket.gethostname()
+
+
+def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch) -> dict:
+    """Write the batch and return what is to be registered: host, path, length, crc."""
+    arrays = {f"column {name}": array for name, array in batch.columns.items()}
+    arrays |= {f"bad {name}": pa.array(reasons) for name, reasons in batch.bad.items()}
+    if batch.tuple_bad is not None:
+        arrays["tuple_bad"] = pa.array(batch.tuple_bad)
+    arrays |= {"event_time": pa.array(batch.event_time), "offset": pa.array(batch.offset),
+               "line": pa.array(batch.line)}
+    table = pa.table(arrays).replace_schema_metadata({"mars": _header(stream, generation, claim)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data = sink.getvalue()
+    path = folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
+    with open(path, "wb") as file:
+        file.write(data)
+    return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(memoryview(data).tobytes())}
+
+
+def read(stream: Stream, generation: int, claim: Claim) -> ParsedBatch | None:
+    """The batch of a claim that was registered on this host, or None if its file is gone or does not match."""
+    if not claim.file or claim.file["host"] != HOST:
+        return None
+    path = Path(claim.file["path"])
+    try:
+        data = path.read_bytes()
+        if len(data) != claim.file["length"] or google_crc32c.value(data) != claim.file["crc"]:
+            raise ValueError("length or checksum")
+        table = pa.ipc.open_stream(data).read_all()
+        if table.schema.metadata[b"mars"].decode() != _header(stream, generation, claim):
+            raise ValueError("header")
+    except (OSError, ValueError, KeyError, TypeError):
+        path.unlink(missing_ok=True)
+        return None
+    return _batch(table.combine_chunks())
+
+
+def sweep(folder: Path, registered: set[str], older_than_s: float) -> None:
+    """Delete files that nobody has registered and that are too old to be on the way to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.arrow"):
+        try:
+            if str(path) not in registered and time.time() - path.stat().st_mtime > older_than_s:
+                path.unlink()
+        except FileNotFoundError:
+            continue
+
+
+def delete(file: dict | None) -> None:
+    """Delete a registered file of this host."""
+    if file and file["host"] == HOST:
+        try:
+            os.unlink(file["path"])
+        except FileNotFoundError:
+            pass
+
+
+def _header(stream: Stream, generation: int, claim: Claim) -> str:
+    return json.dumps([stream.topic_id, generation, claim.partition, claim.start, claim.end])
+
+
+def _batch(table: pa.Table) -> ParsedBatch:
+    def chunk(name: str) -> pa.Array:
+        column = table.column(name)
+        return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+    def numbers(name: str) -> np.ndarray:
+        return chunk(name).to_numpy(zero_copy_only=True)
+
+    names = table.column_names
+    return ParsedBatch(
+        columns={n.removeprefix("column "): chunk(n) for n in names if n.startswith("column ")},
+        event_time=numbers("event_time"), offset=numbers("offset"), line=numbers("line"),
+        bad={n.removeprefix("bad "): numbers(n) for n in names if n.startswith("bad ")},
+        tuple_bad=numbers("tuple_bad") if "tuple_bad" in names else None)

@@ -1,0 +1,222 @@
+"""Redis as the exchange between mappers and reducers: each protocol step is one script in mars/lua, called here.
+
+Every call carries the generation and is refused at any other (rule 4). A call may be repeated after an unknown
+outcome: each is idempotent by claim and epoch, by request number, or by SEQ.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+
+import redis
+from redis.backoff import ExponentialBackoff
+from redis.retry import Retry
+
+from mars.errors import MarsError, NotReadyError
+from mars.names import Keys
+
+SCRIPTS = ("install", "attach", "detach", "facts", "claim", "renew", "register", "push", "receive", "trim")
+
+
+class StaleGenerationError(MarsError):
+    """The exchange has another generation: whatever the caller holds of the old one is worthless (rule 4)."""
+
+
+class StaleEpochError(MarsError):
+    """A newer leader, owner or request has been seen: the caller must step down."""
+
+
+class ExchangeFullError(MarsError):
+    """Redis is at its memory limit: back off and try again; what frees memory still runs."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A range [start, end) of one partition with its frozen tasks (query id -> incarnation), held by `epoch` until the
+    lease runs out. `now_ms` is Redis's time when the range was first claimed; `file` is the registered local file."""
+
+    id: int
+    partition: int
+    start: int
+    end: int
+    tasks: dict[str, int]
+    epoch: int
+    now_ms: int
+    given: int
+    file: dict | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a key part's log: its SEQ, its marker, and the cells of all its tasks."""
+
+    seq: int
+    marker: dict
+    cells: bytes
+
+
+class Exchange:
+    """The Redis of the streams. Not fork-safe: make it inside the worker process. Thread-safe."""
+
+    def __init__(self, address: str) -> None:
+        host, port = address.rsplit(":", 1)
+        self.address = address
+        self.redis = redis.Redis(host=host, port=int(port), socket_timeout=10, socket_connect_timeout=3,
+                                 retry=Retry(ExponentialBackoff(cap=0.5, base=0.02), 3), health_check_interval=30)
+        self._scripts = {name: self.redis.register_script(
+            resources.files("mars").joinpath(f"lua/{name}.lua").read_text()) for name in SCRIPTS}
+
+    def _call(self, script: str, stream_id: int, *arguments: object) -> object:
+        try:
+            return self._scripts[script](keys=[Keys(stream_id).prefix], args=arguments)
+        except redis.exceptions.OutOfMemoryError as error:
+            raise ExchangeFullError("Redis is at its memory limit", self.address) from error
+        except redis.exceptions.ResponseError as error:
+            raise _refusal(str(error)) or error from error
+        except redis.exceptions.RedisError as error:
+            raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
+
+    # -- mappers ------------------------------------------------------------------------------------------------
+
+    def claim(self, stream_id: int, generation: int, worker: str, request: int, *, lease_ms: int, most: int,
+              bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool) -> Claim | None:
+        """The next claim for `worker`, at most `most` offsets long, or None. The same request number gives the same
+        claim again while it is held; a lower one is refused (StaleEpochError)."""
+        text = self._call("claim", stream_id, generation, worker, request, lease_ms, most, bound, key_parts,
+                          json.dumps(ends), "" if stay is None else stay, int(allow_new))
+        if not text:
+            return None
+        raw = json.loads(text)
+        return Claim(raw["id"], int(raw["partition"]), int(raw["start"]), int(raw["end"]),
+                     {q: int(i) for q, i in raw["tasks"].items()}, raw["epoch"], int(raw["now"]), raw["given"],
+                     raw.get("file"))
+
+    def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int) -> bool:
+        """Hold the claim for another lease (0: give it back now). False if it is not the caller's any more."""
+        return self._call("renew", stream_id, generation, claim.id, claim.epoch, lease_ms) == 1
+
+    def register(self, stream_id: int, generation: int, claim: Claim, file: dict) -> bool:
+        """CLAIMED -> READY with a local file. False if the claim is not the caller's any more."""
+        return self._call("register", stream_id, generation, claim.id, claim.epoch, claim.start, claim.end,
+                          json.dumps(file)) == 1
+
+    def push(self, stream_id: int, generation: int, claim: Claim, tasks: dict[str, int],
+             max_event_time: int | None, entries: list[tuple[dict, bytes]]) -> int:
+        """One entry (marker, cells) per key part, under one new SEQ, which is returned. 0: these tasks were pushed
+        already, or the claim was given to another."""
+        flat = [part for marker, cells in entries for part in (json.dumps(marker, separators=(",", ":")), cells)]
+        return self._call("push", stream_id, generation, claim.id, claim.epoch, claim.start, claim.end,
+                          json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat)
+
+    # -- reducers -----------------------------------------------------------------------------------------------
+
+    def receive(self, stream_id: int, generation: int, key_part: int, after: int,
+                bytes_max: int) -> tuple[dict[str, str], list[Entry]]:
+        """The leader's facts, and the entries of a key part's log after a SEQ in SEQ order, up to about `bytes_max`."""
+        facts, entries = self._call("receive", stream_id, generation, key_part, after, bytes_max)
+        flat = [value.decode() for value in facts]
+        return (dict(zip(flat[::2], flat[1::2], strict=True)),
+                [Entry(int(id_.split(b"-")[0]), json.loads(fields[1]), fields[3]) for id_, fields in entries])
+
+    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int],
+             positions: dict[tuple[int, str], int]) -> None:
+        """Delete entries of which each live task is committed, and tell the committed (partition, query) positions."""
+        self._call("trim", stream_id, generation, key_part, epoch, json.dumps(seqs),
+                   json.dumps({f"{p}:{q}": offset for (p, q), offset in positions.items()}))
+
+    def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
+        """(partition, query) -> the least committed position over all key parts, as far as it has been told."""
+        try:
+            pipe = self.redis.pipeline(transaction=False)
+            for key_part in range(key_parts):
+                pipe.hgetall(Keys(stream_id).positions(key_part))
+            told = pipe.execute()
+        except redis.exceptions.RedisError as error:
+            raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
+        least: dict[tuple[int, str], int] = {}
+        for field in set(told[0]).intersection(*told[1:]):
+            partition, query = field.decode().split(":")
+            least[int(partition), query] = min(int(positions[field]) for positions in told)
+        return least
+
+    # -- leader -------------------------------------------------------------------------------------------------
+
+    def server_run_id(self) -> str:
+        """Changes with every restart or failover of the server, after which anything may be missing."""
+        try:
+            info = self.redis.info("server")
+        except redis.exceptions.RedisError as error:
+            raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
+        return info["run_id"]
+
+    def installed(self, stream_id: int) -> tuple[int, str] | None:
+        """(generation, run id of the server that it was installed on), or None if the stream is not there."""
+        try:
+            generation, run_id = self.redis.hmget(Keys(stream_id).generation, "generation", "run_id")
+        except redis.exceptions.RedisError as error:
+            raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
+        return (int(generation), run_id.decode()) if generation and run_id else None
+
+    def install(self, stream_id: int, generation: int, leader_epoch: int, run_id: str, state: dict) -> None:
+        """Recovery: everything of the stream is replaced by `state`. The generation must have been raised before the
+        commits were read of which `state` is made (rule 5)."""
+        self._call("install", stream_id, generation, leader_epoch, run_id, json.dumps(state))
+
+    def attached(self, stream_id: int, partitions: tuple[int, ...]) -> dict[str, dict[int, int]]:
+        """query id -> partition -> incarnation, of what rides on the lanes."""
+        found: dict[str, dict[int, int]] = {}
+        for partition in partitions:
+            for query, value in self.redis.hgetall(Keys(stream_id).lanes(partition)).items():
+                if query != b"main":
+                    found.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
+        return found
+
+    def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int,
+               state: dict) -> None:
+        """Give an incarnation of a query its lane: cursors, stops, nows by partition, and committed positions."""
+        self._call("attach", stream_id, generation, leader_epoch, query, incarnation, json.dumps(state))
+
+    def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str,
+               partitions: tuple[int, ...]) -> None:
+        """Take a query off every lane."""
+        self._call("detach", stream_id, generation, leader_epoch, query, json.dumps(partitions))
+
+    def publish_facts(self, stream_id: int, generation: int, leader_epoch: int, facts: dict[str, object]) -> None:
+        """What the leader saw (rules 22, 23); values are written as text."""
+        self._call("facts", stream_id, generation, leader_epoch,
+                   *(part for field, value in facts.items() for part in (field, str(value))))
+
+    def forget(self, stream_id: int) -> None:
+        """Delete every key of a dropped stream."""
+        for key in self.redis.scan_iter(match=Keys(stream_id).prefix.replace("{", "[{]").replace("}", "[}]") + "*"):
+            self.redis.unlink(key)
+
+    def memory_share(self) -> float:
+        """Used share of Redis's memory limit, 0 where there is none."""
+        info = self.redis.info("memory")
+        return info["used_memory"] / info["maxmemory"] if info["maxmemory"] else 0.0
+
+
+def retry_until_ready(action: Callable[[], object], should_stop: Callable[[], bool], pause_s: float = 0.1) -> object:
+    """Repeat `action` while Redis is away or full. None once `should_stop` says so."""
+    while not should_stop():
+        try:
+            return action()
+        except (NotReadyError, ExchangeFullError):
+            time.sleep(pause_s)
+    return None
+
+
+def _refusal(text: str) -> MarsError | None:
+    kind, _, detail = text.partition(" ")
+    if kind == "GENERATION":
+        return StaleGenerationError("another generation is in the exchange", detail)
+    if kind in ("EPOCH", "REQUEST"):
+        return StaleEpochError("a newer leader, owner or request has been seen", detail)
+    if kind == "OOM":
+        return ExchangeFullError("Redis is at its memory limit")
+    return None

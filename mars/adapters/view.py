@@ -1,0 +1,58 @@
+"""What a worker knows of the cluster: streams, their query sets and generations, read from ZooKeeper.
+
+A view may be old; whoever acts on it is stopped by the versions that commits and scripts check. It is replaced whole,
+never changed in place, so it can be read from any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mars import names
+from mars.adapters.zookeeper import ZooKeeper
+from mars.plan import Stream
+from mars.registry import RUNNING, Catalog, QuerySet
+
+
+@dataclass(frozen=True)
+class StreamView:
+    """A stream with its query set and generation, each with the version that a transaction can check."""
+
+    stream: Stream
+    queries: QuerySet
+    queries_version: int
+    generation: int
+    generation_version: int
+
+
+def read_stream(zookeeper: ZooKeeper, stream: Stream) -> StreamView | None:
+    """The stream as ZooKeeper has it now, or None if it has just been dropped."""
+    queries = zookeeper.get(names.queries(stream.id))
+    generation = zookeeper.get(names.generation(stream.id))
+    if queries is None or generation is None:
+        return None
+    return StreamView(stream, QuerySet.load(queries.data), queries.version, int(generation.data), generation.version)
+
+
+def read_streams(zookeeper: ZooKeeper) -> dict[int, StreamView]:
+    """Every stream of the catalog by its id."""
+    node = zookeeper.get(names.CATALOG)
+    if node is None:
+        return {}
+    views = (read_stream(zookeeper, stream) for stream in Catalog.load(node.data).streams.values())
+    return {view.stream.id: view for view in views if view}
+
+
+def stop_queries(zookeeper: ZooKeeper, stream: Stream, query_ids: Iterable[str], state: str, reason: str) -> list[str]:
+    """Put running queries into a fault state, each under a new incarnation. Returns the ids that were stopped."""
+    while True:
+        node = zookeeper.get_synced(names.queries(stream.id))
+        if node is None:
+            return []
+        queries = QuerySet.load(node.data)
+        stopped = [id_ for id_ in query_ids if id_ in queries.queries and queries.queries[id_].state == RUNNING]
+        for id_ in stopped:
+            queries.raise_incarnation(id_, state, reason)
+        if not stopped or zookeeper.transact(("set", names.queries(stream.id), queries.dump(), node.version)):
+            return stopped

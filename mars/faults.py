@@ -1,0 +1,36 @@
+"""Named crash points, for tests: a process kills itself exactly between two steps of the protocol.
+
+A point does nothing unless the instance was started with `fault_folder`. There, a file with the point's name makes the
+next process that reaches the point end by SIGKILL; the file is renamed first, so that exactly one process dies.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+POINTS = ("mapper.claimed", "mapper.fetched", "mapper.spilled", "mapper.registered", "mapper.aggregated",
+          "mapper.pushed", "reducer.received", "reducer.merged", "reducer.files_written", "reducer.committed",
+          "reducer.trimmed", "leader.elected", "leader.generation_raised", "leader.commits_read", "leader.installed",
+          "leader.attached", "leader.assigned")
+
+_folder = ""
+
+
+def arm(folder: str) -> None:
+    """Look for orders in `folder` from now on; '' disarms."""
+    global _folder
+    _folder = folder
+
+
+def point(name: str) -> None:
+    """Die here if a test has ordered it."""
+    if not _folder:
+        return
+    assert name in POINTS, name
+    order = os.path.join(_folder, name)
+    try:
+        os.rename(order, f"{order}.{os.getpid()}")
+    except FileNotFoundError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,21 @@
+#!lua
+-- Attach an incarnation of a query (rule 17): a lane of its own from its least committed position, with its stops.
+-- KEYS[1] prefix. ARGV: generation, leader epoch, query, incarnation, state as JSON
+local p, query, state = KEYS[1], ARGV[3], cjson.decode(ARGV[5])
+local known = redis.call('HMGET', p .. 'generation', 'generation', 'leader')
+if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
+if tonumber(known[2]) > tonumber(ARGV[2]) then return {err = 'EPOCH an older leader'} end
+redis.call('HSET', p .. 'generation', 'leader', ARGV[2])
+for part, cursor in pairs(state.cursors) do
+  local lanes = p .. 'lanes:' .. part
+  local held = redis.call('HGET', lanes, query)
+  if not held or string.match(held, '^(%d+):') ~= ARGV[4] then
+    redis.call('HSET', lanes, query, ARGV[4] .. ':' .. cursor)
+    for _, stop in ipairs(state.stops[part]) do redis.call('ZADD', p .. 'stops:' .. part, stop, stop) end
+    for _, pair in ipairs(state.nows[part]) do
+      redis.call('ZADD', p .. 'nows:' .. part, pair[1], pair[1] .. ':' .. pair[2])
+    end
+  end
+end
+for _, entry in ipairs(state.positions) do redis.call('HSET', p .. 'positions:' .. entry[1], entry[2], entry[3]) end
+return 1

@@ -1,0 +1,159 @@
+#!lua
+-- Take the next range (rules 6 to 11). Every check comes before the first write.
+-- KEYS[1] prefix. ARGV: generation, worker, request number, lease ms, most offsets, bound, key parts,
+--   end offsets as JSON {partition: last stable offset}, partition to stay with or '', 1 if new claims are allowed
+-- Returns the claim as JSON, or '' if there is nothing to do.
+local p, worker = KEYS[1], ARGV[2]
+local request, lease_ms, most, bound = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local key_parts, ends, stay, allow_new = tonumber(ARGV[7]), cjson.decode(ARGV[8]), ARGV[9], ARGV[10] == '1'
+local generation = redis.call('HGET', p .. 'generation', 'generation')
+if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function give(claim)
+  claim.worker, claim.deadline = worker, now + lease_ms
+  claim.epoch = redis.call('HINCRBY', p .. 'counters', 'epoch', 1)
+  local text = cjson.encode(claim)
+  redis.call('HSET', p .. 'claims', claim.id, text)
+  redis.call('ZADD', p .. 'leases', claim.deadline, claim.id)
+  redis.call('HSET', p .. 'requests', worker, request .. ':' .. claim.id .. ':' .. claim.epoch)
+  return text
+end
+
+-- The same request again: the same claim, while it is held (rule 6).
+local last = redis.call('HGET', p .. 'requests', worker)
+if last then
+  local number, id, epoch = string.match(last, '^(%d+):(%d+):(%d+)$')
+  if request < tonumber(number) then return {err = 'REQUEST an older request'} end
+  if request == tonumber(number) then
+    local held = redis.call('HGET', p .. 'claims', id)
+    if held and cjson.decode(held).epoch == tonumber(epoch) then return held end
+    return ''
+  end
+end
+
+-- A claim whose lease ran out: the same range, tasks and now, a higher epoch. The third time it is split (rule 9).
+local expired = redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1)[1]
+if expired then
+  local claim = cjson.decode(redis.call('HGET', p .. 'claims', expired))
+  claim.given = claim.given + 1
+  if claim.given >= 3 and not claim.grouped and claim['end'] - claim.start > 1 then
+    local middle = claim.start + math.floor((claim['end'] - claim.start) / 2)
+    local rest = cjson.decode(cjson.encode(claim))
+    rest.id = redis.call('HINCRBY', p .. 'counters', 'claim', 1)
+    rest.epoch = redis.call('HINCRBY', p .. 'counters', 'epoch', 1)
+    rest.start, rest.given, rest.file, rest.deadline = middle, 1, nil, now
+    redis.call('HSET', p .. 'claims', rest.id, cjson.encode(rest))
+    redis.call('ZADD', p .. 'leases', now, rest.id)
+    claim['end'], claim.given, claim.file = middle, 1, nil
+  end
+  return give(claim)
+end
+if not allow_new then return '' end
+
+-- The lanes of a partition: who rides on main, and the cursors of the others. Equal to main means joined (rule 17).
+local function lanes_of(part)
+  local flat = redis.call('HGETALL', p .. 'lanes:' .. part)
+  local main, joined, others, furthest = nil, {}, {}, nil
+  for i = 1, #flat, 2 do
+    if flat[i] == 'main' then main = tonumber(flat[i + 1]) end
+  end
+  for i = 1, #flat, 2 do
+    if flat[i] ~= 'main' then
+      local incarnation, cursor = string.match(flat[i + 1], '^(%d+):(.+)$')
+      if cursor == 'main' or tonumber(cursor) == main then
+        joined[#joined + 1] = {flat[i], incarnation, cursor == 'main'}
+      else
+        others[#others + 1] = {flat[i], incarnation, tonumber(cursor)}
+        if not furthest or tonumber(cursor) > furthest then furthest = tonumber(cursor) end
+      end
+    end
+  end
+  if #joined == 0 and furthest then
+    -- Nobody rides on main: the furthest lane becomes it.
+    main = furthest
+    local rest = {}
+    for _, lane in ipairs(others) do
+      if lane[3] == main then joined[#joined + 1] = {lane[1], lane[2], false} else rest[#rest + 1] = lane end
+    end
+    others = rest
+  end
+  return main, joined, others
+end
+
+-- The bound (rule 8): the least committed position of the lane's queries over all key parts.
+local function least_committed(part, members, cursor)
+  local fields, least = {}, cursor
+  for _, member in ipairs(members) do fields[#fields + 1] = part .. ':' .. member[1] end
+  for k = 0, key_parts - 1 do
+    for first = 1, #fields, 1000 do
+      local values = redis.call('HMGET', p .. 'positions:' .. k, unpack(fields, first, math.min(first + 999, #fields)))
+      for _, value in ipairs(values) do
+        if value and tonumber(value) < least then least = tonumber(value) end
+      end
+    end
+  end
+  return least
+end
+
+local function range_end(part, start, members, others, main)
+  local last = math.min(start + most, ends[part])
+  local stop = redis.call('ZRANGEBYSCORE', p .. 'stops:' .. part, '(' .. start, '+inf', 'LIMIT', 0, 1)[1]
+  if stop then last = math.min(last, tonumber(stop)) end
+  for _, lane in ipairs(others) do
+    if lane[3] > start then last = math.min(last, lane[3]) end
+  end
+  if main > start then last = math.min(last, main) end
+  return math.min(last, least_committed(part, members, start) + bound)
+end
+
+local progress = {}
+local flat = redis.call('HGETALL', p .. 'progress')
+for i = 1, #flat, 2 do progress[flat[i]] = tonumber(flat[i + 1]) end
+local best, best_lane, behind = nil, nil, {}
+for part, last in pairs(ends) do
+  local main, joined, others = lanes_of(part)
+  if #joined > 0 then
+    local e = range_end(part, main, joined, others, main)
+    if e > main then
+      local candidate = {part = part, start = main, e = e, members = joined, main = true,
+                         score = part == stay and -math.huge or progress[part] or -1e300}
+      if not best or candidate.score < best.score then best = candidate end
+    end
+  end
+  local least = nil
+  for _, lane in ipairs(others) do
+    if lane[3] < main and (not least or lane[3] < least) then least = lane[3] end
+  end
+  if least then
+    local members = {}
+    for _, lane in ipairs(others) do if lane[3] == least then members[#members + 1] = lane end end
+    local e = range_end(part, least, members, others, main)
+    if e > least and (not best_lane or main - least > best_lane.score) then
+      best_lane = {part = part, start = least, e = e, members = members, main = false, score = main - least,
+                   joins = e == main}
+    end
+  end
+end
+-- Lanes behind main get a third of the claims, never nothing (rule 11).
+local turn = tonumber(redis.call('HGET', p .. 'counters', 'claim') or '0') % 3 == 0
+local chosen = best
+if best_lane and (turn or not best) then chosen = best_lane end
+if not chosen then return '' end
+
+local part, e, tasks = chosen.part, chosen.e, {}
+for _, member in ipairs(chosen.members) do
+  tasks[member[1]] = tonumber(member[2])
+  if not chosen.main then
+    redis.call('HSET', p .. 'lanes:' .. part, member[1], member[2] .. ':' .. (chosen.joins and 'main' or string.format('%.0f', e)))
+  elseif not member[3] then
+    redis.call('HSET', p .. 'lanes:' .. part, member[1], member[2] .. ':main')
+  end
+end
+if chosen.main then redis.call('HSET', p .. 'lanes:' .. part, 'main', string.format('%.0f', e)) end
+-- A range that was merged before is claimed again with the now of that time (rule 26).
+local again = redis.call('ZRANGEBYSCORE', p .. 'nows:' .. part, string.format('%.0f', e), '+inf', 'LIMIT', 0, 1)[1]
+return give({id = redis.call('HINCRBY', p .. 'counters', 'claim', 1), partition = tonumber(part), start = chosen.start,
+             ['end'] = e, tasks = tasks, now = again and tonumber(string.match(again, ':(%d+)$')) or now, given = 1,
+             main = chosen.main})

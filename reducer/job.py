@@ -1,0 +1,160 @@
+"""A reducer: one long Spark task that reduces the key parts that the leader assigns to it, and stands for leader."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+
+from mars import faults, names
+from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.adapters.storage import Storage
+from mars.adapters.view import StreamView, read_streams
+from mars.adapters.zookeeper import ZooKeeper
+from mars.config import Config
+from mars.errors import InvariantError, NotReadyError
+from reducer.elect import Candidate
+from reducer.keypart import KeyPart
+from reducer.lead import Leader
+
+log = logging.getLogger("mars.reducer")
+VIEW_AGE_S = 0.1
+IDLE_S = 0.01
+
+
+def run_reducer(config_json: str, slot: int) -> None:
+    """Work as reducer `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
+    config = Config.from_json(config_json)
+    faults.arm(config.fault_folder)
+    reducer = Reducer(config, slot)
+    try:
+        reducer.run()
+    finally:
+        reducer.close()
+
+
+class Reducer:
+    """One reducer's connections and the key parts that it owns, by (stream id, key part)."""
+
+    def __init__(self, config: Config, slot: int) -> None:
+        self.config = config
+        self.id = f"{slot}-{uuid.uuid4().hex[:8]}"
+        self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
+        self.exchange = Exchange(config.redis_address)
+        self.storage = Storage(config.state_root)
+        self.parts: dict[tuple[int, int], KeyPart] = {}
+        self.owners: dict[tuple[int, int], int] = {}
+        self.views: dict[int, StreamView] = {}
+        self.views_at = 0.0
+        self.stopping = threading.Event()
+        self.path = f"{names.REDUCERS}/{self.id}"
+        self.known = {"id": self.id, "pid": os.getpid(), "host": socket.gethostname(), "slot": slot, "leader": False}
+        self.zookeeper.client.create(self.path, json.dumps(self.known).encode(), ephemeral=True, makepath=True)
+        self.candidate = Candidate(self.zookeeper, self.id)
+        self.leader = Leader(config, self.zookeeper, self.exchange, self.storage, self.candidate, self.stopping)
+
+    def run(self) -> None:
+        """Step every owned key part, until stopped."""
+        thread = threading.Thread(target=self.leader.run, name="lead", daemon=True)
+        thread.start()
+        while not self.stopping.is_set():
+            if self.zookeeper.expired:
+                raise NotReadyError("the ZooKeeper session may have ended", self.id)
+            if not thread.is_alive():
+                raise InvariantError("the leader's thread ended", self.id)
+            try:
+                self._follow()
+            except (KazooException, KazooTimeoutError) as error:
+                log.warning("waiting: %r", error)
+            if not any([self._step(key) for key in list(self.parts)]):
+                time.sleep(IDLE_S)
+        for part in self.parts.values():
+            self._last_commit(part)
+
+    def close(self) -> None:
+        """End the session: the leader assigns anew what was ours."""
+        self.stopping.set()
+        self.zookeeper.stop()
+
+    def _follow(self) -> None:
+        """Take up what the leader has assigned, let go of the rest, and follow the query sets."""
+        if time.monotonic() - self.views_at < VIEW_AGE_S or not self.zookeeper.usable:
+            return
+        self.views_at = time.monotonic()
+        if self.zookeeper.client.exists(f"{names.ROOT}/stop"):
+            self.stopping.set()
+        self._show_leader()
+        self.views = read_streams(self.zookeeper)
+        self.owners = self._owned()
+        for key in self.parts.keys() - self.owners.keys():
+            log.info("%s lets go of key part %s", self.id, key)
+            del self.parts[key]
+        for key, version in self.owners.items():
+            self._keep_up(key, version)
+
+    def _owned(self) -> dict[tuple[int, int], int]:
+        """The versions of the owner znodes that name us."""
+        owned = {}
+        for view in self.views.values():
+            for part in range(view.stream.key_parts):
+                node = self.zookeeper.get(names.owner(view.stream.id, part))
+                if node and node.data and json.loads(node.data)["id"] == self.id:
+                    owned[view.stream.id, part] = node.version
+        return owned
+
+    def _keep_up(self, key: tuple[int, int], owner_version: int) -> None:
+        """Load a key part that is new here, of another assignment or another generation; else follow its query set."""
+        view, part = self.views[key[0]], self.parts.get(key)
+        if (part is None or part.owner_version != owner_version
+                or part.view.generation_version != view.generation_version):
+            self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, view, key[1],
+                                           owner_version)
+        elif part.view.queries_version != view.queries_version:
+            part.take_queries(view)
+
+    def _step(self, key: tuple[int, int]) -> bool:
+        """One step of a key part. Whatever is refused is thrown away and read again from the commits."""
+        part = self.parts[key]
+        try:
+            return part.step()
+        except (StaleGenerationError, StaleEpochError) as error:
+            log.info("key part %s is read again: %s", key, error)
+        except InvariantError as error:
+            log.exception("key part %s asks for recovery", key)
+            self._ask_for_recovery(part, error)
+        except NotReadyError as error:
+            log.warning("waiting: %s", error)
+            time.sleep(0.1)
+            return False
+        except ExchangeFullError as error:
+            log.warning("waiting: %s", error)
+            return False
+        self.parts.pop(key)
+        self.views_at = 0.0
+        return False
+
+    def _ask_for_recovery(self, part: KeyPart, error: InvariantError) -> None:
+        """A broken invariant is answered by one recovery (rule 13): the leader raises the generation."""
+        self.zookeeper.ensure(names.recovery_request(part.view.stream.id), str(error).encode())
+        time.sleep(0.5)
+
+    def _last_commit(self, part: KeyPart) -> None:
+        """On a graceful stop, commit what is merged, so that a restart need not merge it again."""
+        try:
+            if any(state.changed for state in part.states.values()):
+                part.commit()
+        except (StaleGenerationError, StaleEpochError, NotReadyError) as error:
+            log.info("not committed at the stop: %s", error)
+
+    def _show_leader(self) -> None:
+        leads = self.candidate.epoch is not None
+        if leads != self.known["leader"]:
+            self.known["leader"] = leads
+            self.zookeeper.client.set(self.path, json.dumps(self.known).encode())

@@ -1,0 +1,257 @@
+"""The owner of one key part: receive, merge, close, commit, trim, in that order, for all queries together."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+
+from mars import faults, names
+from mars.adapters.exchange import Entry, Exchange, StaleEpochError, StaleGenerationError
+from mars.adapters.storage import Storage
+from mars.adapters.view import StreamView
+from mars.adapters.zookeeper import ZooKeeper
+from mars.cells_layout import schema
+from mars.cells_wire import decode
+from mars.commits import Manifest, Pointer
+from mars.config import Config
+from mars.errors import NotReadyError
+from reducer import commit
+from reducer.close import Facts, watermark
+from reducer.merge import Piece, QueryState
+
+log = logging.getLogger("mars.reducer")
+RECEIVE_BYTES = 8 * 1024 * 1024
+FACTS_AGE_S = 5.0
+CLOSING_INTERVAL_S = 0.05
+SWEEP_S = 30.0
+
+
+@dataclass
+class KeyPart:
+    """One key part of one stream, as its owner holds it. Made by `load`; any refusal ends in `load` again.
+
+    `undone` maps the SEQ of each entry that is still in the log to its marker; `deferred` are pieces of incarnations
+    that the query set, as known here, does not have yet (rule 14).
+    """
+
+    config: Config
+    zookeeper: ZooKeeper
+    exchange: Exchange
+    storage: Storage
+    view: StreamView
+    number: int
+    owner_version: int
+    pointer_version: int
+    pointer: Pointer | None
+    manifest: Manifest
+    states: dict[str, QueryState]
+    undone: dict[int, dict] = field(default_factory=dict)
+    deferred: list[tuple[str, Piece]] = field(default_factory=list)
+    after: int = 0
+    facts: Facts = Facts()
+    done_at: float = 0.0
+    committed_at: float = 0.0
+    swept_at: float = field(default_factory=time.monotonic)
+    told: bool = False
+
+    @staticmethod
+    def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,
+             number: int, owner_version: int) -> "KeyPart":
+        """The key part as of its last commit. The pointer is read after the assignment, so that a commit of the former
+        owner in between makes ours fail, not vanish."""
+        node = zookeeper.get_synced(names.pointer(view.stream.id, number))
+        if node is None:
+            raise NotReadyError("the stream was dropped", view.stream.name)
+        pointer = Pointer.load(node.data)
+        manifest = storage.manifest(pointer) if pointer else Manifest(view.stream.id, number)
+        part = KeyPart(config, zookeeper, exchange, storage, view, number, owner_version, node.version, pointer,
+                       manifest, {})
+        part.take_queries(view)
+        return part
+
+    def take_queries(self, view: StreamView) -> None:
+        """Follow the query set: a query with a new incarnation goes back to its committed state (rule 3), one that is
+        gone or stopped is dropped from the working state; the others keep what they have merged."""
+        self.view = view
+        running = view.queries.running()
+        states = {}
+        for id_, query in running.items():
+            held = self.states.get(id_)
+            if held and held.query.incarnation == query.incarnation:
+                held.query = query
+                states[id_] = held
+            else:
+                committed = self.manifest.queries.get(id_)
+                wanted = schema(query.plan, view.stream)
+                tables = [decode(self.storage.read(s), wanted) for s in committed.state] if committed else []
+                states[id_] = QueryState.resume(query, view.stream, committed, tables)
+        self.states = states
+        self.manifest.queries = {id_: q for id_, q in self.manifest.queries.items() if id_ in view.queries.queries}
+        deferred, self.deferred = self.deferred, []
+        for id_, piece in deferred:
+            self._route(id_, piece)
+        for state in states.values():
+            state.retry_waiting()
+
+    def step(self) -> bool:
+        """Receive what there is, merge it, close and commit what is due. False if nothing was received."""
+        if not self.told:
+            self._tell()
+        raw, entries = self.exchange.receive(self.view.stream.id, self.view.generation, self.number, self.after,
+                                             RECEIVE_BYTES)
+        facts = Facts.parse(raw)
+        if facts.done != self.facts.done:
+            self.done_at = time.monotonic()
+        self.facts = facts
+        if entries:
+            faults.point("reducer.received")
+        for entry in entries:
+            self._merge(entry)
+        if entries:
+            faults.point("reducer.merged")
+        self._close()
+        if self._commit_is_due():
+            self.commit()
+        return bool(entries)
+
+    def _merge(self, entry: Entry) -> None:
+        """Hand each task's share of the entry to its query, in the order in which the cells lie."""
+        self.after = entry.seq
+        self.undone[entry.seq] = entry.marker
+        lengths = dict(entry.marker["l"])
+        places, at = {}, 0
+        for query, length in entry.marker["l"]:
+            places[query] = at
+            at += length
+        for query in entry.marker["t"]:
+            start = places.get(query, 0)
+            self._route(query, Piece(entry.seq, entry.marker, entry.cells[start:start + lengths.get(query, 0)]))
+
+    def _route(self, query: str, piece: Piece) -> None:
+        incarnation = piece.marker["t"][query]
+        state = self.states.get(query)
+        if state and state.query.incarnation == incarnation:
+            state.accept(piece)
+        elif incarnation >= self.view.queries.next_incarnation:
+            self.deferred.append((query, piece))
+
+    def _close(self) -> None:
+        heard = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None
+        for state in self.states.values():
+            reached = watermark(state.query.plan, self.view.stream, self.view.queries.partitions, state.commit,
+                                state.query.start, heard)
+            passed = state.checked.offer(reached, self.facts)
+            if passed is not None:
+                state.close(passed)
+
+    def _commit_is_due(self) -> bool:
+        waited_s = time.monotonic() - self.committed_at
+        if any(state.closed for state in self.states.values()) and waited_s > CLOSING_INTERVAL_S:
+            return True
+        changed = any(state.changed for state in self.states.values())
+        return changed and waited_s > self.config.commit_interval_ms / 1000
+
+    def commit(self) -> None:
+        """Make everything merged so far the truth, then delete what it covers from the log (steps 9, rules 3, 14).
+
+        Raises StaleGenerationError when the transaction was refused: somebody else has moved on, reload.
+        """
+        if not self.zookeeper.usable:
+            return
+        started = time.monotonic()
+        self._forget_nows()
+        prepared = commit.prepare(self.storage, self.manifest, self.states,
+                                  self.config.result_retention_days * 86_400_000)
+        prepared.manifest.generation, prepared.manifest.seq = self.view.generation, self.after
+        faults.point("reducer.files_written")
+        pointer = Pointer(prepared.segment, prepared.manifest.commit)
+        unused = self._unused_files(prepared)
+        if not self._point(pointer):
+            raise StaleGenerationError("the commit was refused", f"stream {self.view.stream.name}, part {self.number}",
+                                       "a generation, an assignment or the query set has changed")
+        faults.point("reducer.committed")
+        self.pointer, self.manifest = pointer, prepared.manifest
+        commit.adopt(self.states, prepared)
+        # Under load a commit may take long; leave at least as much time for merging.
+        self.committed_at = time.monotonic() + (time.monotonic() - started)
+        self._tell()
+        faults.point("reducer.trimmed")
+        for path in unused:
+            self.storage.delete(path)
+
+    def _point(self, pointer: Pointer) -> bool:
+        """Rule 3, in one transaction. After an unknown outcome: sync, read the pointer, compare."""
+        stream_id = self.view.stream.id
+        path = names.pointer(stream_id, self.number)
+        try:
+            done = self.zookeeper.transact(
+                ("check", names.generation(stream_id), self.view.generation_version),
+                ("check", names.owner(stream_id, self.number), self.owner_version),
+                ("check", names.queries(stream_id), self.view.queries_version),
+                ("set", path, pointer.dump(), self.pointer_version))
+        except (KazooException, KazooTimeoutError) as error:
+            log.warning("outcome of a commit is unknown: %r", error)
+            done = self._outcome(path, pointer)
+        if done:
+            self.pointer_version += 1
+        return done
+
+    def _outcome(self, path: str, pointer: Pointer) -> bool:
+        while not self.zookeeper.expired:
+            try:
+                node = self.zookeeper.get_synced(path)
+                return node is not None and Pointer.load(node.data) == pointer
+            except (KazooException, KazooTimeoutError):
+                time.sleep(0.1)
+        raise NotReadyError("the ZooKeeper session may have ended", "in a commit of unknown outcome")
+
+    def _unused_files(self, prepared: commit.Prepared) -> list[str]:
+        """Now and then: files that neither the commit under way nor a late reader needs. They are listed before the
+        commit and deleted after it, so that whoever lost the key part meanwhile deletes nothing of its successor's."""
+        if time.monotonic() - self.swept_at < SWEEP_S:
+            return []
+        self.swept_at = time.monotonic()
+        return commit.unused_files(self.storage, prepared)
+
+    def _tell(self) -> None:
+        """Tell Redis the committed positions and delete the entries that they pass (rules 8, 14). What Redis does not
+        hear now it hears with the next commit, or from the next owner."""
+        positions = {(p, id_): offset for id_, state in self.states.items()
+                     for p, offset in {**state.query.start, **self._committed(id_)}.items()}
+        done = [seq for seq, marker in self.undone.items() if self._is_done(marker)]
+        try:
+            self.exchange.trim(self.view.stream.id, self.view.generation, self.number, self.owner_version, done,
+                               positions)
+        except NotReadyError as error:
+            log.warning("positions are told later: %s", error)
+            return
+        self.told = True
+        for seq in done:
+            del self.undone[seq]
+
+    def _committed(self, query: str) -> dict[int, int]:
+        committed = self.manifest.queries.get(query)
+        return committed.positions if committed else {}
+
+    def _is_done(self, marker: dict) -> bool:
+        """Is each live task of the entry committed? A task of an incarnation not known yet is live."""
+        for query, incarnation in marker["t"].items():
+            if incarnation >= self.view.queries.next_incarnation:
+                return False
+            state = self.states.get(query)
+            if state and state.query.incarnation == incarnation:
+                if self._committed(query).get(marker["p"], -1) < marker["e"]:
+                    return False
+        return True
+
+    def _forget_nows(self) -> None:
+        """Drop the nows that no re-claim can need: those at or below the least committed position (rule 26)."""
+        least = self.exchange.least_positions(self.view.stream.id, self.view.stream.key_parts)
+        for id_, state in self.states.items():
+            for partition, pairs in state.commit.nows.items():
+                low = least.get((partition, id_), 0)
+                state.commit.nows[partition] = [pair for pair in pairs if pair[0] > low]

@@ -1,0 +1,168 @@
+"""The leader's work: recovery, lanes, assignments, what the broker shows. One round does what is needed, again and again.
+
+Everything here can be done again by the next leader: each step compares what is with what should be.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import threading
+import time
+
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+
+from mars import faults, names
+from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
+from mars.adapters.storage import Storage
+from mars.adapters.view import StreamView, read_streams, stop_queries
+from mars.adapters.zookeeper import ZooKeeper
+from mars.commits import Manifest, Pointer
+from mars.config import Config
+from mars.errors import MarsError
+from reducer.elect import Candidate
+from reducer.lanes import attach_state, install_state
+from reducer.watch_topic import TopicWatch
+
+log = logging.getLogger("mars.leader")
+ROUND_S = 0.1
+
+
+class Leader:
+    """A candidate with the means to lead; `run` is a thread of the reducer's process and ends with it."""
+
+    def __init__(self, config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage,
+                 candidate: Candidate, stopping: threading.Event) -> None:
+        self.config = config
+        self.zookeeper = zookeeper
+        self.exchange = exchange
+        self.storage = storage
+        self.candidate = candidate
+        self.stopping = stopping
+        self.run_id = ""
+        self.topics = TopicWatch(config, exchange)
+        self.cleaned: set[int] = set()
+
+    def run(self) -> None:
+        """Lead whenever elected, until stopped. Outside faults are waited out; the state is compared anew each round."""
+        led = False
+        while not self.stopping.wait(ROUND_S):
+            try:
+                leads = self.candidate.check()
+                if leads and not led:
+                    faults.point("leader.elected")
+                    log.info("%s leads with epoch %s", self.candidate.reducer_id, self.candidate.epoch)
+                led = leads
+                if leads:
+                    self._round()
+            except (StaleGenerationError, StaleEpochError) as error:
+                log.info("next round: %s", error)
+            except (MarsError, KazooException, KazooTimeoutError) as error:
+                log.warning("waiting: %s", error)
+                self.stopping.wait(0.2)
+
+    def _round(self) -> None:
+        views = read_streams(self.zookeeper)
+        self._assign(views)
+        self.run_id = self.exchange.server_run_id()
+        for view in views.values():
+            if self._recover_if_needed(view):
+                continue
+            self._reconcile_lanes(view)
+        for view in views.values():
+            self.topics.look(view, self.candidate, self.zookeeper)
+        self._clean(views)
+
+    # -- recovery (rule 5) ----------------------------------------------------------------------------------------
+
+    def _recover_if_needed(self, view: StreamView) -> bool:
+        """Recover the stream if Redis has another generation than ZooKeeper, was restarted since the generation was
+        installed, or a reducer asked for it."""
+        installed = self.exchange.installed(view.stream.id)
+        asked = self.zookeeper.get(names.recovery_request(view.stream.id))
+        if installed == (view.generation, self.run_id) and asked is None:
+            return False
+        log.warning("stream %s: recovery, the exchange has %s, wanted %s", view.stream.name, installed,
+                    (view.generation, self.run_id))
+        path = names.generation(view.stream.id)
+        generation = max(view.generation, installed[0] if installed else 0) + 1
+        removal = [("delete", names.recovery_request(view.stream.id))] if asked else []
+        if not self.zookeeper.transact(self.candidate.guard(), *removal,
+                                       ("set", path, str(generation).encode(), view.generation_version)):
+            return True
+        faults.point("leader.generation_raised")
+        # Only now: what is committed after this read is refused by the new generation.
+        manifests = self._manifests(view)
+        fresh = read_streams(self.zookeeper).get(view.stream.id)
+        faults.point("leader.commits_read")
+        if fresh:
+            self.exchange.install(view.stream.id, generation, self.candidate.epoch, self.run_id,
+                                  install_state(fresh.queries, manifests))
+            faults.point("leader.installed")
+        return True
+
+    def _manifests(self, view: StreamView) -> list[Manifest]:
+        """The committed manifests of all key parts, not older than this call."""
+        manifests = []
+        for part in range(view.stream.key_parts):
+            node = self.zookeeper.get_synced(names.pointer(view.stream.id, part))
+            pointer = Pointer.load(node.data) if node else None
+            manifests.append(self.storage.manifest(pointer) if pointer else Manifest(view.stream.id, part))
+        return manifests
+
+    # -- lanes (rule 17) ------------------------------------------------------------------------------------------
+
+    def _reconcile_lanes(self, view: StreamView) -> None:
+        """Attach what runs and is not on its lanes with its incarnation; detach what should not be there."""
+        attached = self.exchange.attached(view.stream.id, view.queries.partitions)
+        running = view.queries.running()
+        epoch = self.candidate.epoch
+        for id_ in attached.keys() - running.keys():
+            self.exchange.detach(view.stream.id, view.generation, epoch, id_, view.queries.partitions)
+        missing = [query for id_, query in running.items()
+                   if attached.get(id_) != dict.fromkeys(query.start, query.incarnation)]
+        if missing:
+            manifests = self._manifests(view)
+            for query in missing:
+                self.exchange.attach(view.stream.id, view.generation, epoch, query.id, query.incarnation,
+                                     attach_state(query, manifests))
+                faults.point("leader.attached")
+
+    # -- assignments ----------------------------------------------------------------------------------------------
+
+    def _assign(self, views: dict[int, StreamView]) -> None:
+        """Give each key part whose owner is gone to the live reducer with the fewest, and even out by one at a time."""
+        live = self.zookeeper.children(names.REDUCERS)
+        if not live:
+            return
+        owners = {}
+        for view in views.values():
+            for part in range(view.stream.key_parts):
+                node = self.zookeeper.get(names.owner(view.stream.id, part))
+                if node:
+                    owners[view.stream.id, part] = (json.loads(node.data)["id"] if node.data else None, node.version)
+        load = {reducer: sum(1 for owner, _ in owners.values() if owner == reducer) for reducer in live}
+        for (stream_id, part), (owner, version) in owners.items():
+            least = min(load, key=lambda reducer: (load[reducer], reducer))
+            if owner in load and load[owner] - load[least] < 2:
+                continue
+            data = json.dumps({"id": least}).encode()
+            if self.zookeeper.transact(self.candidate.guard(), ("set", names.owner(stream_id, part), data, version)):
+                load[least] += 1
+                if owner in load:
+                    load[owner] -= 1
+                faults.point("leader.assigned")
+
+    # -- dropped streams ------------------------------------------------------------------------------------------
+
+    def _clean(self, views: dict[int, StreamView]) -> None:
+        """Delete the files and Redis keys of streams that are gone."""
+        root = self.storage.root
+        on_disk = {int(entry.name) for entry in root.iterdir() if entry.name.isdigit()} if root.is_dir() else set()
+        for stream_id in (on_disk | self.cleaned) - views.keys():
+            if not self.zookeeper.client.exists(names.stream(stream_id)):
+                self.exchange.forget(stream_id)
+                shutil.rmtree(root / str(stream_id), ignore_errors=True)
+        self.cleaned = set(views)

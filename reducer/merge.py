@@ -1,0 +1,158 @@
+"""Merging entries in offset order: one query in one key part, from its last commit on. Pure.
+
+Rule 13: an entry that starts at the position is merged; one that ends at or before it is skipped and counted; one that
+starts after it waits; anything else is a broken invariant.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from mars import cells
+from mars.cells_layout import schema, tuple_count
+from mars.cells_wire import decode
+from mars.commits import QueryCommit
+from mars.errors import InvariantError
+from mars.plan import Stream
+from mars.registry import Query
+from reducer.close import CheckedWatermark
+
+FOLD_TABLES = 64
+
+
+@dataclass
+class Piece:
+    """One task's share of an entry: its range and marker, and its cells (b'' for none)."""
+
+    seq: int
+    marker: dict
+    cells: bytes
+
+    @property
+    def start(self) -> int:
+        """First offset of the range."""
+        return self.marker["s"]
+
+    @property
+    def end(self) -> int:
+        """Offset after the range."""
+        return self.marker["e"]
+
+
+@dataclass
+class QueryState:
+    """A running query's working state: what the last commit said, plus what was merged since.
+
+    `commit` is this state's own copy; `open` are cells that a committed segment holds, `delta` those that none holds
+    yet; `waiting` are pieces that start after the position, by partition and start.
+    """
+
+    query: Query
+    stream: Stream
+    commit: QueryCommit
+    open: list[pa.Table] = field(default_factory=list)
+    delta: list[pa.Table] = field(default_factory=list)
+    waiting: dict[tuple[int, int], list[Piece]] = field(default_factory=dict)
+    checked: CheckedWatermark = field(default_factory=CheckedWatermark)
+    closed: list[pa.Table] = field(default_factory=list)
+    changed: bool = False
+
+    @staticmethod
+    def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> "QueryState":
+        """The state as of a commit; `tables` are its state segments' cells."""
+        commit = copy.deepcopy(committed) if committed else QueryCommit(query.incarnation)
+        commit.incarnation = query.incarnation
+        state = QueryState(query, stream, commit)
+        if tables:
+            open_ = cells.merge(query.plan, stream, tables)
+            if commit.watermark is not None:
+                open_ = cells.late_split(query.plan, stream, open_, commit.watermark)[1]
+            state.open = [open_]
+        return state
+
+    def position(self, partition: int) -> int | None:
+        """The offset up to which the partition is merged; None for one that the query set does not know yet."""
+        return self.commit.positions.get(partition, self.query.start.get(partition))
+
+    def accept(self, piece: Piece) -> None:
+        """Merge the piece, skip it, or let it wait; then merge what waited for it."""
+        partition = piece.marker["p"]
+        position = self.position(partition)
+        if position is None or piece.start > position:
+            self.waiting.setdefault((partition, piece.start), []).append(piece)
+            return
+        if piece.end <= position:
+            self._skip(piece)
+            return
+        if piece.start != position:
+            raise InvariantError("a range overlaps what is merged", f"query {self.query.name}, partition {partition}, "
+                                 f"position {position}, range [{piece.start}, {piece.end})")
+        self._merge(piece)
+        self._wake(partition)
+
+    def retry_waiting(self) -> None:
+        """Try the waiting pieces again: the query set may know their partition now."""
+        pieces = [piece for held in self.waiting.values() for piece in held]
+        self.waiting = {}
+        for piece in sorted(pieces, key=lambda piece: piece.seq):
+            self.accept(piece)
+
+    def _wake(self, partition: int) -> None:
+        # Among pieces that start at the position the lowest SEQ comes first (rule 9).
+        while pieces := self.waiting.pop((partition, self.commit.positions[partition]), None):
+            first, *others = sorted(pieces, key=lambda piece: piece.seq)
+            self._merge(first)
+            for other in others:
+                if other.end > self.commit.positions[partition]:
+                    raise InvariantError("two ranges start at one offset", f"query {self.query.name}, partition "
+                                         f"{partition}, [{other.start}, {other.end})")
+                self._skip(other)
+
+    def _merge(self, piece: Piece) -> None:
+        marker, commit = piece.marker, self.commit
+        partition, id_ = marker["p"], self.query.id
+        commit.positions[partition] = piece.end
+        commit.nows.setdefault(partition, []).append((piece.end, marker["now"]))
+        if marker["met"] is not None:
+            commit.max_event_time[partition] = max(marker["met"], commit.max_event_time.get(partition, marker["met"]))
+        if marker["le"] >= 0:
+            commit.leader_epochs[partition] = marker["le"]
+        for name, count in marker.get("n", {}).get(id_, {}).items():
+            commit.counters[name] += count
+        for reason, count in marker.get("r", {}).get(id_, {}).items():
+            commit.bad_reasons[reason] = commit.bad_reasons.get(reason, 0) + count
+        self.changed = True
+        if not piece.cells:
+            return
+        table = decode(piece.cells, schema(self.query.plan, self.stream))
+        if commit.watermark is not None:
+            late, table = cells.late_split(self.query.plan, self.stream, table, commit.watermark)
+            commit.counters["late"] += tuple_count(late)
+        if table.num_rows:
+            self.delta.append(table)
+        if len(self.delta) >= FOLD_TABLES:
+            self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
+
+    def _skip(self, piece: Piece) -> None:
+        if piece.cells:
+            self.commit.counters["duplicates_skipped"] += tuple_count(
+                decode(piece.cells, schema(self.query.plan, self.stream)))
+            self.changed = True
+
+    def close(self, watermark: int) -> None:
+        """Take the cells of windows that this watermark closes out of the state, into `closed`."""
+        if self.commit.watermark is not None and watermark <= self.commit.watermark:
+            return
+        self.commit.watermark = watermark
+        self.changed = True
+        plan, stream = self.query.plan, self.stream
+        for tables in (self.open, self.delta):
+            kept = []
+            for table in tables:
+                closed, rest = cells.late_split(plan, stream, table, watermark)
+                self.closed += [closed] if closed.num_rows else []
+                kept += [rest] if rest.num_rows else []
+            tables[:] = kept

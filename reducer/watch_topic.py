@@ -1,0 +1,110 @@
+"""What the leader sees of the streams' topics: new partitions, idle partitions, topics made anew; and how far each
+stream is, told to Kafka as a consumer group's offsets for the sake of lag tools.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from mars import names
+from mars.adapters.exchange import Exchange
+from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.view import StreamView, stop_queries
+from mars.adapters.zookeeper import ZooKeeper
+from mars.config import Config
+from mars.errors import NotReadyError
+from reducer.elect import Candidate
+
+log = logging.getLogger("mars.leader")
+OFFSETS_S = 2.0
+
+
+@dataclass
+class Seen:
+    """One stream's topic: the number of the last check, and since when each high watermark has stood still."""
+
+    begun: int
+    quiet: dict[int, tuple[int, float]] = field(default_factory=dict)
+    told_at: float = 0.0
+    told: dict[int, int] = field(default_factory=dict)
+
+
+class TopicWatch:
+    """Looks at the topics of all streams; used by the leader's thread alone."""
+
+    def __init__(self, config: Config, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.address = config.kafka_address
+        self.admin = KafkaAdmin(config.kafka_address)
+        self.seen: dict[int, Seen] = {}
+        self.groups: dict[int, Consumer] = {}
+
+    def look(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper) -> None:
+        """One numbered check (rule 23): its number is published before the broker is asked, and published as done only
+        once whatever is new stands in the query set."""
+        stream_id, stream = view.stream.id, view.stream
+        seen = self.seen.setdefault(stream_id, Seen(time.time_ns() // 1_000_000))
+        seen.begun += 1
+        publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731
+        publish({"begun": seen.begun})
+        topic = self.admin.describe(stream.topic)
+        if topic is None:
+            raise NotReadyError("a stream's topic is not there", stream.topic)
+        if topic.id != stream.topic_id:
+            stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
+                         f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is {topic.id};"
+                         " DROP the query and the stream and create them anew")
+            return
+        new = [p for p in topic.partitions if p not in view.queries.partitions]
+        if new:
+            self._add_partitions(view, candidate, zookeeper, new)
+            return
+        publish({"done": seen.begun, **self._idle(seen, self.admin.high_watermarks(stream.topic, topic.partitions))})
+        self._tell_kafka(view, seen)
+
+    def _add_partitions(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper, new: list[int]) -> None:
+        """Enter partitions that were added later: every query starts there at the first record (rule 18)."""
+        starts = self.admin.start_offsets(view.stream.topic, new)
+        queries = view.queries
+        queries.partitions = tuple(sorted({*queries.partitions, *new}))
+        for query in queries.queries.values():
+            query.start |= {p: o for p, o in starts.items() if p not in query.start}
+        zookeeper.transact(candidate.guard(),
+                           ("set", names.queries(view.stream.id), queries.dump(), view.queries_version))
+
+    def _idle(self, seen: Seen, highs: dict[int, int]) -> dict[str, str]:
+        now = time.monotonic()
+        for partition, high in highs.items():
+            if seen.quiet.get(partition, (None, 0))[0] != high:
+                seen.quiet[partition] = (high, now)
+        return {f"idle:{p}": f"{high}:{int((now - since) * 1000)}" for p, (high, since) in seen.quiet.items()}
+
+    def _tell_kafka(self, view: StreamView, seen: Seen) -> None:
+        """Commit the least committed positions of the running queries as offsets of group mars-<stream>. It is for
+        people's tools alone: Mars never reads it."""
+        if time.monotonic() - seen.told_at < OFFSETS_S:
+            return
+        seen.told_at = time.monotonic()
+        running = view.queries.running()
+        least: dict[int, int] = {}
+        for (partition, query), offset in self.exchange.least_positions(view.stream.id, view.stream.key_parts).items():
+            if query in running:
+                least[partition] = min(offset, least.get(partition, offset))
+        if not least or least == seen.told:
+            return
+        group = self.groups.get(view.stream.id) or self._group(view)
+        try:
+            group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=False)
+            seen.told = least
+        except KafkaException as error:
+            log.info("Kafka did not take the offsets: %s", error)
+
+    def _group(self, view: StreamView) -> Consumer:
+        self.groups[view.stream.id] = Consumer(
+            {"bootstrap.servers": self.address, "group.id": f"mars-{view.stream.name}", "enable.auto.commit": False,
+             "log_level": 0}, logger=log)
+        return self.groups[view.stream.id]

@@ -21,9 +21,9 @@ FORMATTER = "kafka.tools.StorageTool"
 TIMEOUT_S = 60.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
-# One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time of
-# long ago would be taken for old ones. Topics appear when a producer first writes, for comfort. A killed node is
-# let in again only after its session, so that is short.
+# One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time
+# of long ago would be taken for old ones. Topics appear when a producer first writes, for comfort. A node
+# that was killed is let in again only after its session, so that is short.
 _SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller_port}

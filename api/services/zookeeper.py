@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 from api.services import java, ports
+from api.services.errors import SetupError
 from api.services.ivy import spark_jars
 from api.services.jvm import command
 from api.services.paths import log_dir
@@ -63,6 +64,13 @@ def start(config: Config, data_dir: Path) -> Service:
         child.stop()
         raise
     return Service(NAME, address, version, watch.read_ms(), child)
+
+
+def server_jar() -> Path:
+    """The jar of PySpark that has the server. Raises SetupError if there is none."""
+    for jar in spark_jars().glob("zookeeper-[0-9]*.jar"):
+        return jar
+    raise SetupError("PySpark has no ZooKeeper", f"looked in {spark_jars()}", "make setup")
 
 
 def _version(address: str, timeout_s: float) -> str:

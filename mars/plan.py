@@ -113,7 +113,8 @@ class QueryPlan:
     """One statement, compiled. `columns` are the stream's columns that must read for a tuple not to be bad: those the
     statement names and the event-time column. `window` is None only for an ad-hoc query. `idle_ms` None is IDLE OFF.
     `start` is EARLIEST, LATEST or an ISO 8601 instant. `order_by` (output index, descending) and `limit` are for ad-hoc
-    queries. `emission` is FINAL and `late` is DROP until other policies come."""
+    queries; index -2 there is window_start and -1 window_end. `grouped` is False for an ad-hoc SELECT that shows tuples
+    (no window, no aggregate): then each tuple that passes `where` gives one row, and `keys` are computed per tuple. `emission` is FINAL and `late` is DROP until other policies come."""
 
     stream: str
     sql: str
@@ -132,6 +133,7 @@ class QueryPlan:
     start: str = "LATEST"
     order_by: tuple[tuple[int, bool], ...] = ()
     limit: int | None = None
+    grouped: bool = True
 
     def to_json(self) -> dict:
         """A JSON-able form; `QueryPlan.from_json` gives back an equal plan."""
@@ -163,4 +165,4 @@ class QueryPlan:
         )
 
 
-PLAIN = ("stream", "sql", "watermark_ms", "idle_ms", "grace_ms", "late", "emission", "start", "limit")
+PLAIN = ("stream", "sql", "watermark_ms", "idle_ms", "grace_ms", "late", "emission", "start", "limit", "grouped")

@@ -1,0 +1,128 @@
+"""Constants: from the text of a number to a typed literal, and casts of literals at compile time."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from decimal import Context, Decimal, InvalidOperation
+
+from mars.expressions import Literal
+from mars.types import decimal_parts
+from sql.clauses import parse_instant
+
+WIDE = Context(prec=100)
+INT_MAX, BIGINT_MAX = 2**31 - 1, 2**63 - 1
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z", re.ASCII)
+INTEGER = re.compile(r"\s*[+-]?\d{1,19}\s*\Z", re.ASCII)
+
+
+def number(text: str) -> Literal | None:
+    """The literal of an unsigned number as Spark types it: INT, BIGINT or DECIMAL by its digits, DOUBLE with an
+    exponent; None when it is too large."""
+    if len(text) > 400 or not NUMBER.match(text):
+        return None
+    if "e" in text.lower():
+        value = float(text)
+        return Literal(value, "DOUBLE") if math.isfinite(value) else None
+    if "." in text:
+        whole, _, fraction = text.partition(".")
+        digits, scale = len(whole.lstrip("0") + fraction), len(fraction)
+        return Literal(text, f"DECIMAL({max(digits, scale, 1)},{scale})") if max(digits, scale) <= 38 else None
+    return whole_number(int(text))
+
+
+def whole_number(value: int) -> Literal | None:
+    """The literal of a whole number: INT if it fits, else BIGINT, else DECIMAL."""
+    if -INT_MAX - 1 <= value <= INT_MAX:
+        return Literal(value, "INT")
+    if -BIGINT_MAX - 1 <= value <= BIGINT_MAX:
+        return Literal(value, "BIGINT")
+    digits = len(str(abs(value)))
+    return Literal(str(value), f"DECIMAL({digits},0)") if digits <= 38 else None
+
+
+def negated(literal: Literal) -> Literal | None:
+    """The constant with the other sign, of the type that it has then (-9223372036854775808 is BIGINT); None if it is
+    no number."""
+    if literal.value is None or literal.type in ("STRING", "BOOLEAN", "DATE", "TIMESTAMP", "FLOAT"):
+        return None
+    if literal.type == "DOUBLE":
+        return Literal(-literal.value, "DOUBLE")
+    if literal.type in ("INT", "BIGINT") and literal.value > 0:
+        return Literal(-literal.value, literal.type)
+    if decimal_parts(literal.type) and literal.value == str(BIGINT_MAX + 1):
+        return Literal(-BIGINT_MAX - 1, "BIGINT")
+    if decimal_parts(literal.type) and not literal.value.startswith("-"):
+        return Literal("-" + literal.value, literal.type)
+    return None
+
+
+def fold(literal: Literal, target: str) -> Literal | None:
+    """The constant in another type, where the cast is exact and plain; None otherwise."""
+    value, source = literal.value, literal.type
+    if value is None:
+        return Literal(None, target)
+    if isinstance(value, bool) or source == "FLOAT":
+        return None
+    if source == "STRING":
+        return fold_text(value, target)
+    if target == "STRING":
+        return Literal(str(value), "STRING") if source in ("INT", "BIGINT") else None
+    if source in ("INT", "BIGINT") or decimal_parts(source):
+        return fold_exact(Decimal(value), source, target)
+    return None
+
+
+def fold_text(text: str, target: str) -> Literal | None:
+    """A text as a number, a date or a time."""
+    if target in ("INT", "BIGINT") and INTEGER.match(text):
+        limit = INT_MAX if target == "INT" else BIGINT_MAX
+        return Literal(int(text), target) if -limit - 1 <= int(text) <= limit else None
+    if target == "DOUBLE" and NUMBER.match(text) and len(text) < 400:
+        return Literal(float(text), target)
+    if decimal_parts(target) and NUMBER.match(text) and len(text) < 60:
+        return fold_exact(Decimal(text.strip()), "DECIMAL", target)
+    if target == "BOOLEAN" and text.strip().lower() in ("true", "false"):
+        return Literal(text.strip().lower() == "true", "BOOLEAN")
+    if target == "DATE":
+        try:
+            return Literal(datetime.date.fromisoformat(text.strip()).isoformat(), "DATE")
+        except ValueError:
+            return None
+    instant = parse_instant(text) if target == "TIMESTAMP" else None
+    return Literal(instant, "TIMESTAMP") if instant else None
+
+
+def fold_exact(value: Decimal, source: str, target: str) -> Literal | None:
+    """An exact number in another type, if that holds it exactly (DOUBLE and FLOAT: correctly rounded)."""
+    if target in ("DOUBLE", "FLOAT"):
+        return Literal(float(value), target) if target == "DOUBLE" else None
+    parts = decimal_parts(target)
+    try:
+        if parts:
+            scaled = value.quantize(Decimal(1).scaleb(-parts[1]), context=WIDE)
+            fits = scaled == value and len(scaled.as_tuple().digits) <= parts[0]
+            return Literal(format(scaled, "f"), target) if fits else None
+        limit = {"INT": INT_MAX, "BIGINT": BIGINT_MAX}.get(target)
+        exact = limit is not None and source in ("INT", "BIGINT") and -limit - 1 <= value <= limit
+        return Literal(int(value), target) if exact else None
+    except InvalidOperation:
+        return None
+
+
+def backslash_pattern(pattern: str, escape: str) -> str | None:
+    """A LIKE pattern with another escape character as one with the backslash; None if its escapes do not read."""
+    out, i = [], 0
+    while i < len(pattern):
+        character = pattern[i]
+        if character == escape:
+            following = pattern[i + 1:i + 2]
+            if not following or following not in ("%", "_", escape):
+                return None
+            out.append("\\" + following if following in "%_\\" else following)
+            i += 2
+            continue
+        out.append("\\\\" if character == "\\" else character)
+        i += 1
+    return "".join(out)

@@ -1,0 +1,63 @@
+"""ORDER BY and LIMIT of an ad-hoc SELECT."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from mars.errors import SqlError
+from mars.plan import Output
+from sql.lower import span
+from sql.refusals import did_you_mean, refusal
+from sql.scopes import WINDOW_COLUMNS, normal
+from sql.statements import SelectStatement
+
+
+def read(select: SelectStatement, outputs: tuple[Output, ...], windowed: bool) -> tuple[tuple[int, bool], ...]:
+    """(index, descending) for each term; index -2 is window_start, -1 window_end. NULL is the least value."""
+    order = select.tree.args.get("order")
+    terms = []
+    for term in order.expressions if order else []:
+        descending = bool(term.args.get("desc"))
+        if term.args.get("nulls_first") is not None and bool(term.args["nulls_first"]) == descending:
+            raise at(select, term, "NULLS FIRST or LAST does not fit", "NULL is the least value", "remove it")
+        terms.append((index_of(select, term.this, outputs, windowed), descending))
+    return tuple(terms)
+
+
+def index_of(select: SelectStatement, node: exp.Expression, outputs: tuple[Output, ...], windowed: bool) -> int:
+    """The output that a term names: by ordinal, name, alias, or the same expression."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= len(outputs)):
+            raise at(select, node, f"there is no column {node.this} in SELECT", f"it has {len(outputs)}", "number them from 1")
+        return int(node.this) - 1
+    if isinstance(node, exp.Column):
+        names = [output.name.lower() for output in outputs]
+        if node.name.lower() in names:
+            return names.index(node.name.lower())
+        if windowed and node.name.lower() in WINDOW_COLUMNS:
+            return WINDOW_COLUMNS.index(node.name.lower()) - 2
+    text, index = normal(node), 0
+    for item in select.tree.expressions:
+        bare = isinstance(item, exp.Column) and windowed and item.name.lower() in WINDOW_COLUMNS
+        if not bare and normal(item.unalias()) == text:
+            return index
+        index += not bare
+    raise at(select, node, "ORDER BY takes a column of the select list", "",
+             did_you_mean(node.name, [o.name for o in outputs], "add it to SELECT, or write its number"))
+
+
+def read_limit(select: SelectStatement) -> int | None:
+    """The number of LIMIT, None without one."""
+    limit = select.tree.args.get("limit")
+    if limit is None:
+        return None
+    value = limit.expression
+    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and value.this.isdigit() and len(value.this) < 10):
+        raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
+    return int(value.this)
+
+
+def at(select: SelectStatement, node: exp.Expression, title: str, detail: str, hint: str) -> SqlError:
+    """The refusal at a node."""
+    start, end = span(node)
+    return refusal(select.sql, start, end, title, detail, hint)

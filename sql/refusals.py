@@ -1,0 +1,47 @@
+"""Refusals: an SqlError at a place of the user's text, with what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from mars.errors import SqlError
+
+KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "WINDOWING", "WATERMARK", "GRACE",
+            "EMIT", "IDLE", "EARLIEST", "LATEST")
+
+
+def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: str = "") -> SqlError:
+    """The error that points at sql[start:end]; only the part on the first line is marked."""
+    start = min(start, len(sql))
+    line = sql.count("\n", 0, start) + 1
+    column = start - (sql.rfind("\n", 0, start) + 1) + 1
+    marked = sql[start:end].split("\n")[0].rstrip()
+    return SqlError(title, detail, hint, sql=sql, line=line, column=column, length=max(1, len(marked)))
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a wrong one most likely means, in the case that it is known by, or None."""
+    by_lower = {k.lower(): k for k in known}
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[matches[0]] if matches else None
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The hint for a wrong name: the closest known one, else `otherwise`."""
+    match = closest(name, known)
+    return f"did you mean {match}?" if match else otherwise
+
+
+def unknown_source(sql: str, name: str, start: int, end: int, known: Iterable[str]) -> SqlError:
+    """The refusal of a stream or query that does not exist; `known` are the names that do."""
+    names = sorted(known)
+    listed = "there are: " + ", ".join(names[:10]) if names else "there is none yet: CREATE STREAM makes one"
+    return refusal(sql, start, end, f"unknown stream {name}", "no stream or query has this name",
+                   did_you_mean(name, names, listed))
+
+
+def not_supported(sql: str, start: int, end: int, what: str, instead: str) -> SqlError:
+    """The refusal of a part of the dialect that is recognised but does not work yet."""
+    return refusal(sql, start, end, f"{what} is not supported yet", "this version recognises it but cannot run it",
+                   instead)

@@ -1,0 +1,132 @@
+"""Every statement of the dialect, as read: nothing here has been checked against a stream yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sql.clauses import Clauses
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name and where it stands in the statement: sql[start:end]."""
+
+    text: str
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class ColumnDefinition:
+    """`name TYPE [PATH 'a.b']`; `type_place` is where the type stands, `type` its text as written."""
+
+    name: Name
+    type: Name
+    path: Name | None = None
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    """`options` are (option, value) as written; STRICT has the value ''. `unit` None is the default."""
+
+    name: Name
+    columns: tuple[ColumnDefinition, ...]
+    topic: Name
+    format: Name
+    options: tuple[tuple[Name, Name], ...]
+    time_column: Name
+    unit: Name | None
+    sql: str
+
+
+@dataclass(frozen=True)
+class SelectStatement:
+    """A SELECT over a stream: given alone it runs once over what the topic holds. `tree` is the plain SQL without our
+    clauses, `texts` the text of each column of the select list, `last` where the statement's last word stands."""
+
+    sql: str
+    source: Name
+    tree: exp.Select = field(compare=False, repr=False)
+    clauses: Clauses = field(compare=False)
+    texts: tuple[str, ...] = field(compare=False, repr=False)
+    last: tuple[int, int] = field(default=(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class SelectFromQuery:
+    """SQL over the closed windows of queries, for an embedded engine. `engine_sql` is the same statement with names in
+    double quotes and texts in the standard's form; `queries` are the names in it that are queries."""
+
+    sql: str
+    queries: tuple[str, ...]
+    engine_sql: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class CreateQuery:
+    """CREATE QUERY name AS SELECT ...; `into` is the sink, None for the built-in results."""
+
+    name: Name
+    into: Name | None
+    select: SelectStatement
+    sql: str
+
+
+@dataclass(frozen=True)
+class DropStream:
+    name: Name
+
+
+@dataclass(frozen=True)
+class DropQuery:
+    name: Name
+
+
+@dataclass(frozen=True)
+class PauseQuery:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ResumeQuery:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowStreams:
+    pass
+
+
+@dataclass(frozen=True)
+class ShowQueries:
+    pass
+
+
+@dataclass(frozen=True)
+class Describe:
+    """`name` is a stream or a query."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Peek:
+    """`topic` is a Kafka topic, with or without a stream."""
+
+    topic: Name
+
+
+@dataclass(frozen=True)
+class Explain:
+    """Of a SELECT, or of a running query. `format` is TEXT or SPARK; `why` asks why a query's results are as they are."""
+
+    format: str
+    select: SelectStatement | None
+    query: Name | None
+    why: bool = False
+
+
+Statement = (CreateStream | DropStream | CreateQuery | DropQuery | PauseQuery | ResumeQuery | ShowStreams | ShowQueries
+             | Describe | Peek | Explain | SelectStatement | SelectFromQuery)

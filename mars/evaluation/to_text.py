@@ -1,0 +1,62 @@
+"""Values as the text that Spark SQL prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mars.evaluation.arrays import STRING
+
+
+def by_distinct(column: pa.Array, convert: Callable[[object], object], type_: pa.DataType) -> pa.Array:
+    """`convert` on each distinct value that is not NULL, as an array of `type_`: the slow and sure way."""
+    codes = column.dictionary_encode()
+    values = [None if value is None else convert(value) for value in codes.dictionary.to_pylist()]
+    return pa.array(values, type_).take(codes.indices)
+
+
+def from_float(column: pa.Array) -> pa.Array:
+    """FLOAT and DOUBLE as Java prints them: '1.0', '1.0E10', 'NaN', 'Infinity'."""
+    text = column.cast(STRING)
+    size = pc.abs(column)
+    plain = pc.and_(pc.greater_equal(size, pa.scalar(1e-3, column.type)), pc.less(size, pa.scalar(1e7, column.type)))
+    text = pc.if_else(pc.match_substring(text, "."), text, pc.binary_join_element_wise(text, ".0", ""))
+    rest = pc.invert(pc.coalesce(plain, pa.scalar(True)))
+    if not pc.any(rest).as_py():
+        return text
+    rows = pc.indices_nonzero(rest)
+    odd = by_distinct(column.take(rows).cast(STRING), _java_float, STRING)
+    return pc.replace_with_mask(text, rest, odd)
+
+
+def _java_float(shortest: str) -> str:
+    """Java's form of the shortest digits of a float below 10^-3, at or above 10^7, zero, infinite or NaN."""
+    special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity", "0": "0.0", "-0": "-0.0"}.get(shortest)
+    if special:
+        return special
+    sign, digits = ("-", shortest[1:]) if shortest[0] == "-" else ("", shortest)
+    mantissa, _, exponent = digits.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    figures = (whole + fraction).lstrip("0")
+    power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(figures))
+    figures = figures.rstrip("0")
+    return f"{sign}{figures[0]}.{figures[1:] or '0'}E{power}"
+
+
+def from_timestamp(column: pa.Array) -> pa.Array:
+    """'yyyy-MM-dd HH:mm:ss', with a fraction only if there is one, in UTC."""
+    text = column.cast(pa.timestamp("us")).cast(STRING)
+    text = pc.replace_substring_regex(text, r"\.0+$", "")
+    return pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+$", r"\1")
+
+
+def to_text(column: pa.Array) -> pa.Array:
+    """STRING of a value of any type."""
+    if pa.types.is_floating(column.type):
+        return from_float(column)
+    if pa.types.is_timestamp(column.type):
+        return from_timestamp(column)
+    return column.cast(STRING)

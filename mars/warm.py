@@ -1,0 +1,12 @@
+"""Compiles the kernels of cells ahead of time, so that no batch waits for a compiler."""
+
+from __future__ import annotations
+
+from mars import aggregates, grouping, hashing
+
+
+def warm() -> None:
+    """Compiles all kernels of this package, or loads them from the cache (mars/kernel_cache.py says where it is)."""
+    grouping.warm()
+    hashing.warm()
+    aggregates.warm()

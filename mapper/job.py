@@ -20,15 +20,17 @@ from mapper import spill
 from mapper.aggregate import aggregate_task, max_event_time
 from mapper.batch import Messages, ParsedBatch
 from mapper.claim import Claimer
-from mapper.fetch import Reader, open_reader
+from mapper.fetch import Reader
 from mapper.lease import LeaseKeeper
 from mapper.parse import Parser
 from mapper.push import TaskResult, entries, groups
-from mars import cells, faults, names
+from mapper.readers import open_reader
+from mars import faults, names
 from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.adapters.view import StreamView, read_stream, read_streams, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
+from mars.cells_wire import encode
 from mars.config import Config
 from mars.errors import NotReadyError
 from mars.plan import QueryPlan
@@ -267,7 +269,7 @@ class Mapper:
                          f"offsets [{claim.start}, {claim.end}) of partition {claim.partition}: "
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
-        parts = [cells.encode(part) if part.num_rows else b"" for part in done.parts]
+        parts = [encode(part) if part.num_rows else b"" for part in done.parts]
         return TaskResult(query, parts, done.counts, done.bad_reasons)
 
     def _insist(self, call: Callable[[], object]) -> object:

@@ -101,7 +101,7 @@ def _kafka(config: Config) -> Check:
         return _foreign(kafka, config, config.kafka_address)
     folder, absent, damaged = jars.folder(), jars.missing(), jars.damaged()
     if damaged:
-        return Check("kafka", False, f"{len(damaged)} jars are damaged in {folder}", f"rm -r {folder}; {SETUP}")
+        return Check("kafka", False, f"{len(damaged)} damaged jars in {folder}", f"rm -r {folder}; {SETUP}")
     if absent:
         return Check("kafka", False, f"{len(absent)} jars are missing in {folder}", SETUP)
     return Check("kafka", True, f"{jars.KAFKA_VERSION} in {folder}")

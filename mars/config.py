@@ -39,8 +39,8 @@ class Config(BaseModel):
         "ZooKeeper to attach to, host:port[,host:port]. Empty: Mars starts its own."))
     spark_master: str = Field("", pattern=r"^$|^(local\[|spark://|k8s://|yarn$)", description=(
         "Spark master that runs the workers. Empty: this machine, local[mappers + reducers + 2]."))
-    state_uri: str = Field("", pattern=r"^$|^[a-z][a-z0-9+.-]*://", description=(
-        "URI of the folder for committed state and results, seen by all workers. Empty: in the data folder."))
+    state_uri: str = Field("", pattern=r"^$|^file:///", description=(
+        "file:// URI of the folder for committed state and results, seen by all workers. Empty: in the data folder."))
 
     # How many workers, and how the work is cut.
     mappers: int = Field(2, ge=1, le=1024, description="Mapper workers, each one long Spark task.")
@@ -91,6 +91,10 @@ class Config(BaseModel):
         "Memory limit of our own Redis; claims stop at 70 % of it."))
     spark_driver_memory_mb: int = Field(1024, ge=512, le=65_536, description="Heap of Spark's driver.")
     spark_ui: bool = Field(False, description="Whether Spark serves its own web pages.")
+
+    # Tests only.
+    fault_folder: str = Field("", description=(
+        "Tests only: folder in which a file named like a crash point ends the next process that reaches it."))
 
     @field_validator("data")
     @classmethod

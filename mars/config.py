@@ -40,7 +40,7 @@ class Config(BaseModel):
     spark_master: str = Field("", pattern=r"^$|^(local\[|spark://|k8s://|yarn$)", description=(
         "Spark master that runs the workers. Empty: this machine, local[mappers + reducers + 2]."))
     state_uri: str = Field("", pattern=r"^$|^file:///", description=(
-        "file:// URI of the folder for committed state and results, seen by all workers. Empty: in the data folder."))
+        "file:// URI of the folder for state and results, seen by all workers. Empty: in the data folder."))
 
     # How many workers, and how the work is cut.
     mappers: int = Field(2, ge=1, le=1024, description="Mapper workers, each one long Spark task.")

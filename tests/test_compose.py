@@ -52,7 +52,8 @@ def test_every_address_is_a_service_here(services: Parsed, config: Config) -> No
                  config.spark_master.removeprefix("spark://")]
     assert all(addresses)
     assert {address.split(":")[0] for address in addresses} <= set(services)
-    assert f"INSIDE://{config.kafka_address}" in services["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    kafka_listeners = services["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"INSIDE://{config.kafka_address}," in kafka_listeners
     assert config.spark_master in services["spark-worker"]["entrypoint"]
     assert set(services["mars"]["depends_on"]) == set(services) - {"mars"}
 

@@ -35,7 +35,7 @@ def mars(context: click.Context) -> None:
 
 @mars.command()
 @data_option
-@click.option("--port", type=click.IntRange(1, 65535), help="The API's port; else a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The API's port; 0, or none: a free one.")
 @click.option("--detach", is_flag=True, help="Return when ready, and leave it running.")
 @config_option
 def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> None:

@@ -36,9 +36,14 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.http.close()
 
-    def sql(self, statement: str) -> dict:
-        """The answer to one statement; a statement may run for as long as it needs."""
-        return self._send("POST", "/v1/sql", statement, json={"sql": statement}, timeout=None).json()
+    def sql(self, statement: str, id_: str | None = None) -> dict:
+        """The answer to one statement; it may take as long as it needs. With an id it can be followed and ended."""
+        body = {"sql": statement, "id": id_}
+        return self._send("POST", "/v1/sql", statement, json=body, timeout=None).json()
+
+    def cancel(self, id_: str) -> None:
+        """End a running statement; its own caller gets an error."""
+        self._send("DELETE", f"/v1/sql/{id_}")
 
     def get(self, path: str, **parameters: Any) -> Any:
         """The JSON at a path."""

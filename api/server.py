@@ -19,10 +19,8 @@ from api import spark_session, supervise
 from api.app import create_app, serve
 from api.context import Context
 from api.jobs import Workers
+from api.services import ports
 from mars import names
-from mars.adapters.catalog import CatalogStore
-from mars.adapters.kafka_admin import KafkaAdmin
-from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
@@ -44,10 +42,8 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     workers = Workers(spark, config)
     workers.start()
     try:
-        context = Context(config, zookeeper, CatalogStore(zookeeper), Storage(config.state_root),
-                          KafkaAdmin(config.kafka_address), config.redis_address, spark)
         threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
-        serve(create_app(context), config)
+        serve(create_app(Context(config, spark)), config)
     finally:
         zookeeper.ensure(STOP)
         workers.stop(STOP_S)
@@ -76,6 +72,8 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
                 return
             time.sleep(0.05)
         supervise.tell(events, {"ready": name, "detail": f"{count} on Spark"})
+    while ports.is_free(config.api_port, config.api_host):
+        time.sleep(0.05)
     scheme = "https" if config.api_tls_certificate else "http"
     url = f"{scheme}://{config.api_host}:{config.api_port}"
     supervise.tell(events, {"ready": "api", "detail": f"{url}/docs"})
@@ -86,6 +84,8 @@ def main() -> None:
     """The process; exits with 1 after it has said why it cannot go on."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     events = supervise.take_stdout()
+    # An exception, so that everything is ended in order wherever it comes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         run(events, supervise.hear(sys.stdin.buffer))
     except MarsError as error:

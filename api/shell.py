@@ -15,9 +15,9 @@ from pygments.lexers.sql import SqlLexer
 
 from api.client import Client
 from api.commands.errors import text
-from api.commands.sql import read, show
+from api.commands.sql import read, run, show
 from mars.errors import MarsError
-from sql import split_statements
+from sql.parse import split_statements
 
 KEYWORDS = """ALTER AND AS AVG BETWEEN BIGINT BOOLEAN BY CASE COUNT CREATE CSV DATE DECIMAL DESCRIBE DISTINCT DOUBLE DROP
 EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE GROUP HAVING IDLE IN INT IS JSON KAFKA LAST LATEST LIKE
@@ -107,7 +107,7 @@ class Shell:
         """Run statements and show their answers, up to the first that fails."""
         for statement in split_statements(statements):
             began = time.monotonic()
-            show(self.client.sql(statement), self.format, self.expanded)
+            show(run(self.client, statement), self.format, self.expanded)
             if self.timing:
                 print(f"{(time.monotonic() - began) * 1000:.0f} ms", file=sys.stderr)
 

@@ -69,6 +69,11 @@ def down(data: Path | None, purge: bool) -> None:
 
 def doctor(data: Path | None, file: Path | None) -> None:
     """Print what the checks found; exit code 4 if anything is missing."""
-    from api import doctor
+    from api.doctor import check
 
-    sys.exit(doctor.main(settings(data, file)))
+    checks = check(settings(data, file))
+    for found in checks:
+        mend = f"   mend it by: {found.command}" if found.command and not found.ok else ""
+        print(f"  {found.name:<10} {'ok     ' if found.ok else 'PROBLEM'}  {found.detail}{mend}")
+    if not all(found.ok for found in checks):
+        sys.exit(4)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import uuid
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from api import runfile
@@ -10,7 +13,9 @@ from api.client import Client
 from api.commands.instance import settings
 from api.render import render
 from mars.errors import MarsError
-from sql import split_statements
+from sql.parse import split_statements
+
+PROGRESS_AFTER_S, PROGRESS_EVERY_S = 0.5, 0.3
 
 
 def sql(data: Path | None, api: str | None, text: str | None, script: str | None, format_: str | None) -> None:
@@ -26,7 +31,37 @@ def sql(data: Path | None, api: str | None, text: str | None, script: str | None
             return
         format_ = format_ or ("table" if sys.stdout.isatty() else "csv")
         for statement in split_statements(text):
-            show(client.sql(statement), format_)
+            show(run(client, statement), format_)
+
+
+def run(client: Client, statement: str) -> dict:
+    """The answer to one statement; while it runs long, a progress bar on a terminal. Ctrl-C stops it at the API too."""
+    id_ = uuid.uuid4().hex
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(client.sql, statement, id_)
+        try:
+            with contextlib.suppress(TimeoutError):
+                return answer.result(PROGRESS_AFTER_S)
+            follow(client, id_, answer)
+            return answer.result()
+        except KeyboardInterrupt:
+            with contextlib.suppress(MarsError):
+                client.cancel(id_)
+            raise
+
+
+def follow(client: Client, id_: str, answer: Future) -> None:
+    """Show how far a running statement is until it has its answer."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("running", total=None)
+        while not answer.done():
+            with contextlib.suppress(MarsError):
+                found = client.get(f"/v1/sql/{id_}")
+                bar.update(task, completed=found["done"], total=found["total"] or None)
+            wait([answer], PROGRESS_EVERY_S)
 
 
 def connect(data: Path | None, api: str | None) -> Client:

@@ -1,0 +1,154 @@
+"""`mars demo`: from nothing to exact live results. Start, feed, query, watch, check, and say what to do next."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+
+from api import runfile, up
+from api.client import Client
+from api.commands.instance import reporter, settings
+from api.demo_check import Verdict, compare
+from api.demo_source import PaperSource
+from api.demo_view import Moment, View
+from mars.config import Config
+from mars.errors import MarsError, NotFoundError
+
+LOOK_S = 0.5
+ROWS_SHOWN = 8
+# How long the last tuples may take from being sent to being committed.
+SETTLE_S = 120.0
+
+
+def demo(data: Path | None, stop: bool, **options: object) -> None:
+    """Run the demo; exit code 1 if the results are not exact. See `mars demo --help`."""
+    config = settings(data)
+    if data is None:
+        config = settings(config.data / "demo")
+    began = time.monotonic()
+    try:
+        run = instance(config, options["kafka"])
+        with Client(run.api, config.api_token) as client:
+            source = choose(config, run, client, options)
+            verdict = play(client, source, began)
+        tell(verdict, source)
+        if stop:
+            up.down(config.data)
+            say(f"\nMars has stopped; its data stays in {config.data}")
+        else:
+            next_steps(config, run, source, data)
+    except KeyboardInterrupt:
+        say(f"\ninterrupted; Mars still runs on {config.data}: stop it with `mars down --data {config.data}`")
+        raise
+    if verdict.difference:
+        sys.exit(1)
+
+
+def instance(config: Config, kafka: str | None) -> runfile.Run:
+    """The instance that runs on the demo's folder, else a new one."""
+    run = runfile.running(config.data)
+    if run is not None:
+        say(f"Mars runs already on {config.data} at {run.api}")
+        return runfile.require(config.data)
+    say(f"Starting Mars, data in {config.data}")
+    wanted = config.model_copy(update={"kafka_address": kafka}) if kafka else config
+    return up.detach(wanted, reporter())
+
+
+def choose(config: Config, run: runfile.Run, client: Client, options: dict) -> PaperSource:
+    """What is fed: the user's own file or topic if one is named, else the paper's tuples."""
+    if options["file"] or options["topic"]:
+        from api.demo_own import own_source
+
+        return own_source(config, run, client, options)
+    return PaperSource(config.data, run.kafka, options["rate"], options["seconds"])
+
+
+def play(client: Client, source: PaperSource, began: float) -> Verdict:
+    """Create, feed and watch until everything that was sent is in the committed results; then check."""
+    source.prepare()
+    say(f"  topic   {source.topic}: {source.about}")
+    create(client, source)
+    try:
+        source.start()
+        with View() as view:
+            watch(client, source, view)
+    finally:
+        source.stop()
+    if view.first_rows_s is not None:
+        say(f"first rows {view.began - began + view.first_rows_s:.1f} s after the command")
+    results = pa.concat_tables(client.pages(source.name, partial="true"))
+    return compare(source.expected(), results)
+
+
+def create(client: Client, source: PaperSource) -> None:
+    """Make the stream unless it is there from last time, and the query anew."""
+    try:
+        client.sql(f"DROP QUERY {source.name}")
+    except NotFoundError:
+        pass
+    stream, query = source.statements()
+    if source.stream.lower() not in {s["name"].lower() for s in client.get("/v1/streams")["streams"]}:
+        client.sql(stream)
+    say(f"  stream  {stream}\n  query   {query}\n")
+    client.sql(query)
+
+
+def watch(client: Client, source: PaperSource, view: View) -> None:
+    """Show how it goes until all that was sent is committed. MarsError if it stands still or the query stops."""
+    deadline = None
+    while True:
+        sent_all = source.done()
+        moment = look(client, source)
+        settled = sent_all and moment.read >= source.goal
+        view.show(moment, last=settled)
+        if settled:
+            return
+        if moment.state != "RUNNING":
+            raise MarsError(f"The query is {moment.state}", str(client.get(f"/v1/queries/{source.name}")["reason"]))
+        deadline = deadline or (time.monotonic() + SETTLE_S if sent_all else None)
+        if deadline and time.monotonic() > deadline:
+            raise MarsError("The results did not catch up", f"{moment.read:,} of {source.goal:,} tuples are committed "
+                            f"{SETTLE_S:.0f} s after the last was sent", "the logs are in the data folder under logs/")
+        time.sleep(LOOK_S)
+
+
+def look(client: Client, source: PaperSource) -> Moment:
+    """The query and its newest closed windows, now."""
+    query = client.get(f"/v1/queries/{source.name}")
+    newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
+    return Moment(sent=source.sent, goal=source.goal, read=query["counters"]["tuples"],
+                  lag=(query["lag"] or {}).get("tuples", 0), watermark=query["watermark"] or "",
+                  state=query["state"], columns=newest["columns"], rows=newest["rows"])
+
+
+def tell(verdict: Verdict, source: PaperSource) -> None:
+    """The verdict, on stdout."""
+    still_open = f", {verdict.open_windows} of the windows still open" if verdict.open_windows else ""
+    if verdict.difference:
+        print(f"NOT EXACT: {verdict.difference}", flush=True)
+    else:
+        print(f"EXACT: {verdict.tuples:,} tuples in {verdict.groups:,} groups, each group and the sum equal to an "
+              f"independent count of what was sent{still_open}", flush=True)
+
+
+def next_steps(config: Config, run: runfile.Run, source: PaperSource, data: Path | None) -> None:
+    """What to type next, what still runs, where the data lies, how to end it."""
+    here = f"--data {config.data}"
+    say(f"""
+Try next:
+  mars sql {here} -c "SELECT sip, sum(count) AS n FROM {source.name} GROUP BY sip ORDER BY n DESC LIMIT 5"
+  curl -s '{run.api}/v1/queries/{source.name}/results?limit=3'
+  mars sql {here}
+Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} goes on reading topic {source.topic}.
+Its data lies in {config.data}
+  mars down {here}            stops it and keeps the data
+  mars down {here} --purge    stops it and deletes the data""")
+
+
+def say(text: str) -> None:
+    """A line for people."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,91 @@
+"""What the demo feeds: the paper's tuples, made and counted by a process of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+
+from api.services.paths import log_dir, tail
+from api.supervise import ROOT
+from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
+from mars.adapters.kafka_admin import KafkaAdmin
+from mars.errors import MarsError
+
+STREAM, TOPIC, NAME = "S", "flows", "demo"
+PARTITIONS = 4
+# Event time starts an hour back and arrives a minute ago when the last tuple is made.
+BACK_S, SPAN_S = 3_600, 3_540
+
+
+class PaperSource:
+    """The generator as a child process. The topic and the stream stay for the next demo; the query is made anew
+    each time and starts where the topic ends, so that it sees exactly what this run sends."""
+
+    stream, topic, name = STREAM, TOPIC, NAME
+    about = "the paper's tuples: 20 fields, 148 bytes, skewed keys, 3 % out of order"
+
+    def __init__(self, data: Path, kafka: str, rate: int, seconds: int) -> None:
+        self.data = data
+        self.kafka = kafka
+        self.rate = rate
+        self.goal = rate * seconds
+        self.sent = 0
+        self.counts = data / "expected.arrow"
+        self.process: subprocess.Popen | None = None
+
+    def statements(self) -> list[str]:
+        """CREATE STREAM and CREATE QUERY, in this order."""
+        return [f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{TOPIC}' FORMAT CSV TIMESTAMP timestamp UNIT s",
+                f"CREATE QUERY {NAME} AS {self.select()} FROM LATEST"]
+
+    def select(self) -> str:
+        """The paper's query."""
+        return QUERY.format(stream=STREAM)
+
+    def prepare(self) -> None:
+        """Make the topic if it is absent."""
+        admin = KafkaAdmin(self.kafka)
+        if admin.describe(TOPIC) is None:
+            admin.create(TOPIC, PARTITIONS)
+        admin.close()
+
+    def start(self) -> None:
+        """Start to send."""
+        self.counts.unlink(missing_ok=True)
+        start_s = (int(time.time()) - BACK_S) // WINDOW_S * WINDOW_S
+        command = [sys.executable, "-P", "-m", "benchmarks.feed", "--kafka", self.kafka, "--topic", TOPIC,
+                   "--counts", str(self.counts), "--tuples", str(self.goal), "--rate", str(self.rate),
+                   "--start", str(start_s), "--event-rate", str(self.goal / SPAN_S), "--seed", str(start_s)]
+        self.log = log_dir(self.data) / "feed.log"
+        with open(self.log, "wb") as errors:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors,
+                                            stdin=subprocess.DEVNULL)
+        threading.Thread(target=self._listen, name="feed", daemon=True).start()
+
+    def done(self) -> bool:
+        """Whether all was sent; MarsError with the end of its log if the generator failed."""
+        code = self.process.poll()
+        if code:
+            raise MarsError("The generator ended", f"{self.log}:\n{tail(self.log)}")
+        return code == 0 and self.sent >= self.goal
+
+    def stop(self) -> None:
+        """End the generator."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+
+    def expected(self) -> pa.Table:
+        """The generator's own count by group."""
+        with pa.memory_map(str(self.counts)) as source:
+            return pa.ipc.open_file(source).read_all()
+
+    def _listen(self) -> None:
+        for line in self.process.stdout:
+            self.sent = json.loads(line)["sent"]

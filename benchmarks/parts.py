@@ -1,0 +1,62 @@
+"""CPU seconds and peak memory of a running Mars, by part."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+import psutil
+
+from api.commands.status import workers
+from api.runfile import Run
+from mars.config import Config
+
+SAMPLE_S = 0.25
+
+
+def processes(run: Run, config: Config) -> dict[str, list[psutil.Process]]:
+    """The processes of each part. The driver is the server with Spark's JVM, without the workers that it started."""
+    mappers, reducers = workers(run, config)
+    parts = {name: [psutil.Process(found.pid)] for name, found in run.processes.items() if name != "server"}
+    parts["mappers"] = [psutil.Process(worker["pid"]) for worker in mappers]
+    parts["reducers"] = [psutil.Process(worker["pid"]) for worker in reducers]
+    server = psutil.Process(run.processes["server"].pid)
+    taken = {process.pid for part in parts.values() for process in part}
+    parts["driver"] = [server, *(child for child in server.children(recursive=True) if child.pid not in taken)]
+    return parts
+
+
+class Meter:
+    """Measures from entering to leaving: `cpu_s` and `peak_bytes` by part."""
+
+    def __init__(self, parts: dict[str, list[psutil.Process]]) -> None:
+        self.parts = parts
+        self.cpu_s: dict[str, float] = {}
+        self.peak_bytes = dict.fromkeys(parts, 0)
+        self.leaving = threading.Event()
+        self.thread = threading.Thread(target=self._sample, name="meter", daemon=True)
+
+    def __enter__(self) -> Meter:
+        self.before = self._cpu()
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leaving.set()
+        self.thread.join()
+        self.cpu_s = {name: after - self.before[name] for name, after in self._cpu().items()}
+
+    def _cpu(self) -> dict[str, float]:
+        return {name: sum(_cpu_s(part)) for name, part in self.parts.items()}
+
+    def _sample(self) -> None:
+        while not self.leaving.wait(SAMPLE_S):
+            for name, part in self.parts.items():
+                held = sum(process.memory_info().rss for process in part if process.is_running())
+                self.peak_bytes[name] = max(self.peak_bytes[name], held)
+
+
+def _cpu_s(part: Iterable[psutil.Process]) -> Iterable[float]:
+    for process in part:
+        times = process.cpu_times()
+        yield times.user + times.system

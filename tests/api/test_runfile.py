@@ -1,0 +1,58 @@
+"""The run file and its lock: who runs, who is gone, who comes second."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from api import runfile
+from api.runfile import Process, Run
+from mars.errors import ConflictError
+
+
+def test_an_instance_is_found_while_its_supervisor_lives(tmp_path):
+    Run(Process.of(os.getpid()), runfile.READY, api="http://127.0.0.1:1", processes={"me": Process.of(os.getpid())}
+        ).save(tmp_path)
+    assert runfile.require(tmp_path).api == "http://127.0.0.1:1"
+    assert runfile.require(tmp_path).processes["me"].find().pid == os.getpid()
+
+
+def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    Run(Process.of(child.pid), runfile.READY).save(tmp_path)
+    assert runfile.running(tmp_path)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie now
+    assert runfile.running(tmp_path) is None
+    child.communicate()
+    assert runfile.running(tmp_path) is None
+    assert runfile.read(tmp_path)
+
+
+def test_a_number_that_another_process_got_is_not_taken_for_ours():
+    mine = Process.of(os.getpid())
+    assert Process(mine.pid, mine.started - 100).find() is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"supervisor": 3}'])
+def test_a_damaged_run_file_is_none(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    assert runfile.read(tmp_path) is None
+
+
+def test_nothing_and_half_a_start_are_not_running(tmp_path):
+    with pytest.raises(runfile.NotRunningError, match="not running"):
+        runfile.require(tmp_path)
+    Run(Process.of(os.getpid())).save(tmp_path)
+    with pytest.raises(runfile.NotRunningError, match="starting"):
+        runfile.require(tmp_path)
+
+
+def test_a_folder_is_locked_once_and_free_again_afterwards(tmp_path):
+    Run(Process.of(os.getpid()), runfile.READY, api="http://127.0.0.1:1").save(tmp_path)
+    descriptor = runfile.lock(tmp_path)
+    with pytest.raises(ConflictError, match="http://127.0.0.1:1"):
+        runfile.lock(tmp_path)
+    os.close(descriptor)
+    os.close(runfile.lock(tmp_path))

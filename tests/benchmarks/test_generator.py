@@ -1,0 +1,44 @@
+"""The generated tuples: their shape, their disorder, and a count that another count agrees with."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from benchmarks.generator import LATE_MAX_S, LINE_BYTES, SCHEMA, WINDOW_S, Generator, Pool
+
+START = 1_700_000_000
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    return Pool(seed=3, size=2_000)
+
+
+def lines(generator: Generator, chunks: list[int]) -> list[list[str]]:
+    return [bytes(row).decode().split(",") for count in chunks for row in generator.lines(count)]
+
+
+def test_a_line_has_the_schemas_fields_and_the_promised_length(pool):
+    rows = Generator(START, 100, pool=pool).lines(50)
+    assert rows.shape == (50, LINE_BYTES)
+    assert {len(bytes(row).split(b",")) for row in rows} == {len(SCHEMA.split(","))}
+
+
+def test_the_count_agrees_with_counting_the_lines(pool):
+    generator = Generator(START, 50, pool=pool)
+    counted = Counter((f[2], f[1], int(f[0]) // WINDOW_S * WINDOW_S) for f in lines(generator, [1, 4_999, 7_000]))
+    expected = generator.expected().to_pylist()
+    assert {(r["sip"], r["type"], r["timestamp"]): r["count"] for r in expected} == counted
+
+
+def test_disorder_stays_within_the_watermark(pool):
+    times = np.array([int(f[0]) for f in lines(Generator(START, 500, pool=pool), [20_000])])
+    behind = np.maximum.accumulate(times) - times
+    assert behind.max() <= LATE_MAX_S
+    assert 0.01 < (behind > 0).mean() < 0.05
+
+
+def test_the_same_seed_gives_the_same_lines(pool):
+    first, second = (Generator(START, 50, seed=9, pool=pool).lines(100) for _ in range(2))
+    assert np.array_equal(first, second)

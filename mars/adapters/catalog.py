@@ -74,7 +74,7 @@ class CatalogStore:
 
         def attempt() -> Stream | None:
             catalog, version = self._read_catalog()
-            _require_free(catalog, stream.name)
+            require_free(catalog, stream.name)
             made = replace(stream, id=catalog.next_id)
             catalog.next_id += 1
             catalog.streams[stream.name.lower()] = made
@@ -105,7 +105,7 @@ class CatalogStore:
 
         def attempt() -> Query | None:
             catalog, version = self._read_catalog()
-            _require_free(catalog, name)
+            require_free(catalog, name)
             stream = _stream(catalog, plan.stream)
             queries, queries_version = self._read_queries(stream)
             query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
@@ -190,13 +190,20 @@ class CatalogStore:
         raise NotReadyError("the catalog changes too fast", f"{TRIES} tries were all overtaken", "try again")
 
     def _guard(self, call: Callable[[], T]) -> T:
-        try:
-            return call()
-        except OUTCOME_UNKNOWN as error:
-            raise NotReadyError("ZooKeeper does not answer", type(error).__name__,
-                                "is it running? see `mars status`; a change may have been made, so look first") from error
-        except KazooException as error:
-            raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
+        return answering(self.zk, call)
+
+
+def answering(zk: ZooKeeper, call: Callable[[], T]) -> T:
+    """The call's result; NotReadyError if ZooKeeper does not answer. Never waits for a connection that is gone."""
+    hint = "is it running? see `mars status`; a change may have been made all the same, so look first"
+    if not zk.client.connected:
+        raise NotReadyError("ZooKeeper does not answer", "the connection is interrupted", hint)
+    try:
+        return call()
+    except OUTCOME_UNKNOWN as error:
+        raise NotReadyError("ZooKeeper does not answer", type(error).__name__, hint) from error
+    except KazooException as error:
+        raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -217,7 +224,8 @@ def _stream_znodes(stream: Stream, queries: QuerySet) -> list[tuple]:
     return creations
 
 
-def _require_free(catalog: Catalog, name: str) -> None:
+def require_free(catalog: Catalog, name: str) -> None:
+    """ConflictError if a stream or query has the name."""
     kind = catalog.kind(name)
     if kind:
         raise ConflictError("the name exists", f"{name} is a {kind} already",

@@ -1,0 +1,181 @@
+"""What ad-hoc queries run on the mappers' own code: Spark tasks over offset ranges, and the direct look at tuples.
+
+A Spark row is (part, data): the encoded cells of a key part, or under COUNTS and FAULT what the task has to tell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from mapper.aggregate import aggregate_task
+from mapper.batch import REASONS, Messages, ParsedBatch
+from mapper.fetch import Reader
+from mapper.parse import Parser
+from mapper.readers import open_reader
+from mars import cells, types
+from mars.adapters.kafka_admin import Message
+from mars.config import Config
+from mars.errors import MarsError
+from mars.evaluate import evaluate
+from mars.evaluation.arrays import plain
+from mars.plan import QueryPlan, Stream
+
+COUNTS, FAULT = -1, -2
+ROW = pa.schema([("part", pa.int32()), ("data", pa.binary())])
+ROW_SQL = "part int, data binary"
+FIRST_CHUNK = 1_000
+
+OffsetRange = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One statement as it travels to Spark. `ranges` are (partition, start, end); `now_ms` decides what is future."""
+
+    config: Config
+    stream: Stream
+    plan: QueryPlan
+    ranges: list[OffsetRange]
+    now_ms: int
+
+    def to_json(self) -> str:
+        """As text; `Task.from_json` gives an equal task."""
+        return json.dumps({"config": self.config.to_json(), "stream": self.stream.to_json(), "plan": self.plan.to_json(),
+                           "ranges": self.ranges, "now_ms": self.now_ms})
+
+    @staticmethod
+    def from_json(text: str) -> Task:
+        """The task of `to_json`'s text."""
+        raw = json.loads(text)
+        return Task(Config.from_json(raw["config"]), Stream.from_json(raw["stream"]), QueryPlan.from_json(raw["plan"]),
+                    [tuple(range_) for range_ in raw["ranges"]], raw["now_ms"])
+
+
+def mapping(task_json: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """For mapInArrow over range numbers (`id`): the cells of each range by key part, and its counts."""
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = Task.from_json(task_json)
+        for batch in batches:
+            for number in batch["id"].to_pylist():
+                try:
+                    found = _aggregate_range(task, task.ranges[number])
+                except MarsError as error:
+                    found = [(FAULT, json.dumps([error.title, error.detail, error.hint]).encode())]
+                yield _rows(found).to_batches()[0]
+
+    return run
+
+
+def merging(task_json: str) -> Callable[[pa.Table], pa.Table]:
+    """For applyInArrow over all rows of one `part`: the same rows merged to one."""
+    def run(table: pa.Table) -> pa.Table:
+        task = Task.from_json(task_json)
+        part, data = table["part"][0].as_py(), table["data"].to_pylist()
+        if part == FAULT:
+            return _rows([(FAULT, data[0])])
+        if part == COUNTS:
+            return _rows([(COUNTS, json.dumps(add_counts([json.loads(d) for d in data])).encode())])
+        merged = cells.merge(task.plan, task.stream, [cells.decode(d) for d in data])
+        return _rows([(part, cells.encode(merged))])
+
+    return run
+
+
+def add_counts(all_counts: list[dict]) -> dict:
+    """Counters by name, added up."""
+    total: dict[str, int] = {}
+    for counts in all_counts:
+        for name, count in counts.items():
+            total[name] = total.get(name, 0) + count
+    return total
+
+
+def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange]) -> Iterator[tuple[pa.Table, int]]:
+    """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size;
+    with each the number of tuples that do not read."""
+    parser, chunk = Parser(stream, plan.columns), FIRST_CHUNK
+    reader = open_reader(config, stream)
+    try:
+        reader.last_stable_offsets()
+        for partition, start, end in ranges:
+            while start < end:
+                stop = min(start + chunk, end)
+                batch = parser.parse(_read(config, reader, (partition, start, stop)))
+                reads = _reads(plan, stream, batch)
+                yield _shown(plan, batch, reads), int(len(batch) - np.count_nonzero(reads))
+                start, chunk = stop, min(chunk * 2, config.run_tuples_max)
+    finally:
+        reader.close()
+
+
+def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | None, str]:
+    """The event time, in microseconds, of the first tuple that reads; else None and why the first one does not read
+    (empty if there is no tuple)."""
+    batch = Parser(stream, (stream.time_column,)).parse(_as_messages(messages))
+    faults = batch.bad.get(stream.time_column, np.zeros(len(batch), np.uint8))
+    if batch.tuple_bad is not None:
+        faults = np.maximum(faults, batch.tuple_bad)
+    if not len(batch):
+        return None, ""
+    good = np.flatnonzero(faults == 0)
+    return (stream.micros(int(batch.event_time[good[0]])), "") if len(good) else (None, REASONS[faults[0]])
+
+
+def _aggregate_range(task: Task, range_: OffsetRange) -> list[tuple[int, bytes]]:
+    stream, plan, config = task.stream, task.plan, task.config
+    partition, start, end = range_
+    parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
+    counts: dict[str, int] = {}
+    reader, parser = open_reader(config, stream), Parser(stream, plan.columns)
+    try:
+        reader.last_stable_offsets()
+        for first in range(start, end, config.run_tuples_max):
+            last = min(first + config.run_tuples_max, end)
+            batch = parser.parse(_read(config, reader, (partition, first, last)))
+            made = aggregate_task(plan, stream, batch, partition, task.now_ms, config.future_limit_ms)
+            counts = add_counts([counts, made.counts, {f"bad: {r}": n for r, n in made.bad_reasons.items()}])
+            for held, table in zip(parts, made.parts, strict=True):
+                held.append(table)
+    finally:
+        reader.close()
+    merged = [(part, cells.merge(plan, stream, held)) for part, held in enumerate(parts)]
+    return [(COUNTS, json.dumps(counts).encode()), *((part, cells.encode(table)) for part, table in merged if len(table))]
+
+
+def _read(config: Config, reader: Reader, range_: OffsetRange) -> Messages:
+    return reader.read(*range_, limit_bytes=config.run_bytes_max).messages
+
+
+def _reads(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> np.ndarray:
+    reads = np.ones(len(batch), np.bool_)
+    faults = [batch.bad[name] for name in {*plan.columns, stream.time_column} if name in batch.bad]
+    for reasons in [*faults, *([batch.tuple_bad] if batch.tuple_bad is not None else [])]:
+        reads &= reasons == 0
+    return reads
+
+
+def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
+    length = len(batch)
+    if plan.where is not None:
+        reads = reads & evaluate(plan.where, batch.columns, length).fill_null(False).to_numpy(zero_copy_only=False)
+    columns = [plain(evaluate(key.expression, batch.columns, length)).cast(types.to_arrow(key.type)) for key in plan.keys]
+    return pa.Table.from_arrays(columns, names=[key.name for key in plan.keys]).filter(pa.array(reads))
+
+
+def _as_messages(messages: list[Message]) -> Messages:
+    held = [message for message in messages if message.value is not None]
+    lengths = np.array([len(message.value) for message in held], np.int64)
+    return Messages(buffer=np.frombuffer(b"".join(message.value for message in held), np.uint8),
+                    start=np.cumsum(lengths) - lengths, length=lengths,
+                    offset=np.array([message.offset for message in held], np.int64),
+                    time_ms=np.array([message.time_ms for message in held], np.int64))
+
+
+def _rows(rows: list[tuple[int, bytes]]) -> pa.Table:
+    return pa.Table.from_arrays([pa.array([part for part, _ in rows], pa.int32()),
+                                 pa.array([data for _, data in rows], pa.binary())], schema=ROW)

@@ -1,0 +1,50 @@
+"""What the API works with: one process's configuration and connections, made once."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from api.embedded import Engine
+from api.offsets import EndOffsets
+from api.progress import ProgressBoard
+from api.results_partial import PartialPages
+from api.results_snapshot import SnapshotReader
+from api.results_tables import ResultTables
+from mars.adapters.catalog import CatalogStore
+from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.storage import Storage
+from mars.adapters.zookeeper import ZooKeeper
+from mars.config import Config
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class Context:
+    """`config` has the addresses of all services. `spark` may be None: only ad-hoc queries need it. Setting `shutdown`
+    ends open streams and waiting requests. Whoever made it calls `close`."""
+
+    config: Config
+    spark: SparkSession | None = None
+    shutdown: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        # Made here and not lazily, because two requests must not make two sessions.
+        self.zk = ZooKeeper(self.config.zookeeper_address, self.config.zookeeper_session_ms)
+        self.catalog = CatalogStore(self.zk)
+        self.kafka = KafkaAdmin(self.config.kafka_address)
+        self.ends = EndOffsets(self.kafka)
+        self.storage = Storage(self.config.state_root)
+        self.snapshots = SnapshotReader(self.zk, self.storage)
+        self.tables = ResultTables(self.storage)
+        self.engine = Engine()
+        self.partial_pages = PartialPages()
+        self.progress = ProgressBoard()
+
+    def close(self) -> None:
+        """End the connections; open streams end first."""
+        self.shutdown.set()
+        self.zk.stop()

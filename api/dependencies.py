@@ -1,0 +1,36 @@
+"""What routes take from a request."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from api.context import Context
+from api.problems import RequestError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _context(request: Request) -> Context:
+    return request.app.state.context
+
+
+Here = Annotated[Context, Depends(_context)]
+
+
+def instant_us(name: str, text: str | None) -> int | None:
+    """Microseconds since the epoch of RFC 3339 text (without an offset: UTC) or epoch milliseconds."""
+    if text is None or text == "":
+        return None
+    try:
+        if text.lstrip("-").isdigit():
+            return int(text) * 1000
+        # A plus sign that was not escaped in a URL arrives as a space.
+        head, sep, tail = text.partition("T")
+        time = datetime.fromisoformat(f"{head}{sep}{tail.replace(' ', '+')}")
+    except ValueError:
+        raise RequestError(f"{name} is no time", f"{name} = {text}",
+                           "give RFC 3339, like 2026-01-31T12:00:00Z, or milliseconds since 1970") from None
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)

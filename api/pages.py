@@ -1,0 +1,77 @@
+"""Page cursors: where a page ended, and as of which commit, as URL-safe text.
+
+Windows behind a published watermark never change, so the watermark in the cursor names the rows of its commit for ever;
+the vector of commit numbers tells people and programs which commit that was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import asdict, dataclass, fields
+
+import orjson
+
+from api.problems import RequestError
+
+LIMIT_DEFAULT, LIMIT_MAX = 1_000, 100_000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows are asked for: first_us <= window_start < end_us, `where` a condition over result columns."""
+
+    first_us: int | None = None
+    end_us: int | None = None
+    where: str | None = None
+    descending: bool = False
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The next page of `query` (its id): rows as of the commit vector `commits`, whose watermark is `bound_us`, after
+    `skip` rows of the window [start_us, end_us). `open_id` names the open windows that go with a partial page."""
+
+    query: str
+    commits: tuple[int, ...]
+    bound_us: int | None
+    selection: Selection
+    start_us: int
+    end_us: int
+    skip: int
+    open_id: str = ""
+
+    def dump(self) -> str:
+        """The cursor as text that stands in a URL as it is."""
+        return base64.urlsafe_b64encode(orjson.dumps(asdict(self))).decode().rstrip("=")
+
+    @staticmethod
+    def load(text: str) -> Cursor:
+        """The cursor of such a text; RequestError for any other."""
+        try:
+            raw = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+            raw["selection"] = Selection(**raw["selection"])
+            raw["commits"] = tuple(raw["commits"])
+            cursor = Cursor(**raw)
+        except (binascii.Error, ValueError, TypeError, KeyError) as error:
+            raise _no_cursor() from error
+        numbers = (cursor.start_us, cursor.end_us, cursor.skip, *cursor.commits)
+        if not all(isinstance(number, int) for number in numbers) or not isinstance(cursor.query, str):
+            raise _no_cursor()
+        return cursor
+
+    def check(self, query_id: str, given: Selection) -> None:
+        """RequestError if the page belongs to another query, or a parameter contradicts the first page's."""
+        if query_id != self.query:
+            raise RequestError("the cursor belongs to another query", hint="begin again without cursor")
+        for field in fields(Selection):
+            said, first = getattr(given, field.name), getattr(self.selection, field.name)
+            if said != field.default and said != first:
+                raise RequestError("the cursor contradicts a parameter",
+                                   f"{field.name} is {said!r} now and was {first!r} on the first page",
+                                   "repeat the parameters of the first page, or leave them out")
+
+
+def _no_cursor() -> RequestError:
+    return RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")

@@ -1,0 +1,92 @@
+"""Errors as RFC 9457 problem JSON, whatever went wrong and wherever."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from mars.errors import MarsError, SqlError
+
+LOG = logging.getLogger("mars.api")
+MEDIA_TYPE = "application/problem+json"
+TYPES = {400: "sql", 401: "token", 404: "unknown-name", 406: "format", 409: "conflict", 410: "gone", 422: "request",
+         503: "not-ready"}
+
+
+class RequestError(MarsError):
+    """A parameter or body that does not fit."""
+
+    status = 422
+
+
+class UnauthorizedError(MarsError):
+    """No token, or a wrong one."""
+
+    status = 401
+
+
+class FormatError(MarsError):
+    """None of the accepted media types can be given."""
+
+    status = 406
+
+
+def install(app: FastAPI) -> None:
+    """Let every error of the application answer with a problem."""
+    app.add_exception_handler(MarsError, _mars_error)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _defect)
+
+
+def problem(status: int, title: str, detail: str = "", hint: str = "", type_: str = "", **more: object) -> JSONResponse:
+    """The answer that a problem is."""
+    body = {"type": f"urn:mars:problem:{type_ or TYPES.get(status, 'internal')}", "title": title, "status": status,
+            "detail": detail, "hint": hint, **more}
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse(body, status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def of_error(error: MarsError) -> JSONResponse:
+    """The answer to an error that somebody can mend."""
+    place = {}
+    if isinstance(error, SqlError):
+        place = {"line": error.line or None, "column": error.column or None, "length": error.length}
+    return problem(error.status, error.title, error.detail, error.hint, **place)
+
+
+def _mars_error(request: Request, error: MarsError) -> JSONResponse:
+    if error.status >= 500:
+        LOG.warning("%s %s: %s", request.method, request.url.path, error)
+    return of_error(error)
+
+
+def _invalid_request(_request: Request, error: RequestValidationError) -> JSONResponse:
+    faults = error.errors()
+    first = faults[0]
+    place = [str(part) for part in first["loc"]]
+    if first["type"] == "json_invalid":
+        return problem(422, "the body is not JSON", str(first.get("ctx", {}).get("error", first["msg"])),
+                       "send a JSON object with Content-Type: application/json")
+    where = ".".join(place[1:]) or place[0]
+    hint = "send a JSON object with Content-Type: application/json" if place[0] == "body" else "see /docs"
+    return problem(422, f"wrong {where}", "; ".join(f"{'.'.join(map(str, f['loc'][1:])) or f['loc'][0]}: {f['msg']}"
+                                                     for f in faults), hint)
+
+
+def _http_error(request: Request, error: HTTPException) -> JSONResponse:
+    if error.status_code == 404:
+        return problem(404, "unknown path", f"there is nothing at {request.url.path}", "see /docs", "unknown-path")
+    if error.status_code == 405:
+        return problem(405, "wrong method", f"{request.method} does not work on {request.url.path}", "see /docs", "method")
+    return problem(error.status_code, str(error.detail))
+
+
+def _defect(request: Request, error: Exception) -> JSONResponse:
+    LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(500, "an internal error", f"{type(error).__name__} in {request.method} {request.url.path}",
+                   "the server's log has the details")

@@ -1,0 +1,186 @@
+"""Pages of results: the rows of windows that every key part has closed, in one order, as of one commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api.context import Context
+from api.embedded import Engine, condition
+from api.pages import Cursor, Selection
+from api.results_format import timestamp_text
+from api.results_partial import open_rows
+from api.results_reason import why_empty
+from api.results_snapshot import FRESH_S, Snapshot
+from api.results_tables import Piece, order_of, schema_of, strata
+from mars.adapters.storage import CorruptFileError
+from mars.errors import SqlError
+from mars.plan import QueryPlan
+
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows, the cursor of the next page (None on the last), and as of which commit and watermark. `reason` says why there
+    are no rows, and is empty if there are some."""
+
+    rows: pa.Table
+    next: str | None
+    commit: int
+    watermark: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Rows begin after `skip` rows of the window [start_us, end_us)."""
+
+    start_us: int
+    end_us: int
+    skip: int
+
+
+def page(context: Context, name: str, selection: Selection, limit: int, cursor: str | None = None,
+         min_commit: int = 0) -> Page:
+    """At most `limit` rows. NotFoundError, RequestError, GoneError, or SqlError for a condition that is refused."""
+    stream, query = context.catalog.query(name)
+    start = Cursor.load(cursor) if cursor else None
+    if start:
+        start.check(query.id, selection)
+    for attempt in range(TRIES):
+        snapshot = context.snapshots.read(stream, query, min_commit)
+        try:
+            return _continue(context, snapshot, start, limit) if start else _begin(context, snapshot, selection, limit)
+        except CorruptFileError:
+            # Files are deleted once a newer commit does not need them: read on as of that one.
+            if attempt == TRIES - 1:
+                raise
+            time.sleep(2 * FRESH_S)
+    raise AssertionError("unreachable")
+
+
+def closed_rows(context: Context, snapshot: Snapshot) -> pa.Table:
+    """All visible rows, in no order."""
+    schema, bound = schema_of(snapshot.query.plan), snapshot.watermark_us
+    pieces = [] if bound is None else context.tables.closed(snapshot, bound)
+    return pa.concat_tables([schema.empty_table(), *(piece.load() for piece in pieces)])
+
+
+def _begin(context: Context, snapshot: Snapshot, selection: Selection, limit: int) -> Page:
+    open_table = open_rows(context.tables, snapshot) if selection.partial else None
+    cursor = Cursor(snapshot.query.id, snapshot.vector, snapshot.watermark_us, selection, 0, 0, 0)
+    found = _page(context, snapshot, cursor, None, open_table, limit)
+    if len(found.rows):
+        return found
+    return replace(found, reason=why_empty(context, snapshot, selection))
+
+
+def _continue(context: Context, snapshot: Snapshot, cursor: Cursor, limit: int) -> Page:
+    open_table = context.partial_pages.find(cursor.open_id) if cursor.selection.partial else None
+    return _page(context, snapshot, cursor, Place(cursor.start_us, cursor.end_us, cursor.skip), open_table, limit)
+
+
+def _page(context: Context, snapshot: Snapshot, cursor: Cursor, after: Place | None, open_table: pa.Table | None,
+          limit: int) -> Page:
+    """The page of a cursor that begins at `after`, None for the first rows."""
+    plan, selection, bound = snapshot.query.plan, cursor.selection, cursor.bound_us
+    first, last = _span(selection, after)
+    pieces = [] if bound is None else context.tables.closed(snapshot, bound, first_us=first, last_us=last)
+    if open_table is not None and len(open_table):
+        span = pc.min_max(open_table["window_start"].cast(pa.int64())).as_py()
+        pieces.append(Piece(span["min"], span["max"], lambda: open_table))
+    rows = take(context.engine, plan, pieces, selection, after, limit + 1)
+    next_ = None
+    if len(rows) > limit:
+        rows = rows.slice(0, limit)
+        place = _place_after(rows, after)
+        open_id = cursor.open_id or (context.partial_pages.keep(open_table) if open_table is not None else "")
+        next_ = replace(cursor, start_us=place.start_us, end_us=place.end_us, skip=place.skip, open_id=open_id).dump()
+    if selection.partial:
+        rows = _marked(rows, bound, snapshot.grace_us)
+    return Page(rows, next_, sum(cursor.commits), timestamp_text(bound))
+
+
+def take(engine: Engine, plan: QueryPlan, pieces: list[Piece], selection: Selection, after: Place | None,
+         count: int) -> pa.Table:
+    """The first `count` rows of the pieces that are selected, in result order."""
+    skip = after.skip if after else 0
+    sql = _statement(plan, selection, after, skip + count)
+    # The empty table has a wrong condition refused also where there are no rows.
+    taken, held = [_run(engine, sql, schema_of(plan).empty_table(), selection)], 0
+    for table in strata(pieces, selection.descending):
+        taken.append(_run(engine, sql, table, selection))
+        held += len(taken[-1])
+        if held >= skip + count:
+            break
+    return pa.concat_tables(taken).slice(skip, count)
+
+
+def ordered(engine: Engine, plan: QueryPlan, pieces: list[Piece], selection: Selection) -> Iterator[pa.Table]:
+    """All selected rows of the pieces in result order, table by table."""
+    sql = _statement(plan, selection, None, None)
+    return (_run(engine, sql, table, selection) for table in strata(pieces, selection.descending))
+
+
+def _run(engine: Engine, sql: str, table: pa.Table, selection: Selection) -> pa.Table:
+    try:
+        return engine.run(sql, {"result": table}).cast(table.schema)
+    except SqlError as error:
+        if selection.where is None:
+            raise
+        raise SqlError("the condition is refused", error.detail, error.hint, sql=selection.where) from None
+
+
+def _statement(plan: QueryPlan, selection: Selection, after: Place | None, count: int | None) -> str:
+    """The SELECT over one stratum, in the engine's dialect."""
+    way, step = (("DESC NULLS LAST", "<=") if selection.descending else ("ASC NULLS FIRST", ">="))
+    conditions = ["TRUE"]
+    if selection.first_us is not None:
+        conditions.append(f"window_start >= make_timestamp({selection.first_us})")
+    if selection.end_us is not None:
+        conditions.append(f"window_start < make_timestamp({selection.end_us})")
+    if after:
+        conditions.append(f"(window_start, window_end) {step} "
+                          f"(make_timestamp({after.start_us}), make_timestamp({after.end_us}))")
+    if selection.where is not None:
+        conditions.append(f"({condition(selection.where)})")
+    order = ", ".join(f"{_quoted(name)} {way}" for name in ["window_start", "window_end", *order_of(plan)])
+    limit = "" if count is None else f" LIMIT {count}"
+    return f"SELECT * FROM result WHERE {' AND '.join(conditions)} ORDER BY {order}{limit}"
+
+
+def _span(selection: Selection, after: Place | None) -> tuple[int | None, int | None]:
+    """The least and greatest window_start that can still come, None for no bound."""
+    first = selection.first_us
+    last = None if selection.end_us is None else selection.end_us - 1
+    if after and selection.descending:
+        last = after.start_us if last is None else min(last, after.start_us)
+    elif after:
+        first = after.start_us if first is None else max(first, after.start_us)
+    return first, last
+
+
+def _place_after(rows: pa.Table, before: Place | None) -> Place:
+    """Where the page after these rows begins; they began at `before`."""
+    starts, ends = (rows[name].cast(pa.int64()) for name in ("window_start", "window_end"))
+    start, end = starts[-1].as_py(), ends[-1].as_py()
+    same = pc.sum(pc.and_(pc.equal(starts, start), pc.equal(ends, end))).as_py()
+    if before and (before.start_us, before.end_us) == (start, end):
+        same += before.skip
+    return Place(start, end, same)
+
+
+def _marked(rows: pa.Table, bound_us: int | None, grace_us: int) -> pa.Table:
+    """The rows with a last column that says of which the window is still open."""
+    closes = pc.add(rows["window_end"].cast(pa.int64()), grace_us)
+    flags = pa.array([True] * len(rows)) if bound_us is None else pc.greater(closes, bound_us)
+    return rows.append_column("partial", flags)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

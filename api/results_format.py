@@ -1,0 +1,137 @@
+"""Rows as JSON, CSV or an Arrow stream; a page at a time, column by column."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from api.problems import FormatError
+
+JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
+WILDCARDS = {"*/*": JSON, "application/*": JSON, "text/*": CSV}
+TEXT = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def choose(accept: str) -> str:
+    """The media type to answer with; FormatError if none that is accepted can be given."""
+    offers = []
+    for position, part in enumerate(accept.split(",") if accept.strip() else ["*/*"]):
+        name, *parameters = [piece.strip().lower() for piece in part.split(";")]
+        quality = next((p[2:] for p in parameters if p.startswith("q=")), "1")
+        if quality not in ("0", "0.0", "0.00", "0.000"):
+            offers.append((-_number(quality), position, WILDCARDS.get(name, name)))
+    for _, _, name in sorted(offers):
+        if name in (JSON, CSV, ARROW):
+            return name
+    raise FormatError("no accepted format", f"Accept is {accept}", f"accept {JSON}, {CSV} or {ARROW}")
+
+
+def to_json(document: dict, table: pa.Table) -> bytes:
+    """The document with `rows` of the table."""
+    return orjson.dumps({**document, "rows": rows(table)})
+
+
+def rows(table: pa.Table) -> list[tuple]:
+    """The rows as JSON values: DECIMAL, TIMESTAMP, DATE, NaN and the infinities are text."""
+    columns = [_converter(column.type)(column) for column in table.columns]
+    return list(zip(*columns, strict=True)) if columns else []
+
+
+def to_csv(table: pa.Table) -> bytes:
+    """RFC 4180 with a header; NULL is empty, the empty text `""`."""
+    columns = [_plain_text(column) for column in table.columns]
+    sink = io.BytesIO()
+    header = ",".join(_quoted(name) for name in table.column_names)
+    sink.write(f"{header}\r\n".encode())
+    if len(table):
+        texts = pa.Table.from_arrays(columns, names=[str(i) for i in range(len(columns))])
+        csv.write_csv(texts, sink, csv.WriteOptions(include_header=False, eol="\r\n"))
+    return sink.getvalue()
+
+
+def to_arrow(table: pa.Table) -> bytes:
+    """An Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def type_name(type_: pa.DataType) -> str:
+    """The dialect's name of an Arrow type that rows have."""
+    if pa.types.is_decimal(type_):
+        return f"DECIMAL({type_.precision},{type_.scale})"
+    names = {"bool": "BOOLEAN", "int32": "INT", "int64": "BIGINT", "float": "FLOAT", "double": "DOUBLE",
+             "date32[day]": "DATE", "null": "VOID"}
+    return "TIMESTAMP" if pa.types.is_timestamp(type_) else names.get(str(type_), "STRING")
+
+
+def named_types(schema: pa.Schema) -> list[dict[str, str]]:
+    """The columns as every answer lists them."""
+    return [{"name": field.name, "type": type_name(field.type)} for field in schema]
+
+
+def timestamp_text(time_us: int | None) -> str | None:
+    """An instant as RFC 3339 in UTC; None stays None."""
+    return None if time_us is None else _timestamps(pa.chunked_array([pa.array([time_us]).cast(pa.timestamp("us"))]))[0]
+
+
+def _converter(type_: pa.DataType) -> Callable[[pa.ChunkedArray], list]:
+    if pa.types.is_timestamp(type_):
+        return _timestamps
+    if pa.types.is_decimal(type_):
+        return lambda column: [None if v is None else format(v, "f") for v in column.to_pylist()]
+    if pa.types.is_date(type_):
+        return lambda column: column.cast(pa.string()).to_pylist()
+    if pa.types.is_floating(type_):
+        return _floats
+    return lambda column: column.to_pylist()
+
+
+def _timestamps(column: pa.ChunkedArray) -> list[str | None]:
+    # Few instants repeat in many rows, so that each is written once.
+    coded = column.cast(pa.timestamp("us")).combine_chunks().dictionary_encode()
+    texts = [_trimmed(text) for text in coded.dictionary.cast(pa.string()).to_pylist()]
+    return [None if code is None else texts[code] for code in coded.indices.to_pylist()]
+
+
+def _trimmed(text: str) -> str:
+    whole, _, fraction = text.replace(" ", "T").partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{whole}.{fraction.ljust(3, '0') if len(fraction) <= 3 else fraction.ljust(6, '0')}Z" if fraction else f"{whole}Z"
+
+
+def _floats(column: pa.ChunkedArray) -> list[float | str | None]:
+    if pa.types.is_float32(column.type):  # through its shortest text, not through the nearest double
+        column = column.cast(pa.string()).cast(pa.float64())
+    values = column.to_pylist()
+    if pc.all(pc.is_finite(column), min_count=0).as_py():
+        return values
+    return [v if v is None or math.isfinite(v) else TEXT[str(v)] for v in values]
+
+
+def _plain_text(column: pa.ChunkedArray) -> pa.Array:
+    """A column that the CSV writer prints as we want it."""
+    type_ = column.type
+    if pa.types.is_timestamp(type_) or pa.types.is_decimal(type_) or pa.types.is_date(type_):
+        return pa.array(_converter(type_)(column), pa.string())
+    if pa.types.is_floating(type_):
+        return pa.array([None if v is None else v if isinstance(v, str) else repr(v) for v in _floats(column)], pa.string())
+    return column.cast(pa.string()) if pa.types.is_null(type_) else column.combine_chunks()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\r\n') else name
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

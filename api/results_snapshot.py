@@ -1,0 +1,156 @@
+"""A query as of the last commits: what the API knows of it, read from pointers and manifests alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mars import names
+from mars.adapters.catalog import answering
+from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.zookeeper import ZooKeeper
+from mars.commits import COUNTERS, Manifest, Pointer, QueryCommit
+from mars.errors import NotReadyError
+from mars.plan import Stream
+from mars.registry import Query
+
+FRESH_S = 0.05
+COMMIT_WAIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One query in every key part of its stream; a part is None before its first commit that knows the query."""
+
+    stream: Stream
+    query: Query
+    parts: tuple[QueryCommit | None, ...]
+
+    @property
+    def vector(self) -> tuple[int, ...]:
+        """The commit number in each key part (rule 24)."""
+        return tuple(part.commits if part else 0 for part in self.parts)
+
+    @property
+    def commit(self) -> int:
+        """The query's commit number: the sum over key parts."""
+        return sum(self.vector)
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark that every key part has published, in the stream's unit; windows behind it are visible."""
+        marks = [part.watermark if part else None for part in self.parts]
+        return None if None in marks else min(marks)
+
+    @property
+    def watermark_us(self) -> int | None:
+        """The same in microseconds: the bound that page cursors carry."""
+        return None if self.watermark is None else self.stream.micros(self.watermark)
+
+    @property
+    def grace_us(self) -> int:
+        """How long after its end a window stays open."""
+        return self.query.plan.grace_ms * 1000
+
+    def positions(self) -> dict[int, int]:
+        """Per partition, the offset up to which every key part has merged."""
+        partitions = set(self.query.start).union(*(part.positions for part in self.parts if part))
+        return {p: min(self._position(part, p) for part in self.parts) for p in sorted(partitions)}
+
+    def max_event_times(self) -> dict[int, int | None]:
+        """Per partition, the greatest event time that every key part has passed; None where one has seen none."""
+        return {p: self._max_event_time(p) for p in self.positions()}
+
+    def counters(self) -> dict[str, int]:
+        """The query's counters, each tuple once."""
+        return {name: sum(part.counters.get(name, 0) for part in self.committed()) for name in COUNTERS}
+
+    def bad_reasons(self) -> dict[str, int]:
+        """How many tuples were bad for which reason."""
+        reasons: dict[str, int] = {}
+        for part in self.committed():
+            for reason, count in part.bad_reasons.items():
+                reasons[reason] = reasons.get(reason, 0) + count
+        return reasons
+
+    def committed(self) -> Iterator[QueryCommit]:
+        """The key parts that have a commit of this query."""
+        return (part for part in self.parts if part is not None)
+
+    def _position(self, part: QueryCommit | None, partition: int) -> int:
+        start = self.query.start.get(partition, 0)
+        return part.positions.get(partition, start) if part else start
+
+    def _max_event_time(self, partition: int) -> int | None:
+        times = [part.max_event_time.get(partition) if part else None for part in self.parts]
+        return None if None in times else min(times)
+
+
+@dataclass
+class _Known:
+    """A key part's manifest as it was read last; `read_at` is monotonic."""
+
+    read_at: float
+    data: bytes
+    manifest: Manifest | None
+
+
+@dataclass
+class SnapshotReader:
+    """Reads snapshots; may be used from several threads. A pointer is asked for at most once in FRESH_S."""
+
+    zk: ZooKeeper
+    storage: Storage
+    _known: dict[tuple[int, int], _Known] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def read(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
+        """The query as of a commit number of at least `min_commit`; NotReadyError if that does not come within
+        COMMIT_WAIT_S."""
+        snapshot = self._read(stream, query)
+        deadline = time.monotonic() + COMMIT_WAIT_S
+        if snapshot.commit < min_commit:
+            answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)))
+        while snapshot.commit < min_commit:
+            if time.monotonic() > deadline:
+                raise NotReadyError("the commit has not come yet", f"{query.name} is at commit {snapshot.commit}, "
+                                    f"not at {min_commit}", "ask again, or without min_commit")
+            time.sleep(FRESH_S)
+            snapshot = self._read(stream, query)
+        return snapshot
+
+    def _read(self, stream: Stream, query: Query) -> Snapshot:
+        manifests = [self.manifest(stream.id, part) for part in range(stream.key_parts)]
+        return Snapshot(stream, query, tuple(m.queries.get(query.id) if m else None for m in manifests))
+
+    def manifest(self, stream_id: int, part: int) -> Manifest | None:
+        """A key part's last commit, at most FRESH_S old; None before the first."""
+        key, now = (stream_id, part), time.monotonic()
+        with self._lock:
+            known = self._known.get(key)
+        if known and now - known.read_at < FRESH_S:
+            return known.manifest
+        data = self._pointer(stream_id, part)
+        manifest = known.manifest if known and known.data == data else self._load(stream_id, part, data)
+        with self._lock:
+            self._known[key] = _Known(now, data, manifest)
+        return manifest
+
+    def _pointer(self, stream_id: int, part: int) -> bytes:
+        znode = answering(self.zk, lambda: self.zk.get(names.pointer(stream_id, part)))
+        return znode.data if znode else b""
+
+    def _load(self, stream_id: int, part: int, data: bytes) -> Manifest | None:
+        pointer = Pointer.load(data)
+        if pointer is None:
+            return None
+        try:
+            return self.storage.manifest(pointer)
+        except CorruptFileError:
+            # The reducer deletes old manifests, so a newer pointer may have come between the two reads.
+            newer = Pointer.load(self._pointer(stream_id, part))
+            if newer is None or newer == pointer:
+                raise
+            return self.storage.manifest(newer)

@@ -1,0 +1,134 @@
+"""Closed rows as Arrow tables: which segments matter, read once, in strata that follow the result order."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api.results_snapshot import Snapshot
+from mars import types
+from mars.adapters.storage import Storage
+from mars.commits import Segment
+from mars.expressions import Column
+from mars.plan import QueryPlan
+
+CACHE_BYTES = 256 * 1024 * 1024
+STRATUM_ROWS = 20_000
+INSTANT = types.to_arrow("TIMESTAMP")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some result rows that `load` brings: the least and the greatest window_start in them."""
+
+    first_us: int
+    last_us: int
+    load: Callable[[], pa.Table]
+
+
+class ResultTables:
+    """Reads result segments and keeps the last ones used, up to CACHE_BYTES. Thread-safe."""
+
+    def __init__(self, storage: Storage, cache_bytes: int = CACHE_BYTES) -> None:
+        self.storage = storage
+        self.cache_bytes = cache_bytes
+        self._tables: OrderedDict[Segment, pa.Table] = OrderedDict()
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def table(self, segment: Segment, schema: pa.Schema) -> pa.Table:
+        """The rows of a result segment in the types of `schema`."""
+        with self._lock:
+            if segment in self._tables:
+                self._tables.move_to_end(segment)
+                return self._tables[segment]
+        rows = pa.ipc.open_stream(self.storage.read(segment)).read_all()
+        table = pa.Table.from_arrays(rows.columns, names=schema.names).cast(schema)
+        with self._lock:
+            if segment not in self._tables:
+                self._tables[segment] = table
+                self._held += table.nbytes
+            while self._held > self.cache_bytes:
+                self._held -= self._tables.popitem(last=False)[1].nbytes
+        return table
+
+    def closed(self, snapshot: Snapshot, bound_us: int, above_us: int | None = None,
+               first_us: int | None = None, last_us: int | None = None) -> list[Piece]:
+        """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with
+        first_us <= window_start <= last_us. Their `load` leaves out windows that are not in (above, bound]."""
+        schema, grace = schema_of(snapshot.query.plan), snapshot.grace_us
+        pieces = []
+        for part in snapshot.committed():
+            for result in self.storage.result_segments(part):
+                if above_us is not None and result.last_end_us + grace <= above_us:
+                    continue
+                if (first_us is not None and result.last_start_us < first_us) \
+                        or (last_us is not None and result.first_start_us > last_us) or result.rows == 0:
+                    continue
+                whole = above_us is None and result.last_end_us + grace <= bound_us
+                load = self._loader(result.segment, schema, None if whole else (above_us, bound_us, grace))
+                pieces.append(Piece(result.first_start_us, result.last_start_us, load))
+        return pieces
+
+    def _loader(self, segment: Segment, schema: pa.Schema, span: tuple | None) -> Callable[[], pa.Table]:
+        def load() -> pa.Table:
+            table = self.table(segment, schema)
+            return table if span is None else closed_within(table, *span)
+
+        return load
+
+
+def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, grace_us: int) -> pa.Table:
+    """The rows whose window closes at a watermark in (above_us, bound_us]; None leaves that side open."""
+    closes = pc.add(table["window_end"].cast(pa.int64()), grace_us)
+    if bound_us is not None:
+        keep = pc.less_equal(closes, bound_us)
+        table, closes = table.filter(keep), closes.filter(keep)
+    return table if above_us is None else table.filter(pc.greater(closes, above_us))
+
+
+def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Table]:
+    """Tables that together hold all rows of the pieces; every window_start in one table comes before (descending: after)
+    all of the next one, so that sorting each table sorts the whole."""
+    ordered = sorted(pieces, key=lambda piece: -piece.last_us if descending else piece.first_us)
+    held: list[pa.Table] = []
+    for piece, following in pairwise([*ordered, None]):
+        held.append(piece.load())
+        if following is None:
+            yield pa.concat_tables(held)
+        elif sum(map(len, held)) >= STRATUM_ROWS:
+            table = pa.concat_tables(held)
+            starts = table["window_start"].cast(pa.int64())
+            settled = pc.greater(starts, following.last_us) if descending else pc.less(starts, following.first_us)
+            yield table.filter(settled)
+            held = [table.filter(pc.invert(settled))]
+
+
+def columns_of(plan: QueryPlan) -> list[tuple[str, str]]:
+    """(name, type) of each result column: the window's two, then the select list."""
+    window = [("window_start", "TIMESTAMP"), ("window_end", "TIMESTAMP")] if plan.window else []
+    return window + [(output.name, output.type) for output in plan.outputs]
+
+
+def schema_of(plan: QueryPlan) -> pa.Schema:
+    """The Arrow schema of the result columns."""
+    return pa.schema([(name, types.to_arrow(type_)) for name, type_ in columns_of(plan)])
+
+
+def order_of(plan: QueryPlan) -> list[str]:
+    """The columns that order rows of one window: the keys in their order, or all outputs where a key is not shown."""
+    shown = {output.expression.name: output.name for output in plan.outputs if isinstance(output.expression, Column)}
+    keys = [shown.get(f"k{i}") for i in range(len(plan.keys))]
+    return [output.name for output in plan.outputs] if None in keys else keys
+
+
+def instant(time_us: int) -> np.datetime64:
+    """A point in time for Arrow and numpy."""
+    return np.datetime64(time_us, "us")

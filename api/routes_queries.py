@@ -1,0 +1,71 @@
+"""Streams and queries as resources."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from api import statements_define, status
+from api.context import Context
+from api.dependencies import Here
+
+router = APIRouter(prefix="/v1", tags=["Streams and queries"])
+
+
+class NewQuery(BaseModel):
+    """`sql` is the SELECT of a continuous query; `into` a sink."""
+
+    name: str = Field(min_length=1, max_length=200)
+    sql: str = Field(min_length=1)
+    into: str | None = None
+
+
+@router.get("/streams", summary="All streams")
+def streams(context: Here) -> dict:
+    """In the order of their names."""
+    return {"streams": status.stream_documents(context)}
+
+
+@router.get("/queries", summary="All queries")
+def queries(context: Here) -> dict:
+    """In the order of creation."""
+    return {"queries": status.query_documents(context)}
+
+
+@router.get("/queries/{name}", summary="One query")
+def query(context: Here, name: str) -> dict:
+    """State, watermark, lag, positions and counters, as of the last commit."""
+    return _document(context, name)
+
+
+@router.post("/queries", status_code=201, summary="Start a query, or find the same one")
+def create(context: Here, body: NewQuery, response: Response) -> dict:
+    """201 with the new query; 200 if a query of this name and meaning is there, so that a retry is safe."""
+    made, notes = statements_define.create_or_find(context, body.name, body.sql, body.into)
+    response.status_code = 201 if made else 200
+    response.headers["Location"] = f"/v1/queries/{body.name}" if body.name.isidentifier() else ""
+    return {**_document(context, body.name), "notes": notes}
+
+
+@router.delete("/queries/{name}", status_code=204, summary="Drop a query")
+def drop(context: Here, name: str) -> None:
+    """Its results go with it."""
+    context.catalog.drop_query(name)
+
+
+@router.post("/queries/{name}/pause", summary="Pause a query")
+def pause(context: Here, name: str) -> dict:
+    """It stops where it is and keeps its state."""
+    context.catalog.pause(name)
+    return _document(context, name)
+
+
+@router.post("/queries/{name}/resume", summary="Resume a query")
+def resume(context: Here, name: str) -> dict:
+    """It goes on where it stopped."""
+    context.catalog.resume(name)
+    return _document(context, name)
+
+
+def _document(context: Context, name: str) -> dict:
+    return status.query_document(context, *context.catalog.query(name))

@@ -1,0 +1,54 @@
+"""Results of a query: pages of rows, and a stream of events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
+
+from api import events, results, results_format
+from api.dependencies import Here, instant_us
+from api.pages import LIMIT_DEFAULT, LIMIT_MAX, Selection
+from api.results import Page
+
+router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"])
+
+
+@router.get("", summary="Rows of closed windows")
+def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
+         from_: Annotated[str | None, Query(alias="from", description="least window_start")] = None,
+         to: Annotated[str | None, Query(description="window_start below this")] = None,
+         where: Annotated[str | None, Query(description="a condition over the columns, like: count > 10")] = None,
+         limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT, order: Literal["asc", "desc"] = "asc",
+         cursor: str | None = None, min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
+    """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of
+    the next page of the same commit; `min_commit` waits for a commit that is at least that new."""
+    media_type = results_format.choose(accept)
+    selection = Selection(instant_us("from", from_), instant_us("to", to), where or None, order == "desc", partial)
+    return _answer(results.page(context, name, selection, limit, cursor or None, min_commit), media_type)
+
+
+@router.get("/stream", summary="Rows as they become final, as server-sent events")
+def stream(context: Here, name: str, last_event_id: Annotated[str | None, Header()] = None,
+           from_: Annotated[str | None, Query(alias="from", description="a time, or `now`")] = None) -> StreamingResponse:
+    """An event `result` for each commit that closed windows: all that are kept, then each as it comes; `from` leaves out
+    older windows, `from=now` all that are closed already. After a break, `Last-Event-ID` goes on without loss or repeat.
+    `dropped` is the last event of a dropped query."""
+    tail = events.open_tail(context, name, last_event_id, from_)
+    return StreamingResponse(events.stream(context, tail), media_type="text/event-stream",
+                             headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+
+
+def _answer(page: Page, media_type: str) -> Response:
+    headers = {"Mars-Commit": str(page.commit), "Mars-Watermark": page.watermark or "", "Vary": "Accept"}
+    if page.next:
+        headers["Mars-Next"] = page.next
+    if media_type == results_format.CSV:
+        return Response(results_format.to_csv(page.rows), media_type="text/csv; charset=utf-8; header=present",
+                        headers=headers)
+    if media_type == results_format.ARROW:
+        return Response(results_format.to_arrow(page.rows), media_type=media_type, headers=headers)
+    document = {"columns": results_format.named_types(page.rows.schema), "next": page.next, "commit": page.commit,
+                "watermark": page.watermark, **({"reason": page.reason} if page.reason else {})}
+    return Response(results_format.to_json(document, page.rows), media_type=media_type, headers=headers)

@@ -1,0 +1,54 @@
+"""POST /v1/sql: any one statement."""
+
+from __future__ import annotations
+
+import uuid
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from api import statements
+from api.dependencies import Here
+from mars.errors import NotFoundError
+
+router = APIRouter(tags=["SQL"])
+
+
+class Sql(BaseModel):
+    """A statement. With an `id` of the client's choice, GET and DELETE /v1/sql/{id} follow and stop it while it runs."""
+
+    sql: str
+    id: str | None = Field(None, min_length=1, max_length=100)
+
+
+@router.post("/v1/sql", summary="Run one statement")
+def run(context: Here, body: Sql) -> Response:
+    """Any one statement of the dialect. `kind` says what happened; `rows` are there for SELECT, SHOW, DESCRIBE, PEEK and
+    EXPLAIN; `notes` are sentences for a person."""
+    id_ = body.id or uuid.uuid4().hex
+    context.progress.report(id_, 0, 0)
+    try:
+        answer = statements.execute(context, body.sql, id_)
+    finally:
+        context.progress.end(id_)
+    return Response(answer.to_json(), media_type="application/json")
+
+
+@router.get("/v1/sql/{id}", summary="How far a running statement is")
+def progress(context: Here, id: str) -> dict:
+    """`done` of `total` parts; both 0 until that is known."""
+    found = context.progress.read(id)
+    if found is None:
+        raise _unknown(id)
+    return {"id": id, "done": found[0], "total": found[1]}
+
+
+@router.delete("/v1/sql/{id}", status_code=204, summary="Stop a running statement")
+def cancel(context: Here, id: str) -> None:
+    """It answers its own caller with an error."""
+    if not context.progress.cancel(id):
+        raise _unknown(id)
+
+
+def _unknown(id_: str) -> NotFoundError:
+    return NotFoundError("unknown statement", f"no statement {id_} runs", "it has ended, or was sent without this id")

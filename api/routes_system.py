@@ -1,0 +1,34 @@
+"""Liveness, readiness and metrics."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from api import metrics, status
+from api.dependencies import Here
+from api.problems import problem
+
+router = APIRouter(tags=["System"])
+
+
+@router.get("/healthz", summary="The process answers")
+def health() -> dict:
+    """Always 200 while the process lives."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz", summary="Everything that Mars needs answers", response_model=None)
+def ready(context: Here) -> dict | Response:
+    """200 with each dependency's state, or a 503 problem with the same."""
+    found = status.dependencies(context)
+    missing = [name for name, state in found.items() if not state["ready"]]
+    if not missing:
+        return {"status": "ready", "dependencies": found}
+    return problem(503, "not ready", "; ".join(f"{name}: {found[name]['detail']}" for name in missing),
+                   "wait a moment, then see `mars status` and the logs", dependencies=found)
+
+
+@router.get("/metrics", summary="Prometheus metrics")
+def prometheus(context: Here) -> Response:
+    """In the text format of Prometheus."""
+    return Response(metrics.render(context), media_type=metrics.MEDIA_TYPE)

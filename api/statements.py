@@ -1,0 +1,33 @@
+"""Any one statement: read it, run it, answer."""
+
+from __future__ import annotations
+
+from api import statements_define, statements_select, statements_show
+from api.answers import Answer
+from api.context import Context
+from sql import statements as kinds
+from sql.parse import parse
+
+
+def execute(context: Context, sql: str, id_: str = "") -> Answer:
+    """The answer to one statement; MarsError for any that is refused. `id_` is what progress is reported under."""
+    statement = parse(sql, context.catalog.catalog().kind)
+    if isinstance(statement, kinds.SelectStatement):
+        return statements_select.over_stream(context, statement, id_)
+    return RUN[type(statement)](context, statement)
+
+
+RUN = {
+    kinds.CreateStream: statements_define.create_stream,
+    kinds.DropStream: statements_define.drop_stream,
+    kinds.CreateQuery: statements_define.create_query,
+    kinds.DropQuery: statements_define.drop_query,
+    kinds.PauseQuery: statements_define.pause_query,
+    kinds.ResumeQuery: statements_define.resume_query,
+    kinds.ShowStreams: statements_show.show_streams,
+    kinds.ShowQueries: statements_show.show_queries,
+    kinds.Describe: statements_show.describe,
+    kinds.Peek: statements_show.peek,
+    kinds.Explain: statements_show.explain,
+    kinds.SelectFromQuery: statements_select.over_queries,
+}

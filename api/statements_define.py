@@ -1,0 +1,172 @@
+"""CREATE, DROP, PAUSE and RESUME: statements that change what exists."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import datetime
+
+from api import adhoc_job
+from api.answers import Answer
+from api.context import Context
+from api.results_format import timestamp_text
+from mars.adapters.catalog import did_you_mean, require_free
+from mars.adapters.kafka_admin import Topic
+from mars.errors import ConflictError, MarsError, NotFoundError, SqlError
+from mars.plan import QueryPlan, Stream
+from mars.registry import Query
+from sql import statements as kinds
+from sql.compile import compile_select
+from sql.create import compile_stream
+from sql.parse import parse
+from sql.refusals import refusal, unknown_source
+from sql.words import read_words
+
+YEAR_1990_US, YEAR_2100_US = 631_152_000_000_000, 4_102_444_800_000_000
+LOOKED_AT = 20
+
+
+def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
+    """Register a topic under a name. The topic must exist; its newest tuples are looked at."""
+    stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
+    require_free(context.catalog.catalog(), stream.name)
+    topic = _topic(context, statement)
+    made = context.catalog.create_stream(replace(stream, topic_id=topic.id), topic.partitions)
+    return Answer("created", made.name, notes=_look_at_tuples(context, made))
+
+
+def drop_stream(context: Context, statement: kinds.DropStream) -> Answer:
+    """Forget a stream that no query uses; the topic is left alone."""
+    return Answer("dropped", context.catalog.drop_stream(statement.name.text).name)
+
+
+def create_query(context: Context, statement: kinds.CreateQuery) -> Answer:
+    """Start a continuous query at offsets that are fixed before this returns."""
+    _stream, plan = compile_query(context, statement)
+    query, notes = _start(context, statement, plan)
+    return Answer("created", query.name, notes=notes)
+
+
+def create_or_find(context: Context, name: str, sql: str, into: str | None) -> tuple[bool, list[str]]:
+    """Start the query of a SELECT; (False, []) if one of that name and meaning is there, ConflictError if another is."""
+    if into:
+        raise SqlError("INTO is not supported yet", f"into = {into}", "leave it out and read the results", sql=sql)
+    select = parse(sql, context.catalog.catalog().kind)
+    if not isinstance(select, kinds.SelectStatement):
+        raise SqlError("this is no SELECT over a stream", "the body's sql is the query's SELECT alone",
+                       "send other statements to POST /v1/sql", sql=sql)
+    statement = kinds.CreateQuery(kinds.Name(name), None, select, sql)
+    _stream, plan = compile_query(context, statement)
+    try:
+        there = context.catalog.query(name)[1]
+    except NotFoundError:
+        return True, _start(context, statement, plan)[1]
+    if replace(there.plan, sql="") != replace(plan, sql=""):
+        raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
+                            f"choose another name, or DROP QUERY {there.name} first")
+    return False, []
+
+
+def drop_query(context: Context, statement: kinds.DropQuery) -> Answer:
+    """End a query and its results."""
+    return Answer("dropped", context.catalog.drop_query(statement.name.text).name)
+
+
+def pause_query(context: Context, statement: kinds.PauseQuery) -> Answer:
+    """Stop a query where it is."""
+    return Answer("paused", context.catalog.pause(statement.name.text).name)
+
+
+def resume_query(context: Context, statement: kinds.ResumeQuery) -> Answer:
+    """Let a query go on."""
+    return Answer("resumed", context.catalog.resume(statement.name.text).name)
+
+
+def compile_query(context: Context, statement: kinds.CreateQuery) -> tuple[Stream, QueryPlan]:
+    """The stream and the checked plan; the plan's text is the SELECT alone."""
+    stream = source(context, statement.select)
+    plan = compile_select(statement.select, stream, continuous=True)
+    start = next((word.start for word in read_words(statement.sql) if word.is_("SELECT")), 0)
+    return stream, replace(plan, sql=statement.sql[start:].strip().rstrip(";").rstrip())
+
+
+def source(context: Context, select: kinds.SelectStatement) -> Stream:
+    """The stream that a SELECT reads; SqlError at its place with a did-you-mean."""
+    catalog, name = context.catalog.catalog(), select.source
+    stream = catalog.streams.get(name.text.lower())
+    if stream is not None:
+        return stream
+    if catalog.kind(name.text) == "query":
+        raise refusal(select.sql, name.start, name.end, f"{name.text} is a query, not a stream",
+                      "a query reads a stream", "SELECT over a query's results stands alone")
+    raise unknown_source(select.sql, name.text, name.start, name.end, catalog.names())
+
+
+def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatement, plan: QueryPlan,
+                  topic: Topic) -> dict[int, int]:
+    """Where FROM says to begin, per partition. SqlError for a time in the future (rule 18)."""
+    if plan.start == "EARLIEST":
+        return context.kafka.start_offsets(stream.topic, topic.partitions)
+    if plan.start == "LATEST":
+        return context.kafka.end_offsets(stream.topic, topic.partitions)
+    time_ms = int(datetime.fromisoformat(plan.start).timestamp() * 1000)
+    if time_ms > time.time() * 1000:
+        start, end = select.clauses.places.get("FROM", select.last)
+        raise refusal(select.sql, start, end, "the start lies in the future", f"FROM '{plan.start}'", "write FROM LATEST")
+    return context.kafka.offsets_at(stream.topic, topic.partitions, time_ms)
+
+
+def same_topic(context: Context, stream: Stream) -> Topic:
+    """The stream's topic; ConflictError if it is gone or another one by that name."""
+    topic = context.kafka.describe(stream.topic)
+    if topic is not None and topic.id == stream.topic_id:
+        return topic
+    fate = "is gone" if topic is None else "was deleted and made anew"
+    raise ConflictError("the stream's topic is another one", f"topic '{stream.topic}' {fate}",
+                        f"DROP STREAM {stream.name}, then CREATE STREAM it again")
+
+
+def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> tuple[Query, list[str]]:
+    stream = source(context, statement.select)
+    require_free(context.catalog.catalog(), statement.name.text)
+    offsets = start_offsets(context, stream, statement.select, plan, same_topic(context, stream))
+    query = context.catalog.create_query(statement.name.text, plan, offsets)
+    return query, _skipped(context, stream, offsets, plan)
+
+
+def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: QueryPlan) -> list[str]:
+    """How many tuples lie before the query's start, and how to count them too."""
+    if plan.start == "EARLIEST":
+        return []
+    first = context.kafka.start_offsets(stream.topic, offsets)
+    before = sum(max(0, offset - first[partition]) for partition, offset in offsets.items())
+    if not before:
+        return [f"Topic '{stream.topic}' holds no tuple before the start."]
+    return [f"{before} tuples of topic '{stream.topic}' lie before the start and are not counted; "
+            "add FROM EARLIEST at the end of the SELECT to count them."]
+
+
+def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
+    name = statement.topic
+    topic = context.kafka.describe(name.text)
+    if topic is not None:
+        return topic
+    near = did_you_mean(name.text, context.kafka.topics())
+    raise refusal(statement.sql, name.start, name.end, f"Kafka has no topic '{name.text}'",
+                  f"at {context.config.kafka_address}",
+                  f"{near}A topic comes with its first tuples, for example: mars load FILE --topic {name.text}")
+
+
+def _look_at_tuples(context: Context, stream: Stream) -> list[str]:
+    """Warnings about the newest tuples: none of them reads, or its event time looks like another unit."""
+    try:
+        messages = context.kafka.peek(stream.topic, LOOKED_AT, newest=True)
+    except MarsError as error:
+        return [f"The topic's tuples could not be looked at: {error.title}."]
+    time_us, fault = adhoc_job.first_event_time(stream, messages)
+    if time_us is None:
+        return [f"Warning: none of the newest tuples reads ({fault}); PEEK '{stream.topic}' shows them."] if fault else []
+    if YEAR_1990_US <= time_us < YEAR_2100_US:
+        return []
+    return [f"Warning: the event time {stream.time_column} of a tuple reads as {timestamp_text(time_us)}, outside 1990 to "
+            f"2100; it is read in {stream.time_unit}. If that is the wrong UNIT, drop the stream and name the right one."]

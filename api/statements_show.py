@@ -1,0 +1,131 @@
+"""SHOW, DESCRIBE, PEEK and EXPLAIN: statements that only look."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from api import status
+from api.answers import Answer, listing
+from api.context import Context
+from api.pages import Selection
+from api.results_reason import why_empty
+from api.statements_define import source
+from mars.adapters.catalog import did_you_mean
+from mars.errors import NotFoundError
+from mars.plan import QueryPlan, Stream
+from mars.registry import Query
+from sql import statements as kinds
+from sql.compile import compile_select
+from sql.explain import explain as explain_plan
+from sql.guess import guess_schema
+from sql.refusals import refusal
+from sql.spark import spark_sql
+
+PEEKED = 10
+GUESSED_FROM = 200
+
+
+def show_streams(context: Context, _statement: kinds.ShowStreams) -> Answer:
+    """One row for each stream."""
+    lines = [(s["name"], s["topic"], s["format"], f"{s['time_column']} in {s['time_unit']}",
+              ", ".join(c["name"] for c in s["columns"]), ", ".join(s["queries"])) for s in status.stream_documents(context)]
+    columns = ("name", "topic", "format", "event_time", "columns", "queries")
+    return Answer("rows", table=listing(dict.fromkeys(columns, "STRING"), lines))
+
+
+def show_queries(context: Context, _statement: kinds.ShowQueries) -> Answer:
+    """One row for each query."""
+    lines = [(d["name"], d["stream"], d["state"], d["watermark"], d["lag"] and d["lag"]["tuples"], d["counters"]["tuples"],
+              d["counters"]["late"], d["counters"]["bad"], d["sql"]) for d in status.query_documents(context)]
+    text, number = "STRING", "BIGINT"
+    return Answer("rows", table=listing(
+        {"name": text, "stream": text, "state": text, "watermark": text, "lag": number, "tuples": number, "late": number,
+         "bad": number, "sql": text}, lines))
+
+
+def describe(context: Context, statement: kinds.Describe) -> Answer:
+    """Everything about a stream or query, one fact a row."""
+    name, catalog = statement.name.text, context.catalog.catalog()
+    kind = catalog.kind(name)
+    if kind is None:
+        raise NotFoundError("unknown name", f"there is no stream or query {name}",
+                            f"{did_you_mean(name, catalog.names())}`SHOW STREAMS` and `SHOW QUERIES` list them")
+    if kind == "stream":
+        stream = context.catalog.stream(name)
+        return _facts(stream.name, _stream_facts(context, stream))
+    stream, query = context.catalog.query(name)
+    return _facts(query.name, _query_facts(context, stream, query))
+
+
+def peek(context: Context, statement: kinds.Peek) -> Answer:
+    """Some messages of a topic, and a CREATE STREAM that reads them."""
+    place = statement.topic
+    topic = context.kafka.describe(place.text)
+    if topic is None:
+        near = did_you_mean(place.text, context.kafka.topics())
+        raise refusal(f"PEEK '{place.text}'", place.start, place.end, f"Kafka has no topic '{place.text}'",
+                      f"at {context.config.kafka_address}", near or f"fill it: mars load FILE --topic {place.text}")
+    messages = context.kafka.peek(place.text, GUESSED_FROM, newest=True)
+    lines = [(m.partition, m.offset, m.time_ms, m.value and m.value.decode("utf-8", "replace"))
+             for m in messages[-PEEKED:]]
+    table = listing({"partition": "INT", "offset": "BIGINT", "time": "BIGINT", "message": "STRING"}, lines)
+    table = table.set_column(2, "time", table["time"].cast(pa.timestamp("ms")).cast(pa.timestamp("us", "UTC")))
+    if not messages:
+        return Answer("rows", table=table, notes=[f"Topic '{place.text}' holds no message."])
+    create = guess_schema([m.value for m in messages if m.value], place.text)
+    return Answer("rows", table=table, notes=[f"A stream that reads this, to be checked and run:\n{create}"],
+                  extra={"create_stream": create})
+
+
+def explain(context: Context, statement: kinds.Explain) -> Answer:
+    """A plan in words, or as plain Spark SQL; of a query, and why its result is as it is."""
+    if statement.query is not None:
+        stream, query = context.catalog.query(statement.query.text)
+        lines = _plan_lines(query.plan, stream, statement.format)
+        return _plan([*lines, *(_why(context, stream, query) if statement.why else [])])
+    stream = source(context, statement.select)
+    # A SELECT with a window may be meant for CREATE QUERY; what it means alone differs only in where it starts.
+    return _plan(_plan_lines(compile_select(statement.select, stream, continuous=False), stream, statement.format))
+
+
+def _plan_lines(plan: QueryPlan, stream: Stream, format_: str) -> list[str]:
+    return spark_sql(plan, stream, stream.name).split("\n") if format_ == "SPARK" else explain_plan(plan, stream)
+
+
+def _plan(lines: list[str]) -> Answer:
+    return Answer("plan", table=listing({"plan": "STRING"}, [(line,) for line in lines]))
+
+
+def _why(context: Context, stream: Stream, query: Query) -> list[str]:
+    snapshot = context.snapshots.read(stream, query)
+    counted = ", ".join(f"{count} {name}" for name, count in snapshot.counters().items())
+    lines = [f"counted   {counted}"] + [f"bad       {n} {r}" for r, n in snapshot.bad_reasons().items()]
+    return [*lines, f"results   {why_empty(context, snapshot, Selection())}"] if not any(
+        part.results or part.results_index for part in snapshot.committed()) else lines
+
+
+def _stream_facts(context: Context, stream: Stream) -> list[tuple[str, str]]:
+    document = status.stream_document(stream, [q.name for q in context.catalog.query_set(stream).queries.values()])
+    options = ", ".join(f"{k.upper()} {v!r}" for k, v in stream.options.items())
+    facts = [("stream", stream.name), ("topic", f"{stream.topic} (id {stream.topic_id})"),
+             ("format", f"{stream.format} ({options})" if options else stream.format),
+             ("event time", f"{stream.time_column} in {stream.time_unit}"), ("key parts", str(stream.key_parts))]
+    facts += [(f"column {c['name']}", c["type"] + (f" PATH '{c['path']}'" if "path" in c else ""))
+              for c in document["columns"]]
+    return [*facts, ("queries", ", ".join(document["queries"]) or "none"), ("sql", stream.sql)]
+
+
+def _query_facts(context: Context, stream: Stream, query: Query) -> list[tuple[str, str]]:
+    document = status.query_document(context, stream, query)
+    facts = [("query", query.name), ("state", query.state)] + ([("reason", query.reason)] if query.reason else [])
+    facts += [tuple(part.strip() for part in (line[:10], line[10:])) for line in explain_plan(query.plan, stream)]
+    facts += [("watermark now", document["watermark"] or "not known yet"), ("commit", str(document["commit"]))]
+    if document["lag"]:
+        facts.append(("lag", f"{document['lag']['tuples']} tuples"))
+    facts += [(name.replace("_", " "), str(count)) for name, count in document["counters"].items()]
+    facts += [(f"bad: {reason}", str(count)) for reason, count in document["bad_reasons"].items()]
+    return [*facts, ("sql", query.plan.sql)]
+
+
+def _facts(name: str, facts: list[tuple[str, str]]) -> Answer:
+    return Answer("rows", name, listing({"property": "STRING", "value": "STRING"}, facts))

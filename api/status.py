@@ -1,0 +1,118 @@
+"""What runs and how far it is: a query's document, and the state of each dependency."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterable
+
+from api.context import Context
+from api.results_format import timestamp_text
+from mars import names
+from mars.adapters.catalog import answering
+from mars.errors import MarsError
+from mars.plan import Stream
+from mars.registry import Query
+
+
+
+
+def query_document(context: Context, stream: Stream, query: Query) -> dict:
+    """A query as `GET /v1/queries/{name}` shows it. `lag` is null while Kafka does not answer."""
+    snapshot = context.snapshots.read(stream, query)
+    positions = snapshot.positions()
+    return {
+        "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
+        "reason": query.reason or None, "watermark": timestamp_text(snapshot.watermark_us),
+        "lag": _lag(context, stream, positions), "positions": {str(p): offset for p, offset in positions.items()},
+        "counters": snapshot.counters(), "bad_reasons": snapshot.bad_reasons(), "commit": snapshot.commit,
+        "created": timestamp_text(query.created_ms * 1000),
+    }
+
+
+def query_documents(context: Context) -> list[dict]:
+    """All queries, in the order of creation."""
+    return [query_document(context, stream, query) for stream, query in context.catalog.queries()]
+
+
+def stream_document(stream: Stream, queries: Iterable[str]) -> dict:
+    """A stream as `GET /v1/streams` shows it."""
+    return {"name": stream.name, "topic": stream.topic, "format": stream.format, "options": stream.options,
+            "time_column": stream.time_column, "time_unit": stream.time_unit, "key_parts": stream.key_parts,
+            "columns": [{"name": c.name, "type": c.type, **({"path": c.path} if c.path else {})} for c in stream.columns],
+            "queries": sorted(queries), "sql": stream.sql}
+
+
+def stream_documents(context: Context) -> list[dict]:
+    """All streams, by name."""
+    catalog = context.catalog.catalog()
+    streams = sorted(catalog.streams.values(), key=lambda stream: stream.name.lower())
+    return [stream_document(s, [q.name for q in context.catalog.query_set(s).queries.values()]) for s in streams]
+
+
+def _lag(context: Context, stream: Stream, positions: dict[int, int]) -> dict | None:
+    try:
+        ends = context.ends.read(stream.topic, positions)
+    except MarsError:
+        return None
+    behind = {p: max(0, ends.get(p, position) - position) for p, position in positions.items()}
+    return {"tuples": sum(behind.values()), "partitions": {str(p): n for p, n in behind.items()}}
+
+
+def workers(context: Context, path: str) -> list[dict]:
+    """The mappers or reducers that are alive, as they registered themselves."""
+    def read() -> list[dict]:
+        found = [context.zk.get(f"{path}/{child}") for child in context.zk.children(path)]
+        return [json.loads(znode.data) for znode in found if znode and znode.data]
+
+    return answering(context.zk, read)
+
+
+def dependencies(context: Context) -> dict[str, dict]:
+    """Each part by name: {"ready": bool, "detail": text}; all are asked at once, none for longer than some seconds."""
+    checks: dict[str, Callable[[], str]] = {
+        "zookeeper": lambda: answering(context.zk, lambda: context.zk.get(names.CATALOG)) and context.config.zookeeper_address,
+        "kafka": lambda: context.kafka.topics() is not None and context.config.kafka_address,
+        "redis": lambda: _ping_redis(context.config.redis_address),
+        "spark": lambda: _spark(context),
+        "mappers": lambda: _alive(context, names.MAPPERS),
+        "reducers": lambda: _alive(context, names.REDUCERS),
+    }
+    found: dict[str, dict] = {}
+
+    def run(name: str) -> None:
+        try:
+            found[name] = {"ready": True, "detail": checks[name]()}
+        except (MarsError, OSError) as error:
+            found[name] = {"ready": False, "detail": str(error)}
+
+    threads = [threading.Thread(target=run, args=(name,), daemon=True) for name in checks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(7.0)
+    return {name: found.get(name, {"ready": False, "detail": "no answer in time"}) for name in checks}
+
+
+def _spark(context: Context) -> str:
+    if context.spark is None:
+        raise MarsError("the session is not up")
+    return context.spark.sparkContext.master
+
+
+def _alive(context: Context, path: str) -> str:
+    found = workers(context, path)
+    if not found:
+        raise MarsError("none is alive")
+    return f"{len(found)} alive"
+
+
+def _ping_redis(address: str) -> str:
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=2.0) as connection:
+        connection.sendall(b"PING\r\n")
+        answer = connection.recv(64)
+    if not answer.startswith(b"+PONG"):
+        raise MarsError("Redis does not answer PING", answer.decode(errors="replace").strip())
+    return address

@@ -60,8 +60,12 @@ else
 endif
 	@touch $@
 
-# Compiled once here, so that no start waits for the compiler.
-$(VENV)/stamp-kernels: $(VENV)/stamp-project $(wildcard mapper/*.py mapper/*/*.py)
+# Compiled once here, so that no start waits for the compiler; again if the user's cache was emptied.
+KERNELS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/mars/kernels
+ifeq ($(wildcard $(KERNELS)),)
+$(shell rm -f $(VENV)/stamp-kernels)
+endif
+$(VENV)/stamp-kernels: $(VENV)/stamp-project $(wildcard mapper/*.py mapper/*/*.py mars/*.py mars/*/*.py)
 	@if $(PY) -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("mapper.warm") is None)'; \
 	    then $(PY) -m mapper.warm; fi
 	@touch $@

@@ -18,7 +18,7 @@ from mars.errors import NotReadyError
 NAME = "kafka"
 MAIN = "kafka.Kafka"
 FORMATTER = "kafka.tools.StorageTool"
-TIMEOUT_S = 60.0
+TIMEOUT_S = 90.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 # One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time

@@ -20,7 +20,7 @@ from mars.errors import NotReadyError
 
 NAME = "redis"
 VERSION_MIN = 7
-TIMEOUT_S = 15.0
+TIMEOUT_S = 30.0
 
 
 def start(config: Config, data_dir: Path) -> Service:

@@ -17,7 +17,7 @@ from mars.config import Config
 
 NAME = "zookeeper"
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 
 # One thread writes a few hundred bytes at a time: the simplest collector and compiler start soonest.
 _OPTIONS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true"]

@@ -132,7 +132,7 @@ for part, last in pairs(ends) do
     local e = range_end(part, least, members, others, main)
     if e > least and (not best_lane or main - least > best_lane.score) then
       best_lane = {part = part, start = least, e = e, members = members, main = false, score = main - least,
-                   joins = e == main}
+                   joins = e == main, at = main}
     end
   end
 end
@@ -151,7 +151,8 @@ for _, member in ipairs(chosen.members) do
     redis.call('HSET', p .. 'lanes:' .. part, member[1], member[2] .. ':main')
   end
 end
-if chosen.main then redis.call('HSET', p .. 'lanes:' .. part, 'main', string.format('%.0f', e)) end
+-- Written for a lane too: a lane that has just become main has so far only its own cursor.
+redis.call('HSET', p .. 'lanes:' .. part, 'main', string.format('%.0f', chosen.main and e or chosen.at))
 -- A range that was merged before is claimed again with the now of that time (rule 26).
 local again = redis.call('ZRANGEBYSCORE', p .. 'nows:' .. part, string.format('%.0f', e), '+inf', 'LIMIT', 0, 1)[1]
 return give({id = redis.call('HINCRBY', p .. 'counters', 'claim', 1), partition = tonumber(part), start = chosen.start,

@@ -1,0 +1,206 @@
+"""The scripts of the exchange, one by one, on a real Redis."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
+
+STREAM = 7
+ENDS = {0: 100, 1: 100}
+
+
+def state(lanes: dict, stops: dict | None = None, positions: list | None = None, key_parts: int = 2) -> dict:
+    """What install takes, with every partition filled in."""
+    return {"key_parts": key_parts, "lanes": {p: lanes.get(p, {}) for p in ("0", "1")},
+            "stops": {p: (stops or {}).get(p, []) for p in ("0", "1")}, "nows": {"0": [], "1": []},
+            "positions": positions or []}
+
+
+@pytest.fixture
+def exchange(redis_address: str) -> Exchange:
+    """An empty Redis on which generation 2 of the stream is installed, with query q1 at offset 0 of two partitions."""
+    made = Exchange(redis_address)
+    made.redis.flushall()
+    made.install(STREAM, 2, 1, "run", state({"0": {"q1": "1:0"}, "1": {"q1": "1:0"}}))
+    return made
+
+
+def claim(exchange: Exchange, worker: str = "w", request: int = 1, generation: int = 2, **changes):
+    """One claim call with the usual arguments."""
+    arguments = {"lease_ms": 10_000, "most": 10, "bound": 1000, "key_parts": 2, "ends": ENDS, "stay": None,
+                 "allow_new": True} | changes
+    return exchange.claim(STREAM, generation, worker, request, **arguments)
+
+
+def entries(claim_, generation: int = 2) -> list:
+    """Entries of two key parts with no cells."""
+    return [({"p": claim_.partition, "s": claim_.start, "e": claim_.end, "t": claim_.tasks, "l": []}, b"")] * 2
+
+
+def test_claims_are_adjacent_and_have_frozen_tasks(exchange):
+    first, second = claim(exchange), claim(exchange, request=2, stay=0)
+    assert (first.start, first.end, first.tasks) == (0, 10, {"q1": 1})
+    other = [c for c in (first, second) if c.partition == first.partition]
+    assert [c.start for c in other] == [10 * i for i in range(len(other))]
+
+
+def test_the_same_request_gives_the_same_claim_and_an_older_one_is_refused(exchange):
+    first = claim(exchange, request=5)
+    assert claim(exchange, request=5) == first
+    with pytest.raises(StaleEpochError):
+        claim(exchange, request=4)
+
+
+def test_a_claim_never_passes_the_last_stable_offset(exchange):
+    assert claim(exchange, ends={0: 4}).end == 4
+    assert claim(exchange, request=2, ends={0: 4}) is None
+
+
+def test_a_claim_never_crosses_a_stop(exchange):
+    exchange.install(STREAM, 3, 1, "run", state({"0": {"q1": "1:0"}}, {"0": [3, 7]}))
+    got = [claim(exchange, request=n, generation=3, ends={0: 100}) for n in (1, 2, 3)]
+    assert [(c.start, c.end) for c in got] == [(0, 3), (3, 7), (7, 17)]
+
+
+def test_another_generation_is_refused_everywhere(exchange):
+    held = claim(exchange)
+    exchange.install(STREAM, 3, 1, "run", state({}))
+    for call in (lambda: claim(exchange, request=2), lambda: exchange.renew(STREAM, 2, held, 1),
+                 lambda: exchange.register(STREAM, 2, held, {}), lambda: exchange.receive(STREAM, 2, 0, 0, 1000),
+                 lambda: exchange.push(STREAM, 2, held, held.tasks, None, entries(held)),
+                 lambda: exchange.trim(STREAM, 2, 0, 1, [], {}), lambda: exchange.attach(STREAM, 2, 1, "q", 2, {}),
+                 lambda: exchange.detach(STREAM, 2, 1, "q", (0,)),
+                 lambda: exchange.publish_facts(STREAM, 2, 1, {"begun": 1})):
+        with pytest.raises(StaleGenerationError):
+            call()
+
+
+def test_an_emptied_redis_refuses_everything_until_it_is_installed_again(exchange):
+    held = claim(exchange)
+    exchange.redis.flushall()
+    with pytest.raises(StaleGenerationError):
+        exchange.push(STREAM, 2, held, held.tasks, None, entries(held))
+    assert exchange.installed(STREAM) is None
+
+
+def test_a_push_gives_gapless_seqs_and_a_repeated_one_nothing(exchange):
+    seqs = []
+    for request in range(1, 6):
+        held = claim(exchange, request=request)
+        seqs.append(exchange.push(STREAM, 2, held, held.tasks, 5, entries(held)))
+        assert exchange.push(STREAM, 2, held, held.tasks, 5, entries(held)) == 0
+    assert seqs == [1, 2, 3, 4, 5]
+    assert [entry.seq for entry in exchange.receive(STREAM, 2, 1, 0, 1 << 20)[1]] == seqs
+
+
+def test_a_zombie_is_refused_by_its_epoch(exchange):
+    zombie = claim(exchange, worker="a", lease_ms=1)
+    time.sleep(0.01)
+    heir = claim(exchange, worker="b")
+    assert (heir.partition, heir.start, heir.end, heir.tasks, heir.now_ms) == (
+        zombie.partition, zombie.start, zombie.end, zombie.tasks, zombie.now_ms)
+    assert heir.epoch > zombie.epoch
+    assert exchange.push(STREAM, 2, zombie, zombie.tasks, None, entries(zombie)) == 0
+    assert not exchange.register(STREAM, 2, zombie, {})
+    assert not exchange.renew(STREAM, 2, zombie, 1000)
+    assert exchange.push(STREAM, 2, heir, heir.tasks, None, entries(heir)) == 1
+
+
+def test_the_third_lease_splits_and_keeps_tasks_and_now(exchange):
+    first = claim(exchange, worker="a", lease_ms=1)
+    time.sleep(0.01)
+    claim(exchange, worker="b", lease_ms=1)
+    time.sleep(0.01)
+    left = claim(exchange, worker="c")
+    right = claim(exchange, worker="d")
+    assert (left.start, left.end, right.start, right.end) == (0, 5, 5, 10)
+    assert left.tasks == right.tasks == first.tasks and left.now_ms == right.now_ms == first.now_ms
+
+
+def test_a_claim_of_which_a_group_was_pushed_is_never_split(exchange):
+    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []}, "nows": {0: [], 1: []},
+                                            "positions": []})
+    held = claim(exchange, worker="a", lease_ms=1)
+    assert held.tasks == {"q1": 1, "q2": 2}
+    exchange.push(STREAM, 2, held, {"q1": 1}, None, entries(held))
+    for worker in "bcd":
+        time.sleep(0.01)
+        again = claim(exchange, worker=worker, lease_ms=1)
+        assert (again.start, again.end, again.tasks) == (0, 10, {"q2": 2})
+
+
+def test_an_idle_exchange_gives_expired_claims_even_when_nothing_new_may_be_claimed(exchange):
+    claim(exchange, worker="a", lease_ms=1)
+    time.sleep(0.01)
+    assert claim(exchange, worker="b", allow_new=False) is not None
+    assert claim(exchange, worker="b", request=2, allow_new=False) is None
+
+
+def test_the_bound_holds_and_is_lifted_by_committed_positions(exchange):
+    exchange.trim(STREAM, 2, 0, 1, [], {(0, "q1"): 0})
+    exchange.trim(STREAM, 2, 1, 1, [], {(0, "q1"): 0})
+    got = [claim(exchange, request=n, ends={0: 100}, bound=20) for n in range(1, 4)]
+    assert [c and c.end for c in got] == [10, 20, None]
+    exchange.trim(STREAM, 2, 0, 1, [], {(0, "q1"): 20})
+    assert claim(exchange, request=4, ends={0: 100}, bound=20) is None
+    exchange.trim(STREAM, 2, 1, 1, [], {(0, "q1"): 15})
+    assert claim(exchange, request=5, ends={0: 100}, bound=20).end == 30
+
+
+def test_a_lane_behind_main_catches_up_and_joins_where_the_cursors_are_equal(exchange):
+    for request in (1, 2):
+        claim(exchange, request=request, ends={0: 100})
+    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: 0}, "stops": {0: [5]}, "nows": {0: []}, "positions": []})
+    seen = [claim(exchange, request=n, ends={0: 100 if n < 40 else 120}) for n in range(3, 45)]
+    seen = [c for c in seen if c]
+    lane = [(c.start, c.end) for c in seen if c.tasks == {"q2": 2}]
+    both = [c.start for c in seen if c.tasks == {"q1": 1, "q2": 2}]
+    assert lane[0] == (0, 5)
+    assert all(a[1] == b[0] for a, b in zip(lane, lane[1:], strict=False))
+    assert lane[-1][1] == 100 and both == [100, 110]
+
+
+def test_a_query_that_starts_ahead_of_main_waits_there_as_a_stop(exchange):
+    first = claim(exchange, ends={0: 100})
+    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: 15}, "stops": {0: []}, "nows": {0: []}, "positions": []})
+    got = [first] + [claim(exchange, request=n, ends={0: 100}) for n in (2, 3)]
+    assert [(c.start, c.end, set(c.tasks)) for c in got] == [
+        (0, 10, {"q1"}), (10, 15, {"q1"}), (15, 25, {"q1", "q2"})]
+
+
+def test_a_range_that_was_merged_is_claimed_again_with_its_now(exchange):
+    exchange.install(STREAM, 3, 1, "run", {**state({"0": {"q1": "1:0"}}, {"0": [4, 9]}), "nows": {
+        "0": [[4, 1111], [9, 2222]], "1": []}})
+    got = [claim(exchange, request=n, generation=3, ends={0: 100}, most=3) for n in range(1, 6)]
+    assert [(c.start, c.end) for c in got] == [(0, 3), (3, 4), (4, 7), (7, 9), (9, 12)]
+    assert [c.now_ms for c in got[:4]] == [1111, 1111, 2222, 2222]
+    assert got[4].now_ms > 10**12
+
+
+def test_an_older_leader_or_owner_is_refused(exchange):
+    exchange.attach(STREAM, 2, 5, "q2", 2, {"cursors": {}, "stops": {}, "nows": {}, "positions": []})
+    with pytest.raises(StaleEpochError):
+        exchange.detach(STREAM, 2, 4, "q2", (0,))
+    exchange.trim(STREAM, 2, 0, 9, [], {})
+    with pytest.raises(StaleEpochError):
+        exchange.trim(STREAM, 2, 0, 8, [], {})
+    with pytest.raises(StaleGenerationError):
+        exchange.install(STREAM, 2, 5, "run", state({}))
+
+
+def test_trimming_deletes_entries_one_by_one(exchange):
+    for request in range(1, 4):
+        held = claim(exchange, request=request)
+        exchange.push(STREAM, 2, held, held.tasks, None, entries(held))
+    exchange.trim(STREAM, 2, 0, 1, [1, 3], {})
+    assert [entry.seq for entry in exchange.receive(STREAM, 2, 0, 0, 1 << 20)[1]] == [2]
+    assert [entry.seq for entry in exchange.receive(STREAM, 2, 1, 0, 1 << 20)[1]] == [1, 2, 3]
+
+
+def test_a_dropped_stream_leaves_no_key(exchange):
+    claim(exchange)
+    exchange.forget(STREAM)
+    assert exchange.redis.keys("*") == []

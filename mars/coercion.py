@@ -1,4 +1,5 @@
-"""Which types meet in which common type: Spark SQL's rules with ANSI off, stricter where a cast is a likely mistake.
+"""Which types meet in which common type: Spark SQL's rules with ANSI off, stricter where a cast is a likely
+mistake.
 
 Stricter than Spark: text is not calculated with (`'1' + 2`), and truth values are not compared with numbers.
 """
@@ -74,17 +75,21 @@ def tightest(left: str, right: str) -> str | None:
 
 
 def operand_types(left: Expression, right: Expression) -> tuple[str, str]:
-    """The types of two operands: NULL takes the other's type (DOUBLE for two NULLs), and an integer constant beside a
-    DECIMAL is only as wide as its digits."""
+    """The types of two operands: NULL takes the other's type (DOUBLE for two NULLs), and an integer constant
+    beside a DECIMAL is only as wide as its digits."""
     types = [left.type, right.type]
     for here, there in ((0, 1), (1, 0)):
         constant = (left, right)[here]
         if types[here] == "VOID":
             types[here] = "DOUBLE" if types[there] == "VOID" else types[there]
-        elif decimal_parts(types[there]) and isinstance(constant, Literal) and constant.type in ("INT", "BIGINT"):
-            if constant.value is not None:
-                types[here] = f"DECIMAL({len(str(abs(constant.value)))},0)"
+        elif decimal_parts(types[there]) and is_whole_constant(constant):
+            types[here] = f"DECIMAL({len(str(abs(constant.value)))},0)"
     return types[0], types[1]
+
+
+def is_whole_constant(value: Expression) -> bool:
+    """True for a constant integer that is not NULL."""
+    return isinstance(value, Literal) and value.type in ("INT", "BIGINT") and value.value is not None
 
 
 def check_calculable(type_: str) -> None:
@@ -97,7 +102,8 @@ def check_calculable(type_: str) -> None:
 
 
 def comparable(left: str, right: str) -> str:
-    """The type in which two values are compared: numbers in the wider one, text with anything else in the other's."""
+    """The type in which two values are compared: numbers in the wider one, text with anything else in the
+    other's."""
     common = tightest(left, right)
     if common:
         return common
@@ -107,12 +113,13 @@ def comparable(left: str, right: str) -> str:
     raise TypeMismatch(f"{left} is not compared with {right}", "cast one of them")
 
 
-def widest(types: list[str]) -> str:
-    """The common type of the values of CASE, IN, coalesce, greatest, least; text wins over everything but BOOLEAN."""
+def widest(types: list[str], text_wins: bool = True) -> str:
+    """The common type of several values. `text_wins`: text with anything but BOOLEAN is text, as in CASE, IN
+    and coalesce; greatest and least refuse the mixture."""
     common = "VOID"
-    for type_ in sorted(types, key="STRING".__ne__):
+    for type_ in sorted(types, key=lambda name: name != "STRING"):
         wider = tightest(common, type_)
-        if wider is None and common == "STRING" and type_ != "BOOLEAN":
+        if wider is None and text_wins and common == "STRING" and type_ != "BOOLEAN":
             wider = "STRING"
         if wider is None:
             raise TypeMismatch(f"{common} and {type_} have no common type", "cast one of them")

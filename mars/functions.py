@@ -1,9 +1,9 @@
 """The one table of scalar functions, operators and aggregates of the dialect.
 
-A scalar function has a rule: given its arguments it says which types it wants them in (sql/ inserts the casts) and of
-which type the result is, or raises `TypeMismatch` with the reason. The rules are Spark SQL's with ANSI off: divide of
-integers is DOUBLE, x / 0 is NULL, integer overflow wraps, a failed cast is NULL, times are UTC. mars/evaluate.py
-computes the same names over Arrow arrays.
+A scalar function has a rule: given its arguments it says which types it wants them in (sql/ inserts the
+casts) and of which type the result is, or raises `TypeMismatch` with the reason. The rules are Spark SQL's
+with ANSI off: divide of integers is DOUBLE, x / 0 is NULL, integer overflow wraps, a failed cast is NULL,
+times are UTC. mars/evaluate.py computes the same names over Arrow arrays.
 """
 
 from __future__ import annotations
@@ -11,14 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mars import coercion
-from mars.coercion import TypeMismatch
-from mars.expressions import Expression, Literal
-from mars.types import decimal_parts
-
-Rule = Callable[[tuple[Expression, ...]], tuple[tuple[str, ...], str]]
-DATE_TRUNC_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
-                    "microsecond")
+from mars import signatures as rules
+from mars.expressions import Expression
+from mars.signatures import Rule, Signature, fixed
 
 
 @dataclass(frozen=True)
@@ -33,223 +28,200 @@ class Function:
     doc: str
 
 
-def resolve(name: str, arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
+def resolve(name: str, arguments: tuple[Expression, ...]) -> Signature:
     """(types the arguments must be cast to, type of the result) of a scalar function; raises TypeMismatch."""
     return SCALARS[name].rule(arguments)
 
 
-def fixed(wanted: tuple[str, ...], result: str) -> Rule:
-    """The rule of a function with one signature; Spark's implicit casts apply to each argument."""
-    def rule(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-        for argument, target in zip(arguments, wanted):
-            coercion.check_implicit(argument.type, target)
-        return wanted[:len(arguments)], result
-    return rule
-
-
-def arithmetic(name: str) -> Rule:
-    """The rule of + - * / % and div."""
-    def rule(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-        left, right = arguments
-        types = coercion.operand_types(left, right)
-        for type_ in types:
-            coercion.check_calculable(type_)
-        wider = coercion.tightest(*types)
-        if decimal_parts(wider):
-            operands = tuple(coercion.as_decimal(t) for t in types)
-            return operands, "BIGINT" if name == "div" else coercion.decimal_result(name, *operands)
-        if name == "div":
-            if wider in ("FLOAT", "DOUBLE"):
-                raise TypeMismatch("div divides whole numbers", "write floor(a / b)")
-            wider = "BIGINT"
-        target = "DOUBLE" if name == "divide" else wider
-        return (target, target), target
-    return rule
-
-
-def comparison(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """Both sides in the type that Spark compares them in."""
-    common = coercion.comparable(*coercion.operand_types(*arguments))
-    return (common, common), "BOOLEAN"
-
-
-def membership(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """IN: value and literals in their wider common type."""
-    common = coercion.widest([a.type for a in arguments])
-    return (common,) * len(arguments), "BOOLEAN"
-
-
-def widest(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """coalesce, greatest, least: all in their wider common type."""
-    common = coercion.widest([a.type for a in arguments])
-    return (common,) * len(arguments), common
-
-
-def if_(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """if(condition, value, else value)."""
-    coercion.check_implicit(arguments[0].type, "BOOLEAN")
-    common = coercion.widest([a.type for a in arguments[1:]])
-    return ("BOOLEAN", common, common), common
-
-
-def case(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """condition, value, condition, value, ..., else value."""
-    for condition in arguments[:-1:2]:
-        coercion.check_implicit(condition.type, "BOOLEAN")
-    common = coercion.widest([a.type for a in (*arguments[1::2], arguments[-1])])
-    return ("BOOLEAN", common) * (len(arguments) // 2) + (common,), common
-
-
-def nullif(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """nullif(a, b) in a's type; when Spark compares them in another one, sql/ writes it as CASE."""
-    type_ = arguments[0].type
-    return (type_, type_), type_
-
-
-def concat(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """Everything as text."""
-    return ("STRING",) * len(arguments), "STRING"
-
-
-def anything(result: str) -> Rule:
-    """Arguments of any type, untouched."""
-    return lambda arguments: (tuple(a.type for a in arguments), result)
-
-
-def numeric_as_is(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """abs and negation keep the type of their number; NULL counts as DOUBLE."""
-    type_ = "DOUBLE" if arguments[0].type == "VOID" else arguments[0].type
-    coercion.check_calculable(type_)
-    return (type_,), type_
-
-
-def floor_ceil(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """A whole number: BIGINT, or DECIMAL without a fraction for DECIMAL."""
-    type_ = arguments[0].type
-    coercion.check_calculable(type_)
-    parts = decimal_parts(type_)
-    if parts:
-        return (type_,), coercion.bounded(parts[0] - parts[1] + 1, 0)
-    return ("BIGINT" if type_ in ("INT", "BIGINT") else "DOUBLE",), "BIGINT"
-
-
-def round_(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """round(x) and round(x, digits): x's type; a DECIMAL gets the scale that is left."""
-    type_ = "DOUBLE" if arguments[0].type == "VOID" else arguments[0].type
-    coercion.check_calculable(type_)
-    digits = 0
-    if len(arguments) == 2:
-        if not (isinstance(arguments[1], Literal) and isinstance(arguments[1].value, int)):
-            raise TypeMismatch("the number of digits must be a whole constant", "write round(x, 2)")
-        digits = arguments[1].value
-    parts = decimal_parts(type_)
-    wanted = (type_, "INT")[:len(arguments)]
-    if not parts:
-        return wanted, type_
-    whole = parts[0] - parts[1] + 1
-    if digits < 0:
-        return wanted, coercion.bounded(max(whole, 1 - digits), 0)
-    return wanted, coercion.bounded(whole + min(parts[1], digits), min(parts[1], digits))
-
-
-def pattern(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """LIKE and RLIKE: text and a constant pattern."""
-    if not isinstance(arguments[1], Literal):
-        raise TypeMismatch("the pattern must be a constant text", "write it in single quotes")
-    coercion.check_implicit(arguments[0].type, "STRING")
-    return ("STRING", "STRING"), "BOOLEAN"
-
-
-def date_trunc(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """date_trunc('hour', time): the unit is a constant."""
-    unit = arguments[0]
-    if not isinstance(unit, Literal) or str(unit.value).lower() not in DATE_TRUNC_UNITS:
-        raise TypeMismatch("the unit must be one of " + ", ".join(DATE_TRUNC_UNITS), "write date_trunc('hour', t)")
-    coercion.check_implicit(arguments[1].type, "TIMESTAMP")
-    return ("STRING", "TIMESTAMP"), "TIMESTAMP"
-
-
-def cast(arguments: tuple[Expression, ...]) -> tuple[tuple[str, ...], str]:
-    """A cast has its target as its own type, so sql/ does not ask this rule for it."""
-    return (arguments[0].type,), arguments[0].type
-
-
 TEXT, NUMBER = ("STRING",), ("DOUBLE",)
-SCALARS = {f.name: f for f in (
-    Function("add", 2, 2, arithmetic("add"), "a + b", "sum of two numbers; integers wrap"),
-    Function("subtract", 2, 2, arithmetic("subtract"), "a - b", "difference of two numbers; integers wrap"),
-    Function("multiply", 2, 2, arithmetic("multiply"), "a * b", "product of two numbers; integers wrap"),
-    Function("divide", 2, 2, arithmetic("divide"), "a / b", "quotient as DOUBLE or DECIMAL; NULL for b = 0"),
-    Function("modulo", 2, 2, arithmetic("modulo"), "a % b", "remainder with the sign of a; NULL for b = 0"),
-    Function("div", 2, 2, arithmetic("div"), "a div b", "whole part of the quotient as BIGINT; NULL for b = 0"),
-    Function("negate", 1, 1, numeric_as_is, "-a", "the number with the other sign"),
-    Function("eq", 2, 2, comparison, "a = b", "equal; NaN equals NaN, -0 equals 0"),
-    Function("ne", 2, 2, comparison, "a <> b", "not equal"),
-    Function("lt", 2, 2, comparison, "a < b", "less; NaN is greater than every number"),
-    Function("le", 2, 2, comparison, "a <= b", "less or equal"),
-    Function("gt", 2, 2, comparison, "a > b", "greater"),
-    Function("ge", 2, 2, comparison, "a >= b", "greater or equal"),
-    Function("null_safe_eq", 2, 2, comparison, "a <=> b", "equal, where NULL equals NULL; never NULL"),
-    Function("and", 2, 2, fixed(("BOOLEAN", "BOOLEAN"), "BOOLEAN"), "a AND b", "both true; three-valued"),
-    Function("or", 2, 2, fixed(("BOOLEAN", "BOOLEAN"), "BOOLEAN"), "a OR b", "one true; three-valued"),
-    Function("not", 1, 1, fixed(("BOOLEAN",), "BOOLEAN"), "NOT a", "the opposite; NULL stays NULL"),
-    Function("is_null", 1, 1, anything("BOOLEAN"), "a IS NULL", "true for NULL"),
-    Function("is_not_null", 1, 1, anything("BOOLEAN"), "a IS NOT NULL", "false for NULL"),
-    Function("is_nan", 1, 1, fixed(NUMBER, "BOOLEAN"), "isnan(a)", "true for NaN, false for NULL"),
-    Function("in", 2, None, membership, "a IN (b, ...)", "equal to one of the constants; three-valued"),
-    Function("like", 2, 2, pattern, "a LIKE 'p%'", "% any text, _ one character, \\ takes the next as it is"),
-    Function("rlike", 2, 2, pattern, "a RLIKE 'regex'", "a part of the text matches the regular expression (RE2)"),
-    Function("case", 3, None, case, "CASE WHEN c THEN v ... ELSE e END", "the first value whose condition is true"),
-    Function("coalesce", 1, None, widest, "coalesce(a, ...)", "the first value that is not NULL"),
-    Function("nullif", 2, 2, nullif, "nullif(a, b)", "NULL if a = b, else a"),
-    Function("if", 3, 3, if_, "if(c, a, b)", "a if c is true, else b"),
-    Function("cast", 1, 1, cast, "cast(a AS type)", "the value in another type; NULL if it does not fit"),
-    Function("concat", 1, None, concat, "concat(a, ...)", "the texts one after another; NULL if one is NULL; also a || b"),
-    Function("upper", 1, 1, fixed(TEXT, "STRING"), "upper(s)", "in capitals"),
-    Function("lower", 1, 1, fixed(TEXT, "STRING"), "lower(s)", "in small letters"),
-    Function("length", 1, 1, fixed(TEXT, "INT"), "length(s)", "number of characters"),
-    Function("substring", 2, 3, fixed(("STRING", "INT", "INT"), "STRING"), "substring(s, from[, length])",
-             "part of a text, counted from 1; a negative from counts from the end"),
-    Function("trim", 1, 1, fixed(TEXT, "STRING"), "trim(s)", "without spaces at both ends"),
-    Function("ltrim", 1, 1, fixed(TEXT, "STRING"), "ltrim(s)", "without spaces at the start"),
-    Function("rtrim", 1, 1, fixed(TEXT, "STRING"), "rtrim(s)", "without spaces at the end"),
-    Function("replace", 2, 3, fixed(("STRING",) * 3, "STRING"), "replace(s, search[, by])", "each occurrence replaced"),
-    Function("starts_with", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "starts_with(s, t)", "s begins with t"),
-    Function("ends_with", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "ends_with(s, t)", "s ends with t"),
-    Function("contains", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "contains(s, t)", "t is a part of s"),
-    Function("left", 2, 2, fixed(("STRING", "INT"), "STRING"), "left(s, n)", "the first n characters"),
-    Function("right", 2, 2, fixed(("STRING", "INT"), "STRING"), "right(s, n)", "the last n characters"),
-    Function("abs", 1, 1, numeric_as_is, "abs(a)", "the number without its sign"),
-    Function("sign", 1, 1, fixed(NUMBER, "DOUBLE"), "sign(a)", "-1.0, 0.0 or 1.0"),
-    Function("round", 1, 2, round_, "round(a[, digits])", "rounded, halves away from 0"),
-    Function("floor", 1, 1, floor_ceil, "floor(a)", "the greatest whole number not above a"),
-    Function("ceil", 1, 1, floor_ceil, "ceil(a)", "the least whole number not below a"),
-    Function("sqrt", 1, 1, fixed(NUMBER, "DOUBLE"), "sqrt(a)", "square root; NaN for a negative number"),
-    Function("power", 2, 2, fixed(("DOUBLE",) * 2, "DOUBLE"), "power(a, b)", "a to the power of b"),
-    Function("exp", 1, 1, fixed(NUMBER, "DOUBLE"), "exp(a)", "e to the power of a"),
-    Function("ln", 1, 1, fixed(NUMBER, "DOUBLE"), "ln(a)", "natural logarithm; NULL unless a > 0"),
-    Function("log10", 1, 1, fixed(NUMBER, "DOUBLE"), "log10(a)", "decimal logarithm; NULL unless a > 0"),
-    Function("greatest", 2, None, widest, "greatest(a, b, ...)", "the greatest value that is not NULL"),
-    Function("least", 2, None, widest, "least(a, b, ...)", "the least value that is not NULL"),
-    Function("year", 1, 1, fixed(("DATE",), "INT"), "year(d)", "year of a date or time (UTC)"),
-    Function("month", 1, 1, fixed(("DATE",), "INT"), "month(d)", "month, 1 to 12"),
-    Function("day", 1, 1, fixed(("DATE",), "INT"), "day(d)", "day of the month, 1 to 31"),
-    Function("hour", 1, 1, fixed(("TIMESTAMP",), "INT"), "hour(t)", "hour of a time (UTC), 0 to 23"),
-    Function("minute", 1, 1, fixed(("TIMESTAMP",), "INT"), "minute(t)", "minute, 0 to 59"),
-    Function("second", 1, 1, fixed(("TIMESTAMP",), "INT"), "second(t)", "second, 0 to 59"),
-    Function("to_date", 1, 1, fixed(("DATE",), "DATE"), "to_date(t)", "the date of a time or text"),
-    Function("date_trunc", 2, 2, date_trunc, "date_trunc('hour', t)", "the time cut down to a unit (UTC)"),
-    Function("from_unixtime", 1, 1, fixed(("BIGINT",), "STRING"), "from_unixtime(seconds)",
-             "seconds since the epoch as 'yyyy-MM-dd HH:mm:ss' (UTC)"),
-    Function("unix_timestamp", 1, 1, fixed(("TIMESTAMP",), "BIGINT"), "unix_timestamp(t)",
-             "whole seconds since the epoch"),
-)}
+SCALARS = {
+    f.name: f
+    for f in (
+        Function("add", 2, 2, rules.arithmetic("add"), "a + b", "sum of two numbers; integers wrap"),
+        Function(
+            "subtract",
+            2,
+            2,
+            rules.arithmetic("subtract"),
+            "a - b",
+            "difference of two numbers; integers wrap",
+        ),
+        Function(
+            "multiply", 2, 2, rules.arithmetic("multiply"), "a * b", "product of two numbers; integers wrap"
+        ),
+        Function(
+            "divide",
+            2,
+            2,
+            rules.arithmetic("divide"),
+            "a / b",
+            "quotient as DOUBLE or DECIMAL; NULL for b = 0",
+        ),
+        Function(
+            "modulo",
+            2,
+            2,
+            rules.arithmetic("modulo"),
+            "a % b",
+            "remainder with the sign of a; NULL for b = 0",
+        ),
+        Function(
+            "div",
+            2,
+            2,
+            rules.arithmetic("div"),
+            "a div b",
+            "whole part of the quotient as BIGINT; NULL for b = 0",
+        ),
+        Function("negate", 1, 1, rules.numeric_as_is, "-a", "the number with the other sign"),
+        Function("eq", 2, 2, rules.comparison, "a = b", "equal; NaN equals NaN, -0 equals 0"),
+        Function("ne", 2, 2, rules.comparison, "a <> b", "not equal"),
+        Function("lt", 2, 2, rules.comparison, "a < b", "less; NaN is greater than every number"),
+        Function("le", 2, 2, rules.comparison, "a <= b", "less or equal"),
+        Function("gt", 2, 2, rules.comparison, "a > b", "greater"),
+        Function("ge", 2, 2, rules.comparison, "a >= b", "greater or equal"),
+        Function(
+            "null_safe_eq", 2, 2, rules.comparison, "a <=> b", "equal, where NULL equals NULL; never NULL"
+        ),
+        Function("and", 2, 2, fixed(("BOOLEAN", "BOOLEAN"), "BOOLEAN"), "a AND b", "both true; three-valued"),
+        Function("or", 2, 2, fixed(("BOOLEAN", "BOOLEAN"), "BOOLEAN"), "a OR b", "one true; three-valued"),
+        Function("not", 1, 1, fixed(("BOOLEAN",), "BOOLEAN"), "NOT a", "the opposite; NULL stays NULL"),
+        Function("is_null", 1, 1, rules.anything("BOOLEAN"), "a IS NULL", "true for NULL"),
+        Function("is_not_null", 1, 1, rules.anything("BOOLEAN"), "a IS NOT NULL", "false for NULL"),
+        Function("is_nan", 1, 1, fixed(NUMBER, "BOOLEAN"), "isnan(a)", "true for NaN, false for NULL"),
+        Function(
+            "in", 2, None, rules.membership, "a IN (b, ...)", "equal to one of the constants; three-valued"
+        ),
+        Function(
+            "like",
+            2,
+            2,
+            rules.pattern,
+            "a LIKE 'p%'",
+            "% any text, _ one character, \\ takes the next as it is",
+        ),
+        Function(
+            "rlike",
+            2,
+            2,
+            rules.pattern,
+            "a RLIKE 'regex'",
+            "a part of the text matches the regular expression (RE2)",
+        ),
+        Function(
+            "case",
+            3,
+            None,
+            rules.case,
+            "CASE WHEN c THEN v ... ELSE e END",
+            "the first value whose condition is true",
+        ),
+        Function("coalesce", 1, None, rules.widest, "coalesce(a, ...)", "the first value that is not NULL"),
+        Function("nullif", 2, 2, rules.nullif, "nullif(a, b)", "NULL if a = b, else a"),
+        Function("if", 3, 3, rules.if_, "if(c, a, b)", "a if c is true, else b"),
+        Function(
+            "cast", 1, 1, rules.cast, "cast(a AS type)", "the value in another type; NULL if it does not fit"
+        ),
+        Function(
+            "concat",
+            1,
+            None,
+            rules.concat,
+            "concat(a, ...)",
+            "the texts one after another; NULL if one is NULL; also a || b",
+        ),
+        Function("upper", 1, 1, fixed(TEXT, "STRING"), "upper(s)", "in capitals"),
+        Function("lower", 1, 1, fixed(TEXT, "STRING"), "lower(s)", "in small letters"),
+        Function("length", 1, 1, fixed(TEXT, "INT"), "length(s)", "number of characters"),
+        Function(
+            "substring",
+            2,
+            3,
+            fixed(("STRING", "INT", "INT"), "STRING"),
+            "substring(s, from[, length])",
+            "part of a text, counted from 1; a negative from counts from the end",
+        ),
+        Function("trim", 1, 1, fixed(TEXT, "STRING"), "trim(s)", "without spaces at both ends"),
+        Function("ltrim", 1, 1, fixed(TEXT, "STRING"), "ltrim(s)", "without spaces at the start"),
+        Function("rtrim", 1, 1, fixed(TEXT, "STRING"), "rtrim(s)", "without spaces at the end"),
+        Function(
+            "replace",
+            2,
+            3,
+            fixed(("STRING",) * 3, "STRING"),
+            "replace(s, search[, by])",
+            "each occurrence replaced",
+        ),
+        Function(
+            "starts_with", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "starts_with(s, t)", "s begins with t"
+        ),
+        Function("ends_with", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "ends_with(s, t)", "s ends with t"),
+        Function("contains", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "contains(s, t)", "t is a part of s"),
+        Function("left", 2, 2, fixed(("STRING", "INT"), "STRING"), "left(s, n)", "the first n characters"),
+        Function("right", 2, 2, fixed(("STRING", "INT"), "STRING"), "right(s, n)", "the last n characters"),
+        Function("abs", 1, 1, rules.numeric_as_is, "abs(a)", "the number without its sign"),
+        Function("sign", 1, 1, fixed(NUMBER, "DOUBLE"), "sign(a)", "-1.0, 0.0 or 1.0"),
+        Function("round", 1, 2, rules.round_, "round(a[, digits])", "rounded, halves away from 0"),
+        Function("floor", 1, 1, rules.floor_ceil, "floor(a)", "the greatest whole number not above a"),
+        Function("ceil", 1, 1, rules.floor_ceil, "ceil(a)", "the least whole number not below a"),
+        Function("sqrt", 1, 1, fixed(NUMBER, "DOUBLE"), "sqrt(a)", "square root; NaN for a negative number"),
+        Function("power", 2, 2, fixed(("DOUBLE",) * 2, "DOUBLE"), "power(a, b)", "a to the power of b"),
+        Function("exp", 1, 1, fixed(NUMBER, "DOUBLE"), "exp(a)", "e to the power of a"),
+        Function("ln", 1, 1, fixed(NUMBER, "DOUBLE"), "ln(a)", "natural logarithm; NULL unless a > 0"),
+        Function("log10", 1, 1, fixed(NUMBER, "DOUBLE"), "log10(a)", "decimal logarithm; NULL unless a > 0"),
+        Function(
+            "greatest", 2, None, rules.greatest, "greatest(a, b, ...)", "the greatest value that is not NULL"
+        ),
+        Function("least", 2, None, rules.greatest, "least(a, b, ...)", "the least value that is not NULL"),
+        Function("year", 1, 1, fixed(("DATE",), "INT"), "year(d)", "year of a date or time (UTC)"),
+        Function("month", 1, 1, fixed(("DATE",), "INT"), "month(d)", "month, 1 to 12"),
+        Function("day", 1, 1, fixed(("DATE",), "INT"), "day(d)", "day of the month, 1 to 31"),
+        Function("hour", 1, 1, fixed(("TIMESTAMP",), "INT"), "hour(t)", "hour of a time (UTC), 0 to 23"),
+        Function("minute", 1, 1, fixed(("TIMESTAMP",), "INT"), "minute(t)", "minute, 0 to 59"),
+        Function("second", 1, 1, fixed(("TIMESTAMP",), "INT"), "second(t)", "second, 0 to 59"),
+        Function("to_date", 1, 1, fixed(("DATE",), "DATE"), "to_date(t)", "the date of a time or text"),
+        Function(
+            "date_trunc", 2, 2, rules.date_trunc, "date_trunc('hour', t)", "the time cut down to a unit (UTC)"
+        ),
+        Function(
+            "from_unixtime",
+            1,
+            1,
+            fixed(("BIGINT",), "STRING"),
+            "from_unixtime(seconds)",
+            "seconds since the epoch as 'yyyy-MM-dd HH:mm:ss' (UTC)",
+        ),
+        Function(
+            "unix_timestamp",
+            1,
+            1,
+            fixed(("TIMESTAMP",), "BIGINT"),
+            "unix_timestamp(t)",
+            "whole seconds since the epoch",
+        ),
+    )
+}
 
 SCALAR_ALIASES = {
-    "substr": "substring", "len": "length", "char_length": "length", "character_length": "length", "ucase": "upper",
-    "lcase": "lower", "ceiling": "ceil", "pow": "power", "signum": "sign", "isnull": "is_null",
-    "isnotnull": "is_not_null", "isnan": "is_nan", "nvl": "coalesce", "ifnull": "coalesce", "mod": "modulo",
-    "dayofmonth": "day", "startswith": "starts_with", "endswith": "ends_with", "negative": "negate",
+    "substr": "substring",
+    "len": "length",
+    "char_length": "length",
+    "character_length": "length",
+    "ucase": "upper",
+    "lcase": "lower",
+    "ceiling": "ceil",
+    "pow": "power",
+    "signum": "sign",
+    "isnull": "is_null",
+    "isnotnull": "is_not_null",
+    "isnan": "is_nan",
+    "nvl": "coalesce",
+    "ifnull": "coalesce",
+    "mod": "modulo",
+    "dayofmonth": "day",
+    "startswith": "starts_with",
+    "endswith": "ends_with",
+    "negative": "negate",
 }
 OPERATORS = frozenset({"add", "subtract", "multiply", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge",
                        "null_safe_eq", "and", "or", "not", "in", "like", "rlike", "case", "cast"})
@@ -265,43 +237,32 @@ class Aggregate:
     doc: str
 
 
-def sum_type(type_: str) -> str:
-    """Integers as BIGINT, DECIMAL(p, s) as DECIMAL(p + 10, s), else DOUBLE."""
-    coercion.check_calculable(type_)
-    parts = decimal_parts(type_)
-    if parts:
-        return coercion.bounded(parts[0] + 10, parts[1])
-    return "BIGINT" if type_ in ("INT", "BIGINT") else "DOUBLE"
-
-
-def average_type(type_: str) -> str:
-    """DECIMAL(p, s) as DECIMAL(p + 4, s + 4), else DOUBLE."""
-    coercion.check_calculable(type_)
-    parts = decimal_parts(type_)
-    return coercion.bounded(parts[0] + 4, parts[1] + 4) if parts else "DOUBLE"
-
-
-def double_type(type_: str) -> str:
-    """DOUBLE of any number."""
-    coercion.check_calculable(type_)
-    return "DOUBLE"
-
-
 MOMENTS = "count, mean, sum of squared distances"
-AGGREGATES = {a.name: a for a in (
-    Aggregate("count", lambda type_: "BIGINT", "count", "number of tuples, or of values that are not NULL"),
-    Aggregate("count_distinct", lambda type_: "BIGINT", "set of values", "number of different values, exact"),
-    Aggregate("sum", sum_type, "sum, count", "sum of the values; BIGINT wraps; NULL without any"),
-    Aggregate("avg", average_type, "sum, count", "mean of the values"),
-    Aggregate("min", lambda type_: type_, "least value", "least value"),
-    Aggregate("max", lambda type_: type_, "greatest value", "greatest value; NaN is the greatest"),
-    Aggregate("var_pop", double_type, MOMENTS, "population variance"),
-    Aggregate("var_samp", double_type, MOMENTS, "sample variance; NULL for one value"),
-    Aggregate("stddev_pop", double_type, MOMENTS, "population standard deviation"),
-    Aggregate("stddev_samp", double_type, MOMENTS, "sample standard deviation; NULL for one value"),
-    Aggregate("first", lambda type_: type_, "value, event time, place", "value of the earliest tuple, NULL too"),
-    Aggregate("last", lambda type_: type_, "value, event time, place", "value of the latest tuple, NULL too"),
-)}
+AGGREGATES = {
+    a.name: a
+    for a in (
+        Aggregate(
+            "count", lambda type_: "BIGINT", "count", "number of tuples, or of values that are not NULL"
+        ),
+        Aggregate(
+            "count_distinct", lambda type_: "BIGINT", "set of values", "number of different values, exact"
+        ),
+        Aggregate("sum", rules.sum_type, "sum, count", "sum of the values; BIGINT wraps; NULL without any"),
+        Aggregate("avg", rules.average_type, "sum, count", "mean of the values"),
+        Aggregate("min", lambda type_: type_, "least value", "least value"),
+        Aggregate("max", lambda type_: type_, "greatest value", "greatest value; NaN is the greatest"),
+        Aggregate("var_pop", rules.double_type, MOMENTS, "population variance"),
+        Aggregate("var_samp", rules.double_type, MOMENTS, "sample variance; NULL for one value"),
+        Aggregate("stddev_pop", rules.double_type, MOMENTS, "population standard deviation"),
+        Aggregate("stddev_samp", rules.double_type, MOMENTS, "sample standard deviation; NULL for one value"),
+        Aggregate(
+            "first", lambda type_: type_, "value, event time, place", "value of the earliest tuple, NULL too"
+        ),
+        Aggregate(
+            "last", lambda type_: type_, "value, event time, place", "value of the latest tuple, NULL too"
+        ),
+    )
+}
 AGGREGATE_ALIASES = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp", "std": "stddev_samp",
                      "first_value": "first", "last_value": "last"}
 

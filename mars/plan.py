@@ -113,8 +113,9 @@ class QueryPlan:
     """One statement, compiled. `columns` are the stream's columns that must read for a tuple not to be bad: those the
     statement names and the event-time column. `window` is None only for an ad-hoc query. `idle_ms` None is IDLE OFF.
     `start` is EARLIEST, LATEST or an ISO 8601 instant. `order_by` (output index, descending) and `limit` are for ad-hoc
-    queries; index -2 there is window_start and -1 window_end. `grouped` is False for an ad-hoc SELECT that shows tuples
-    (no window, no aggregate): then each tuple that passes `where` gives one row, and `keys` are computed per tuple. `emission` is FINAL and `late` is DROP until other policies come."""
+    queries; index -2 there is window_start and -1 window_end. `grouped` is False for an ad-hoc SELECT that shows
+    tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and `keys` are computed per
+    tuple. `emission` is FINAL and `late` is DROP until other policies come."""
 
     stream: str
     sql: str

@@ -1,11 +1,11 @@
 """Our own clauses of a SELECT, cut out of its words so that plain SQL is left.
 
-    window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
-    then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
-    · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
+    window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n
+    [EVERY m] then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s] ·
+    EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
 
-The keywords may be names of columns: a clause begins only where an expression has just ended, outside parentheses and
-after the FROM of the stream, where no name can stand.
+The keywords may be names of columns: a clause begins only where an expression has just ended, outside
+parentheses and after the FROM of the stream, where no name can stand.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from sql.refusals import not_supported, refusal
 from sql.words import Word
 
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
-EXPECTS_MORE = ("SELECT", "DISTINCT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "AND", "OR", "NOT", "AS",
-                "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE", "JOIN", "ON")
+EXPECTS_MORE = tuple("""
+    SELECT DISTINCT FROM WHERE GROUP BY HAVING ORDER LIMIT AND OR NOT AS IN LIKE ILIKE RLIKE REGEXP
+    BETWEEN IS DIV CASE WHEN THEN ELSE JOIN ON
+""".split())
 
 
 @dataclass(frozen=True)
 class Clauses:
-    """What the clauses say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start, end) of each
-    clause by its keyword."""
+    """What the clauses say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    end) of each clause by its keyword."""
 
     window_ms: int | None = None
     watermark_ms: int | None = None
@@ -47,7 +49,9 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
             continue
         depth += word.is_("(", "[") - word.is_(")", "]")
         # `IS DISTINCT FROM` is an operator.
-        from_seen = from_seen or (depth == 0 and word.is_("FROM") and not words[reader.position - 1].is_("DISTINCT"))
+        from_seen = from_seen or (
+            depth == 0 and word.is_("FROM") and not words[reader.position - 1].is_("DISTINCT")
+        )
         rest.append(reader.advance())
     return [*rest, reader.word], clauses
 
@@ -82,8 +86,13 @@ def read_windowing(reader: Reader, word: Word) -> dict:
                             "write WINDOWING 60 s: windows of one length side by side")
     window_ms = reader.take_duration("WINDOWING")
     if reader.word.is_("EVERY", "SLIDE", "OFFSET"):
-        raise not_supported(reader.sql, reader.word.start, reader.word.end, f"WINDOWING ... {reader.word.value.upper()}",
-                            "write WINDOWING 60 s alone: windows of one length side by side")
+        raise not_supported(
+            reader.sql,
+            reader.word.start,
+            reader.word.end,
+            f"WINDOWING ... {reader.word.value.upper()}",
+            "write WINDOWING 60 s alone: windows of one length side by side",
+        )
     return {"window_ms": window_ms}
 
 
@@ -100,8 +109,13 @@ def read_grace(reader: Reader, word: Word) -> dict:
     grace_ms = reader.take_duration("GRACE", zero=True)
     if reader.accept("LATE") and not reader.accept("DROP"):
         if reader.word.is_("UPDATE", "TO"):
-            raise not_supported(reader.sql, reader.word.start, reader.word.end, f"LATE {reader.word.value.upper()}",
-                                "write LATE DROP: late tuples are dropped and counted")
+            raise not_supported(
+                reader.sql,
+                reader.word.start,
+                reader.word.end,
+                f"LATE {reader.word.value.upper()}",
+                "write LATE DROP: late tuples are dropped and counted",
+            )
         raise reader.expected("DROP, UPDATE or TO", "write LATE DROP", ("DROP", "UPDATE"))
     return {"grace_ms": grace_ms}
 
@@ -121,11 +135,20 @@ def read_start(reader: Reader, word: Word) -> dict:
         place = reader.advance()
         instant = parse_instant(place.value)
         if instant is None:
-            raise refusal(reader.sql, place.start, place.end, f"'{place.value}' is no time", "ISO 8601 is read here",
-                          "write FROM '2026-01-31T12:00:00Z'")
+            raise refusal(
+                reader.sql,
+                place.start,
+                place.end,
+                f"'{place.value}' is no time",
+                "ISO 8601 is read here",
+                "write FROM '2026-01-31T12:00:00Z'",
+            )
         return {"start": instant}
-    return {"start": reader.take("EARLIEST", "LATEST", hint="write FROM EARLIEST, FROM LATEST or FROM '2026-01-31T12:00:00Z'")
-            .value.upper()}
+    return {
+        "start": reader.take(
+            "EARLIEST", "LATEST", hint="write FROM EARLIEST, FROM LATEST or FROM '2026-01-31T12:00:00Z'"
+        ).value.upper()
+    }
 
 
 def parse_instant(text: str) -> str | None:

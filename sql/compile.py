@@ -15,7 +15,8 @@ from mars.expressions import Column, Literal
 from mars.plan import Key, Output, QueryPlan, Stream
 from sql import order, policies, shape
 from sql.groups import Groups, read_groups
-from sql.lower import Lowering, call_name
+from sql.lower import Lowering
+from sql.places import call_name
 from sql.refusals import refusal
 from sql.scopes import WINDOW_COLUMNS, RowScope, TupleScope, aggregate_call, is_aggregate
 from sql.statements import SelectStatement
@@ -24,8 +25,8 @@ from sql.statements import SelectStatement
 def compile_select(select: SelectStatement, stream: Stream, continuous: bool) -> QueryPlan:
     """The plan of a SELECT over `stream` (which its FROM names), checked; SqlError where it does not fit.
 
-    continuous: it runs for ever (CREATE QUERY), so a window is needed and ORDER BY and LIMIT are refused; else it runs
-    once over what the topic holds.
+    continuous: it runs for ever (CREATE QUERY), so a window is needed and ORDER BY and LIMIT are refused;
+    else it runs once over what the topic holds.
     """
     try:
         return Compiler(select, stream, continuous).compile()
@@ -64,23 +65,42 @@ class Compiler:
         having = self.tree.args.get("having")
         kept = self.condition(having.this, self.row_scope(groups, self.result_names())) if having else None
         values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
-                         keys=tuple(groups.keys.values()), aggregates=tuple(self.aggregates), outputs=outputs, having=kept,
-                         order_by=order.read(self.select, outputs, self.windowed), limit=order.read_limit(self.select),
-                         **values)
+        return QueryPlan(
+            stream=self.stream.name,
+            sql=self.sql,
+            columns=self.columns(),
+            where=condition,
+            keys=tuple(groups.keys.values()),
+            aggregates=tuple(self.aggregates),
+            outputs=outputs,
+            having=kept,
+            order_by=order.read(self.select, outputs, self.windowed),
+            limit=order.read_limit(self.select),
+            **values,
+        )
 
     def show_tuples(self, condition) -> QueryPlan:
         """The plan of a SELECT that shows tuples: every column of the select list is computed per tuple."""
         scope = self.tuple_scope("here", "use GROUP BY")
         keys, names = [], Names()
-        for item, text in zip(shape.expand_star(self.select, self.stream), self.item_texts()):
+        for item, text in zip(shape.expand_star(self.select, self.stream), self.item_texts(), strict=True):
             value = Lowering(self.sql, scope).lower(item.unalias())
             keys.append(Key(names.take(name_of(item, text)), value, value.type))
         outputs = tuple(Output(k.name, Column(f"k{i}", k.type), k.type) for i, k in enumerate(keys))
         values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition, keys=tuple(keys),
-                         aggregates=(), outputs=outputs, order_by=order.read(self.select, outputs, False),
-                         limit=order.read_limit(self.select), grouped=False, **values)
+        return QueryPlan(
+            stream=self.stream.name,
+            sql=self.sql,
+            columns=self.columns(),
+            where=condition,
+            keys=tuple(keys),
+            aggregates=(),
+            outputs=outputs,
+            order_by=order.read(self.select, outputs, False),
+            limit=order.read_limit(self.select),
+            grouped=False,
+            **values,
+        )
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""
@@ -97,7 +117,9 @@ class Compiler:
     def row_scope(self, groups: Groups, aliases: dict[str, exp.Expression] | None = None) -> RowScope:
         """One row of the result."""
         tuples = self.tuple_scope("inside an aggregate", "write one aggregate of a plain expression")
-        return RowScope(tuples, self.stream, groups.keys, self.windowed, groups.time_is_key, self.aggregates, aliases)
+        return RowScope(
+            tuples, self.stream, groups.keys, self.windowed, groups.time_is_key, self.aggregates, aliases
+        )
 
     def condition(self, node: exp.Expression, scope: TupleScope | RowScope):
         """A condition of type BOOLEAN."""
@@ -111,10 +133,13 @@ class Compiler:
 
     def aliases(self) -> dict[str, exp.Expression]:
         """The expressions of the select list by their alias."""
-        return {item.alias.lower(): item.this for item in self.tree.expressions if isinstance(item, exp.Alias)}
+        return {
+            item.alias.lower(): item.this for item in self.tree.expressions if isinstance(item, exp.Alias)
+        }
 
     def result_names(self) -> dict[str, exp.Expression]:
-        """For HAVING: the aliases, and the names that calls get, such as count, unless a column has that name."""
+        """For HAVING: the aliases, and the names that calls get, such as count, unless a column has that
+        name."""
         calls = {name_of(item, "").lower(): item for item in reversed(self.tree.expressions)
                  if not isinstance(item, (exp.Alias, exp.Column))}
         known = {column.name.lower() for column in self.stream.columns}
@@ -124,7 +149,7 @@ class Compiler:
         """The select list without bare window_start and window_end, which every result has anyway."""
         names, outputs = Names(WINDOW_COLUMNS if self.windowed else ()), []
         scope = self.row_scope(groups)
-        for item, text in zip(self.tree.expressions, self.select.texts):
+        for item, text in zip(self.tree.expressions, self.select.texts, strict=True):
             value = Lowering(self.sql, scope).lower(item.unalias())
             if isinstance(item, exp.Column) and value in (Column(n, "TIMESTAMP") for n in WINDOW_COLUMNS):
                 continue

@@ -14,7 +14,18 @@ from sql.refusals import did_you_mean, refusal
 from sql.statements import ColumnDefinition, CreateStream, Name
 
 RESERVED = ("window_start", "window_end")
-TYPES = ("BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP", *types.ALIASES)
+TYPES = (
+    "BOOLEAN",
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+    "STRING",
+    "DATE",
+    "TIMESTAMP",
+    *types.ALIASES,
+)
 TYPE_LIST = "the types are BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, DATE, TIMESTAMP"
 DEFAULTS = {"delimiter": ",", "quote": '"', "null": "", "strict": False}
 
@@ -22,7 +33,10 @@ DEFAULTS = {"delimiter": ",", "quote": '"', "null": "", "strict": False}
 def read_create_stream(reader: Reader) -> CreateStream:
     """Reads on after CREATE STREAM."""
     name = named(reader.take_name("the stream"))
-    reader.take("(", hint=f"write CREATE STREAM {name.text} (column TYPE, ...) FROM KAFKA 'topic' FORMAT CSV TIMESTAMP column")
+    reader.take(
+        "(",
+        hint=f"write CREATE STREAM {name.text} (column TYPE, ...) FROM KAFKA 'topic' FORMAT CSV TIMESTAMP column",
+    )
     columns = [read_column(reader)]
     while reader.accept(","):
         columns.append(read_column(reader))
@@ -59,14 +73,17 @@ def read_options(reader: Reader) -> tuple[tuple[Name, Name], ...]:
     while True:
         option = named(reader.take("DELIMITER", "QUOTE", "NULL", "STRICT"))
         strict = option.text.upper() == "STRICT"
-        options.append((option, Name("") if strict else named(reader.take_text(f"the value of {option.text.upper()}"))))
+        options.append(
+            (option, Name("") if strict else named(reader.take_text(f"the value of {option.text.upper()}")))
+        )
         if not reader.accept(","):
             reader.take(")", hint="options are separated by commas")
             return tuple(options)
 
 
 def compile_stream(create: CreateStream) -> Stream:
-    """The stream that the statement describes, with id 0 and no topic id: those come when it is registered."""
+    """The stream that the statement describes, with id 0 and no topic id: those come when it is
+    registered."""
     columns = compile_columns(create)
     if not create.topic.text:
         raise at(create, create.topic, "the topic has no name", "", "write FROM KAFKA 'topic'")
@@ -74,12 +91,27 @@ def compile_stream(create: CreateStream) -> Stream:
     by_lower = {c.name.lower(): c for c in columns}
     time_column = by_lower.get(create.time_column.text.lower())
     if time_column is None:
-        raise at(create, create.time_column, f"unknown column {create.time_column.text}",
-                 "the event-time column must be one of the columns",
-                 did_you_mean(create.time_column.text, (c.name for c in columns), "declare it: (time BIGINT, ...)"))
-    return Stream(name=create.name.text, id=0, topic=create.topic.text, topic_id="", columns=columns, format=format_,
-                  time_column=time_column.name, time_unit=compile_unit(create, time_column),
-                  options=compile_options(create) if format_ == "CSV" else refuse_options(create), sql=create.sql)
+        raise at(
+            create,
+            create.time_column,
+            f"unknown column {create.time_column.text}",
+            "the event-time column must be one of the columns",
+            did_you_mean(
+                create.time_column.text, (c.name for c in columns), "declare it: (time BIGINT, ...)"
+            ),
+        )
+    return Stream(
+        name=create.name.text,
+        id=0,
+        topic=create.topic.text,
+        topic_id="",
+        columns=columns,
+        format=format_,
+        time_column=time_column.name,
+        time_unit=compile_unit(create, time_column),
+        options=compile_options(create) if format_ == "CSV" else refuse_options(create),
+        sql=create.sql,
+    )
 
 
 def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
@@ -88,25 +120,57 @@ def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
     for definition in create.columns:
         name, type_ = definition.name, types.normalize(definition.type.text)
         if name.text.lower() in columns:
-            raise at(create, name, f"column {name.text} stands twice", "names are case-insensitive", "rename one of them")
+            raise at(
+                create,
+                name,
+                f"column {name.text} stands twice",
+                "names are case-insensitive",
+                "rename one of them",
+            )
         if name.text.lower() in RESERVED:
-            raise at(create, name, f"{name.text} is reserved", "every result has a column of this name",
-                     f"call it {name.text}_ and read it with PATH" if create.format.text.upper() == "JSON" else "rename it")
+            raise at(
+                create,
+                name,
+                f"{name.text} is reserved",
+                "every result has a column of this name",
+                f"call it {name.text}_ and read it with PATH"
+                if create.format.text.upper() == "JSON"
+                else "rename it",
+            )
         if type_ is None:
             word = definition.type.text.split("(")[0].strip()
-            raise at(create, definition.type, f"unknown type {definition.type.text}", TYPE_LIST, type_hint(word))
+            raise at(
+                create, definition.type, f"unknown type {definition.type.text}", TYPE_LIST, type_hint(word)
+            )
         if definition.path and create.format.text.upper() != "JSON":
-            raise at(create, definition.path, "PATH is for JSON", "columns of CSV are read by their place", "remove PATH")
+            raise at(
+                create,
+                definition.path,
+                "PATH is for JSON",
+                "columns of CSV are read by their place",
+                "remove PATH",
+            )
         if definition.path and not all(definition.path.text.split(".")):
             raise at(create, definition.path, "the path has an empty part", "", "write PATH 'a.b'")
-        columns[name.text.lower()] = StreamColumn(name.text, type_, definition.path.text if definition.path else None)
+        columns[name.text.lower()] = StreamColumn(
+            name.text, type_, definition.path.text if definition.path else None
+        )
     return tuple(columns.values())
 
 
 def type_hint(word: str) -> str:
     """What to write instead of a type that does not exist."""
-    usual = {"VARCHAR": "STRING", "CHAR": "STRING", "TINYINT": "INT", "SMALLINT": "INT", "REAL": "FLOAT",
-             "DATETIME": "TIMESTAMP", "TIMESTAMP_NTZ": "TIMESTAMP", "UUID": "STRING", "DECIMAL": "DECIMAL(38, 18)"}
+    usual = {
+        "VARCHAR": "STRING",
+        "CHAR": "STRING",
+        "TINYINT": "INT",
+        "SMALLINT": "INT",
+        "REAL": "FLOAT",
+        "DATETIME": "TIMESTAMP",
+        "TIMESTAMP_NTZ": "TIMESTAMP",
+        "UUID": "STRING",
+        "DECIMAL": "DECIMAL(38, 18)",
+    }
     instead = usual.get(word.upper())
     return f"write {instead}" if instead else did_you_mean(word, TYPES, "write one of these types")
 
@@ -115,12 +179,22 @@ def compile_unit(create: CreateStream, column: StreamColumn) -> str:
     """The unit of the event time: as declared for integers, microseconds for TIMESTAMP and STRING."""
     if column.type in ("TIMESTAMP", "STRING"):
         if create.unit:
-            raise at(create, create.unit, f"UNIT does not fit {column.type}", "a TIMESTAMP or STRING is read as ISO 8601",
-                     "remove UNIT, or declare the column BIGINT")
+            raise at(
+                create,
+                create.unit,
+                f"UNIT does not fit {column.type}",
+                "a TIMESTAMP or STRING is read as ISO 8601",
+                "remove UNIT, or declare the column BIGINT",
+            )
         return "us"
     if column.type not in types.INTEGERS:
-        raise at(create, create.time_column, f"{column.type} is no event time",
-                 "an event time is INT, BIGINT, TIMESTAMP or STRING in ISO 8601", f"declare {column.name} BIGINT")
+        raise at(
+            create,
+            create.time_column,
+            f"{column.type} is no event time",
+            "an event time is INT, BIGINT, TIMESTAMP or STRING in ISO 8601",
+            f"declare {column.name} BIGINT",
+        )
     return create.unit.text.lower() if create.unit else "ms"
 
 
@@ -135,11 +209,18 @@ def compile_options(create: CreateStream) -> dict:
         seen.add(key)
         plain = len(value.text) == 1 and value.text.isascii() and value.text not in "\r\n\0"
         if key in ("delimiter", "quote") and not plain:
-            raise at(create, value, f"{option.text.upper()} is one character", "one ASCII character, no end of line",
-                     f"write {option.text.upper()} '{DEFAULTS[key]}'")
+            raise at(
+                create,
+                value,
+                f"{option.text.upper()} is one character",
+                "one ASCII character, no end of line",
+                f"write {option.text.upper()} '{DEFAULTS[key]}'",
+            )
         options[key] = True if key == "strict" else value.text
     if options["delimiter"] == options["quote"]:
-        raise at(create, create.options[0][0], "DELIMITER and QUOTE are the same", "", "choose two characters")
+        raise at(
+            create, create.options[0][0], "DELIMITER and QUOTE are the same", "", "choose two characters"
+        )
     return options
 
 
@@ -147,7 +228,9 @@ def refuse_options(create: CreateStream) -> dict:
     """JSON has no options."""
     if create.options:
         option = create.options[0][0]
-        raise at(create, option, f"{option.text.upper()} does not fit JSON", "JSON has no options", "remove it")
+        raise at(
+            create, option, f"{option.text.upper()} does not fit JSON", "JSON has no options", "remove it"
+        )
     return {}
 
 

@@ -20,11 +20,19 @@ def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     """Where the tuples come from, and what of them is read."""
     time = stream.column(stream.time_column)
     unit = f" in {stream.time_unit}" if time.type in ("INT", "BIGINT") else ""
-    starts = {"EARLIEST": "all that the topic holds", "LATEST": "what arrives from now on; what lies before is not counted"}
+    starts = {
+        "EARLIEST": "all that the topic holds",
+        "LATEST": "what arrives from now on; what lies before is not counted",
+    }
     start = starts.get(plan.start, f"the first record stamped {plan.start} or later")
-    lines = [("source", f"stream {stream.name}: topic {stream.topic}, {stream.format}, event time {time.name} {time.type}{unit}"),
-             ("from", f"{plan.start}: {start}"),
-             ("reads", f"{len(plan.columns)} of {len(stream.columns)} columns: {', '.join(plan.columns)}")]
+    lines = [
+        (
+            "source",
+            f"stream {stream.name}: topic {stream.topic}, {stream.format}, event time {time.name} {time.type}{unit}",
+        ),
+        ("from", f"{plan.start}: {start}"),
+        ("reads", f"{len(plan.columns)} of {len(stream.columns)} columns: {', '.join(plan.columns)}"),
+    ]
     return lines + ([("filter", unparse(plan.where, plain=True))] if plan.where else [])
 
 
@@ -35,12 +43,19 @@ def group_lines(plan: QueryPlan) -> list[tuple[str, str]]:
     keys = ", ".join(f"{unparse(k.expression, plain=True)} {k.type}" for k in plan.keys)
     lines = [("keys", keys or "none: one row" + (" per window" if plan.window else " over all"))]
     if plan.window:
-        lines.append(("window", f"[start, start + {format_duration(plan.window.size_ms)}), aligned to the epoch in UTC"))
+        lines.append(
+            (
+                "window",
+                f"[start, start + {format_duration(plan.window.size_ms)}), aligned to the epoch in UTC",
+            )
+        )
     else:
         lines.append(("window", "none: over all tuples"))
     for index, call in enumerate(plan.aggregates):
         label = "aggregates" if index == 0 else ""
-        lines.append((label, f"{aggregate_text(call)} {call.type}, keeps {AGGREGATES[call.function].partial}"))
+        lines.append(
+            (label, f"{aggregate_text(call)} {call.type}, keeps {AGGREGATES[call.function].partial}")
+        )
     return lines
 
 
@@ -52,8 +67,12 @@ def result_lines(plan: QueryPlan) -> list[tuple[str, str]]:
     lines = [("having", unparse(plan.having, names, plain=True))] if plan.having else []
     lines.append(("columns", ", ".join(columns)))
     if plan.order_by:
-        ordered = [("window_start", "window_end")[i] if i < 0 else plan.outputs[i].name for i, _ in plan.order_by]
-        lines.append(("order", ", ".join(n + " DESC" * d for n, (_, d) in zip(ordered, plan.order_by))))
+        ordered = [
+            ("window_start", "window_end")[i] if i < 0 else plan.outputs[i].name for i, _ in plan.order_by
+        ]
+        lines.append(
+            ("order", ", ".join(n + " DESC" * d for n, (_, d) in zip(ordered, plan.order_by, strict=True)))
+        )
     if plan.limit is not None:
         lines.append(("limit", str(plan.limit)))
     return lines
@@ -66,11 +85,16 @@ def time_lines(plan: QueryPlan) -> list[tuple[str, str]]:
     grace = f" + {format_duration(plan.grace_ms)}" if plan.grace_ms else ""
     idle = "a silent partition holds the windows open" if plan.idle_ms is None else \
         f"a partition that is silent for {format_duration(plan.idle_ms)} is left out of the watermark"
-    return [("watermark", f"{format_duration(plan.watermark_ms)} behind the greatest event time of each partition"),
-            ("idle", idle),
-            ("grace", f"a window closes when the watermark is at or past its end{grace}"),
-            ("late", "a tuple whose window is closed: dropped and counted"),
-            ("emits", f"{plan.emission}: each window once, when it is closed")]
+    return [
+        (
+            "watermark",
+            f"{format_duration(plan.watermark_ms)} behind the greatest event time of each partition",
+        ),
+        ("idle", idle),
+        ("grace", f"a window closes when the watermark is at or past its end{grace}"),
+        ("late", "a tuple whose window is closed: dropped and counted"),
+        ("emits", f"{plan.emission}: each window once, when it is closed"),
+    ]
 
 
 def names_of(plan: QueryPlan) -> dict[str, str]:
@@ -82,5 +106,7 @@ def names_of(plan: QueryPlan) -> dict[str, str]:
 def aggregate_text(call: AggregateCall) -> str:
     """An aggregate as a user would write it."""
     argument = unparse(call.argument, plain=True) if call.argument else "*"
-    text = f"count(DISTINCT {argument})" if call.function == "count_distinct" else f"{call.function}({argument})"
+    text = (
+        f"count(DISTINCT {argument})" if call.function == "count_distinct" else f"{call.function}({argument})"
+    )
     return f"{text} FILTER (WHERE {unparse(call.filter, plain=True)})" if call.filter else text

@@ -1,4 +1,5 @@
-"""GROUP BY: the keys of a query, with aliases and ordinals resolved, and the window in place of the event time."""
+"""GROUP BY: the keys of a query, with aliases and ordinals resolved, and the window in place of the event
+time."""
 
 from __future__ import annotations
 
@@ -7,21 +8,28 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from mars.plan import Key, Stream
-from sql.lower import Lowering, call_name
+from sql.lower import Lowering
+from sql.places import call_name
 from sql.scopes import WINDOW_COLUMNS, TupleScope, normal
 from sql.statements import SelectStatement
 
 
 @dataclass(frozen=True)
 class Groups:
-    """`keys` by the normal text of their expression; `time_is_key` if the event-time column stands in GROUP BY."""
+    """`keys` by the normal text of their expression; `time_is_key` if the event-time column stands in GROUP
+    BY."""
 
     keys: dict[str, Key]
     time_is_key: bool
 
 
-def read_groups(select: SelectStatement, stream: Stream, scope: TupleScope, aliases: dict[str, exp.Expression],
-                windowed: bool) -> Groups:
+def read_groups(
+    select: SelectStatement,
+    stream: Stream,
+    scope: TupleScope,
+    aliases: dict[str, exp.Expression],
+    windowed: bool,
+) -> Groups:
     """The keys in the order of GROUP BY; a repeated one counts once."""
     lowering = Lowering(select.sql, scope)
     group = select.tree.args.get("group")
@@ -29,7 +37,11 @@ def read_groups(select: SelectStatement, stream: Stream, scope: TupleScope, alia
     time_is_key = False
     for written in group.expressions if group else []:
         node = resolved(written, select, scope, aliases, lowering)
-        if isinstance(node, exp.Column) and node.name.lower() in WINDOW_COLUMNS and node.name.lower() not in scope.columns:
+        if (
+            isinstance(node, exp.Column)
+            and node.name.lower() in WINDOW_COLUMNS
+            and node.name.lower() not in scope.columns
+        ):
             check_windowed(node, windowed, lowering)
             continue
         if isinstance(node, exp.Column) and node.name.lower() == stream.time_column.lower():
@@ -44,9 +56,15 @@ def read_groups(select: SelectStatement, stream: Stream, scope: TupleScope, alia
     return Groups(keys, time_is_key)
 
 
-def resolved(node: exp.Expression, select: SelectStatement, scope: TupleScope, aliases: dict[str, exp.Expression],
-             lowering: Lowering) -> exp.Expression:
-    """What an ordinal or an alias stands for; a column of the stream goes before an alias of the same name."""
+def resolved(
+    node: exp.Expression,
+    select: SelectStatement,
+    scope: TupleScope,
+    aliases: dict[str, exp.Expression],
+    lowering: Lowering,
+) -> exp.Expression:
+    """What an ordinal or an alias stands for; a column of the stream goes before an alias of the same
+    name."""
     if isinstance(node, exp.Literal) and not node.is_string:
         items = select.tree.expressions
         if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= len(items)):
@@ -69,6 +87,9 @@ def refuse_time_inside(node: exp.Expression, stream: Stream, lowering: Lowering)
     """The event time inside a GROUP BY expression would cut windows in parts."""
     for column in node.find_all(exp.Column):
         if column.name.lower() == stream.time_column.lower():
-            raise lowering.refuse(column, f"event time {column.name} inside a GROUP BY expression",
-                                  "time is grouped by the window", f"write GROUP BY {column.name} and WINDOWING 60 s, "
-                                  "or another length")
+            raise lowering.refuse(
+                column,
+                f"event time {column.name} inside a GROUP BY expression",
+                "time is grouped by the window",
+                f"write GROUP BY {column.name} and WINDOWING 60 s, or another length",
+            )

@@ -25,7 +25,8 @@ ENOUGH = 1000
 
 @dataclass(frozen=True)
 class GuessedColumn:
-    """`type` is a type of the dialect; `path` the dotted path into a JSON object, None for the name itself."""
+    """`type` is a type of the dialect; `path` the dotted path into a JSON object, None for the name
+    itself."""
 
     name: str
     type: str
@@ -34,8 +35,9 @@ class GuessedColumn:
 
 @dataclass(frozen=True)
 class Guess:
-    """What the messages look like. `header` is True if the first line names the columns of CSV (it is no tuple).
-    `time_column` is None if nothing looks like a time; `unit` is None unless that column is an integer."""
+    """What the messages look like. `header` is True if the first line names the columns of CSV (it is no
+    tuple). `time_column` is None if nothing looks like a time; `unit` is None unless that column is an
+    integer."""
 
     format: str
     header: bool
@@ -47,7 +49,12 @@ class Guess:
 
 def guess_schema(messages: Iterable[bytes]) -> Guess | None:
     """The guess over the first messages (each with one line or many); None if they hold no tuple."""
-    lines = [line for message in messages for line in message.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [
+        line
+        for message in messages
+        for line in message.decode("utf-8", "replace").splitlines()
+        if line.strip()
+    ]
     lines = lines[:ENOUGH]
     if not lines:
         return None
@@ -56,12 +63,15 @@ def guess_schema(messages: Iterable[bytes]) -> Guess | None:
 
 
 def create_stream_sql(guess: Guess, name: str, topic: str) -> str:
-    """A CREATE STREAM statement for the guess, ready to run; without a time column its place says so in a comment."""
+    """A CREATE STREAM statement for the guess, ready to run; without a time column its place says so in a
+    comment."""
     columns = []
     for column in guess.columns:
         path = f" PATH {text(column.path)}" if column.path else ""
         columns.append(f"  {name_text(column.name)} {column.type}{path}")
-    options = f" (DELIMITER {text(guess.delimiter)})" if guess.format == "CSV" and guess.delimiter != "," else ""
+    options = (
+        f" (DELIMITER {text(guess.delimiter)})" if guess.format == "CSV" and guess.delimiter != "," else ""
+    )
     time = name_text(guess.time_column) if guess.time_column else "/* which column is the event time? */"
     unit = f" UNIT {guess.unit}" if guess.unit else ""
     return (f"CREATE STREAM {name_text(name)} (\n" + ",\n".join(columns)
@@ -84,7 +94,8 @@ def json_objects(lines: list[str]) -> list[dict]:
 
 
 def guess_json(objects: list[dict]) -> Guess:
-    """Columns are the keys in the order of their first appearance; an object's inside is reached by one level of PATH."""
+    """Columns are the keys in the order of their first appearance; an object's inside is reached by one
+    level of PATH."""
     seen: dict[tuple[str, ...], Seen] = {}
     for value in objects:
         for key, inner in value.items():
@@ -125,8 +136,11 @@ def looks_like_header(rows: list[list[str]]) -> bool:
     return any(type_of(value) not in ("STRING", None) for row in rows[1:20] for value in row)
 
 
-def with_time(format_: str, header: bool, delimiter: str, columns: list[GuessedColumn], seen: list[Seen]) -> Guess:
-    """The guess, with the event time: a column whose values are times; a telling name goes before the first place."""
+def with_time(
+    format_: str, header: bool, delimiter: str, columns: list[GuessedColumn], seen: list[Seen]
+) -> Guess:
+    """The guess, with the event time: a column whose values are times; a telling name goes before the first
+    place."""
     times = []
     for column, found in zip(columns, seen, strict=True):
         unit = time_unit(found) if column.type in ("INT", "BIGINT") else None

@@ -45,7 +45,8 @@ class Seen:
         return (type_of(str(value)) if isinstance(value, int) else None) or "STRING"
 
     def type(self) -> str:
-        """The type that all values fit; INT is widened to BIGINT, since some values tell nothing of the greatest."""
+        """The type that all values fit; INT is widened to BIGINT, since some values tell nothing of the
+        greatest."""
         types = self.types
         if len(types) == 1 and types != {"INT"}:
             return next(iter(types))

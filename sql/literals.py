@@ -18,8 +18,8 @@ INTEGER = re.compile(r"\s*[+-]?\d{1,19}\s*\Z", re.ASCII)
 
 
 def number(text: str) -> Literal | None:
-    """The literal of an unsigned number as Spark types it: INT, BIGINT or DECIMAL by its digits, DOUBLE with an
-    exponent; None when it is too large."""
+    """The literal of an unsigned number as Spark types it: INT, BIGINT or DECIMAL by its digits, DOUBLE with
+    an exponent; None when it is too large."""
     if len(text) > 400 or not NUMBER.match(text):
         return None
     if "e" in text.lower():
@@ -28,7 +28,9 @@ def number(text: str) -> Literal | None:
     if "." in text:
         whole, _, fraction = text.partition(".")
         digits, scale = len(whole.lstrip("0") + fraction), len(fraction)
-        return Literal(text, f"DECIMAL({max(digits, scale, 1)},{scale})") if max(digits, scale) <= 38 else None
+        return (
+            Literal(text, f"DECIMAL({max(digits, scale, 1)},{scale})") if max(digits, scale) <= 38 else None
+        )
     return whole_number(int(text))
 
 
@@ -43,8 +45,8 @@ def whole_number(value: int) -> Literal | None:
 
 
 def negated(literal: Literal) -> Literal | None:
-    """The constant with the other sign, of the type that it has then (-9223372036854775808 is BIGINT); None if it is
-    no number."""
+    """The constant with the other sign, of the type that it has then (-9223372036854775808 is BIGINT); None
+    if it is no number."""
     if literal.value is None or literal.type in ("STRING", "BOOLEAN", "DATE", "TIMESTAMP", "FLOAT"):
         return None
     if literal.type == "DOUBLE":
@@ -112,7 +114,8 @@ def fold_exact(value: Decimal, source: str, target: str) -> Literal | None:
 
 
 def backslash_pattern(pattern: str, escape: str) -> str | None:
-    """A LIKE pattern with another escape character as one with the backslash; None if its escapes do not read."""
+    """A LIKE pattern with another escape character as one with the backslash; None if its escapes do not
+    read."""
     out, i = [], 0
     while i < len(pattern):
         character = pattern[i]

@@ -1,42 +1,32 @@
 """The tree of one scalar expression to a typed mars expression, casts made explicit.
 
-What a name means depends on where it stands (WHERE, an aggregate's argument, the select list ...): a scope says it.
+What a name means depends on where it stands (WHERE, an aggregate's argument, the select list ...): a scope
+says it.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
-from mars import coercion, functions, types
+from mars import coercion, functions
 from mars.errors import SqlError
 from mars.expressions import Call, Expression, Literal
-from sql import literals
-from sql.refusals import did_you_mean, refusal
-from sql.select import CALL
+from sql import literals, nodes
+from sql.places import span
+from sql.refusals import refusal
 
 MAX_DEPTH = 150
-BINARY = {
-    exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide", exp.Mod: "modulo", exp.IntDiv: "div",
-    exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.NullSafeEQ: "null_safe_eq",
-    exp.And: "and", exp.Or: "or", exp.DPipe: "concat", exp.RegexpLike: "rlike"}
-MEANT = {
-    "window": "write WINDOWING 60 s after GROUP BY", "tumble": "write WINDOWING 60 s after GROUP BY",
-    "hop": "write WINDOWING 60 s after GROUP BY", "approx_count_distinct": "write count(DISTINCT x), which is exact",
-    "now": "a result must not depend on when it is computed", "rand": "a result must not depend on chance",
-    "median": "write avg(x), or min(x) and max(x)", "percentile": "write avg(x), or min(x) and max(x)"}
 
 
 class Scope(Protocol):
     """What names and calls mean at one place of the statement."""
 
-    def given(self, node: exp.Expression, lowering: "Lowering") -> Expression | None:
+    def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
         """The expression that a whole node stands for (a key, an aggregate), or None to go into it."""
 
-    def column(self, node: exp.Column, lowering: "Lowering") -> Expression:
+    def column(self, node: exp.Column, lowering: Lowering) -> Expression:
         """The expression of a column; raises SqlError if there is none of that name here."""
 
 
@@ -52,7 +42,9 @@ class Lowering:
         """The typed expression of a tree; SqlError with the place of what does not fit."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise self.refuse(node, "too deeply nested", f"more than {MAX_DEPTH} levels", "write it flatter, with IN")
+            raise self.refuse(
+                node, "too deeply nested", f"more than {MAX_DEPTH} levels", "write it flatter, with IN"
+            )
         found = self.scope.given(node, self)
         if found is None:
             found = self.inside(node)
@@ -63,9 +55,10 @@ class Lowering:
 
     def inside(self, node: exp.Expression) -> Expression:
         """Lowers by the kind of the node."""
-        if type(node) in BINARY:
-            return self.call(BINARY[type(node)], (self.lower(node.this), self.lower(node.expression)), node)
-        method = METHODS.get(type(node))
+        if type(node) in nodes.BINARY:
+            operands = (self.lower(node.this), self.lower(node.expression))
+            return self.call(nodes.BINARY[type(node)], operands, node)
+        method = nodes.METHODS.get(type(node))
         if method is None:
             raise self.refuse(node, "this expression is not part of the dialect", type(node).__name__.lower(),
                               "docs/dialect.md lists the operators and functions")
@@ -77,9 +70,15 @@ class Lowering:
             wanted, result = functions.resolve(name, arguments)
         except coercion.TypeMismatch as mismatch:
             given = ", ".join(a.type for a in arguments)
-            raise self.refuse(node, f"{functions.SCALARS[name].spelling} does not fit {given}", mismatch.reason,
-                              mismatch.hint) from None
-        return Call(name, tuple(self.cast(a, t, node) for a, t in zip(arguments, wanted)), result)
+            raise self.refuse(
+                node,
+                f"{functions.SCALARS[name].spelling} does not fit {given}",
+                mismatch.reason,
+                mismatch.hint,
+            ) from None
+        return Call(
+            name, tuple(self.cast(a, t, node) for a, t in zip(arguments, wanted, strict=True)), result
+        )
 
     def cast(self, value: Expression, target: str, node: exp.Expression) -> Expression:
         """An implicit cast; a constant is cast here, and refused where it would be NULL."""
@@ -90,211 +89,15 @@ class Lowering:
             if folded is not None:
                 return folded
             if value.type == "STRING":
-                raise self.refuse(node, f"'{value.value}' does not read as {target}", "it would be NULL, always",
-                                  f"write a constant of type {target}")
+                raise self.refuse(
+                    node,
+                    f"'{value.value}' does not read as {target}",
+                    "it would be NULL, always",
+                    f"write a constant of type {target}",
+                )
         return Call("cast", (value,), target)
 
     def refuse(self, node: exp.Expression, title: str, detail: str = "", hint: str = "") -> SqlError:
         """The refusal that points at a node."""
         start, end = span(node)
         return refusal(self.sql, start, end, title, detail, hint)
-
-
-def span(node: exp.Expression | None) -> tuple[int, int]:
-    """(start, end) of a node's text: of its own words, else of the nearest node around it that has any."""
-    while node is not None:
-        places = [n.meta for n in node.walk() if "start" in n.meta]
-        if places:
-            return min(m["start"] for m in places), max(m["end"] for m in places) + 1
-        node = node.parent
-    return 0, 0
-
-
-def call_name(node: exp.Expression) -> str:
-    """The name of a plain call as the user wrote it; '' for any other node."""
-    return node.name.removeprefix(CALL) if isinstance(node, exp.Anonymous) else ""
-
-
-def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
-    literal = Literal(node.this, "STRING") if node.is_string else literals.number(node.this)
-    if literal is None:
-        raise lowering.refuse(node, "this number is too large", "38 digits, or the range of DOUBLE", "")
-    return literal
-
-
-def lower_column(lowering: Lowering, node: exp.Column) -> Expression:
-    if isinstance(node.this, exp.Star):
-        raise lowering.refuse(node, "* stands alone", "SELECT * FROM stream LIMIT n shows tuples", "name the columns")
-    return lowering.scope.column(node, lowering)
-
-
-def lower_negate(lowering: Lowering, node: exp.Neg) -> Expression:
-    value = lowering.lower(node.this)
-    negative = literals.negated(value) if isinstance(value, Literal) else None
-    return negative or lowering.call("negate", (value,), node)
-
-
-def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
-    value, other = lowering.lower(node.this), node.expression
-    if isinstance(other, exp.Null):
-        return lowering.call("is_null", (value,), node)
-    if isinstance(other, exp.Boolean):
-        return lowering.call("null_safe_eq", (value, lowering.lower(other)), node)
-    raise lowering.refuse(node, "IS takes NULL, TRUE or FALSE", "", "write x <=> y for an equality that NULL passes")
-
-
-def lower_in(lowering: Lowering, node: exp.In) -> Expression:
-    if not node.expressions:
-        raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
-                              "write x IN (1, 2, 3)")
-    value = lowering.lower(node.this)
-    members = [lowering.lower(member) for member in node.expressions]
-    if all(isinstance(member, Literal) for member in members):
-        call = lowering.call("in", (value, *members), node)
-        if all(isinstance(member, Literal) for member in call.arguments[1:]):
-            return call
-    found = lowering.call("eq", (value, members[0]), node)
-    for member in members[1:]:
-        found = lowering.call("or", (found, lowering.call("eq", (value, member), node)), node)
-    return found
-
-
-def lower_between(lowering: Lowering, node: exp.Between) -> Expression:
-    value = lowering.lower(node.this)
-    low = lowering.call("ge", (value, lowering.lower(node.args["low"])), node)
-    return lowering.call("and", (low, lowering.call("le", (value, lowering.lower(node.args["high"])), node)), node)
-
-
-def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> Expression:
-    value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
-    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
-        text = literals.backslash_pattern(pattern.value, escape)
-        if text is None:
-            raise lowering.refuse(node.expression, "the pattern does not read", f"{escape} stands before no %, _ or {escape}",
-                                  f"write {escape}{escape} for the character itself")
-        pattern = Literal(text.lower() if isinstance(node, exp.ILike) else text, "STRING")
-    if isinstance(node, exp.ILike):
-        value = lowering.call("lower", (value,), node)
-    found = lowering.call("like", (value, pattern), node)
-    return lowering.call("not", (found,), node) if node.args.get("negate") and escape != "\\" else found
-
-
-def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
-    escape = node.expression.name
-    if not isinstance(node.this, (exp.Like, exp.ILike)) or len(escape) != 1:
-        raise lowering.refuse(node, "ESCAPE takes one character", "", "write LIKE 'a!%%' ESCAPE '!'")
-    return lower_like(lowering, node.this, escape)
-
-
-def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
-    value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
-    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
-        try:
-            pc.match_substring_regex(pa.array(["a"]), pattern.value)
-        except pa.ArrowInvalid as error:
-            raise lowering.refuse(node.expression, "the regular expression does not read", str(error).split(": ", 1)[-1],
-                                  "RE2's syntax is read: no look-around, no back references") from None
-    return lowering.call("rlike", (value, pattern), node)
-
-
-def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
-    arguments: list[Expression] = []
-    for branch in node.args["ifs"]:
-        condition = lowering.lower(branch.this)
-        if node.this is not None:
-            condition = lowering.call("eq", (lowering.lower(node.this), condition), branch)
-        arguments += [condition, lowering.lower(branch.args["true"])]
-    default = node.args.get("default")
-    arguments.append(lowering.lower(default) if default is not None else Literal(None, "VOID"))
-    return lowering.call("case", tuple(arguments), node)
-
-
-def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
-    value, written = lowering.lower(node.this), node.to.sql("spark")
-    target = types.normalize(written)
-    if target is None:
-        raise lowering.refuse(node, f"unknown type {written}", "",
-                              did_you_mean(written, functions_types(), "write INT, BIGINT, DOUBLE, DECIMAL(p, s) or STRING"))
-    if not coercion.castable(value.type, target):
-        raise lowering.refuse(node, f"{value.type} is not cast to {target}", "", "cast it to TIMESTAMP first")
-    if value.type == target:
-        return value
-    folded = literals.fold(value, target) if isinstance(value, Literal) else None
-    return folded or Call("cast", (value,), target)
-
-
-def functions_types() -> tuple[str, ...]:
-    """The types that a cast may name, for did-you-mean."""
-    return tuple(t for t in types.ARROW if t != "VOID")
-
-
-def lower_extract(lowering: Lowering, node: exp.Extract) -> Expression:
-    part = node.name.lower()
-    if part not in ("year", "month", "day", "hour", "minute", "second"):
-        raise lowering.refuse(node, f"there is no part {part} of a time", "", "write year, month, day, hour, minute, second")
-    return lowering.call(part, (lowering.lower(node.expression),), node)
-
-
-def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
-    written = call_name(node)
-    name = functions.scalar_name(written)
-    if name is None:
-        hint = MEANT.get(written.lower()) or did_you_mean(written, functions.callable_names(),
-                                                          "docs/dialect.md lists the functions")
-        raise lowering.refuse(node, f"unknown function {written}", "", hint)
-    function, count = functions.SCALARS[name], len(node.expressions)
-    if count < function.minimum or count > (function.maximum or count):
-        raise lowering.refuse(node, f"{written} does not take {count} argument{'s' * (count != 1)}", function.doc,
-                              f"write {function.spelling}")
-    arguments = tuple(lowering.lower(argument) for argument in node.expressions)
-    return lower_nullif(lowering, arguments, node) if name == "nullif" else lowering.call(name, arguments, node)
-
-
-def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
-    """nullif(a, b); as CASE where Spark compares in another type than a's."""
-    equal = lowering.call("eq", arguments, node)
-    if equal.arguments[0] == arguments[0]:
-        return Call("nullif", equal.arguments, arguments[0].type)
-    return lowering.call("case", (equal, Literal(None, arguments[0].type), arguments[0]), node)
-
-
-def lower_aggregate_only(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "this belongs to an aggregate", "FILTER, DISTINCT and IGNORE NULLS need one",
-                          "write count(DISTINCT x), sum(x) FILTER (WHERE ...), first(x) IGNORE NULLS")
-
-
-def lower_clock(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "the clock is not part of the dialect", "a result must not depend on when it is computed",
-                          "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'")
-
-
-def lower_interval(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "intervals are not part of the dialect", "", "calculate with unix_timestamp(t), in seconds")
-
-
-def lower_over(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "OVER is not part of the dialect", "windows of time are made by WINDOWING",
-                          "make a query, and use OVER on its results")
-
-
-def lower_subquery(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "sub-queries are not part of the dialect", "a SELECT reads one stream",
-                          "sub-queries work over the results of queries")
-
-
-METHODS = {
-    exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
-    exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
-    exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,
-    exp.Extract: lower_extract, exp.Anonymous: lower_call, exp.Filter: lower_aggregate_only,
-    exp.Distinct: lower_aggregate_only, exp.IgnoreNulls: lower_aggregate_only, exp.RespectNulls: lower_aggregate_only,
-    exp.CurrentDate: lower_clock, exp.CurrentTimestamp: lower_clock, exp.CurrentTime: lower_clock,
-    exp.Interval: lower_interval, exp.Window: lower_over, exp.Subquery: lower_subquery, exp.Select: lower_subquery,
-    exp.Exists: lower_subquery,
-    exp.Paren: lambda lowering, node: lowering.lower(node.this),
-    exp.Not: lambda lowering, node: lowering.call("not", (lowering.lower(node.this),), node),
-    exp.Boolean: lambda lowering, node: Literal(bool(node.this), "BOOLEAN"),
-    exp.Null: lambda lowering, node: Literal(None, "VOID"),
-    exp.NullSafeNEQ: lambda lowering, node: lowering.call("not", (lowering.call(
-        "null_safe_eq", (lowering.lower(node.this), lowering.lower(node.expression)), node),), node),
-}

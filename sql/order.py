@@ -6,13 +6,15 @@ from sqlglot import exp
 
 from mars.errors import SqlError
 from mars.plan import Output
-from sql.lower import span
+from sql.places import span
 from sql.refusals import did_you_mean, refusal
 from sql.scopes import WINDOW_COLUMNS, normal
 from sql.statements import SelectStatement
 
 
-def read(select: SelectStatement, outputs: tuple[Output, ...], windowed: bool) -> tuple[tuple[int, bool], ...]:
+def read(
+    select: SelectStatement, outputs: tuple[Output, ...], windowed: bool
+) -> tuple[tuple[int, bool], ...]:
     """(index, descending) for each term; index -2 is window_start, -1 window_end. NULL is the least value."""
     order = select.tree.args.get("order")
     terms = []
@@ -24,11 +26,19 @@ def read(select: SelectStatement, outputs: tuple[Output, ...], windowed: bool) -
     return tuple(terms)
 
 
-def index_of(select: SelectStatement, node: exp.Expression, outputs: tuple[Output, ...], windowed: bool) -> int:
+def index_of(
+    select: SelectStatement, node: exp.Expression, outputs: tuple[Output, ...], windowed: bool
+) -> int:
     """The output that a term names: by ordinal, name, alias, or the same expression."""
     if isinstance(node, exp.Literal) and not node.is_string:
         if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= len(outputs)):
-            raise at(select, node, f"there is no column {node.this} in SELECT", f"it has {len(outputs)}", "number them from 1")
+            raise at(
+                select,
+                node,
+                f"there is no column {node.this} in SELECT",
+                f"it has {len(outputs)}",
+                "number them from 1",
+            )
         return int(node.this) - 1
     if isinstance(node, exp.Column):
         names = [output.name.lower() for output in outputs]
@@ -52,7 +62,12 @@ def read_limit(select: SelectStatement) -> int | None:
     if limit is None:
         return None
     value = limit.expression
-    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and value.this.isdigit() and len(value.this) < 10):
+    if not (
+        isinstance(limit, exp.Limit)
+        and isinstance(value, exp.Literal)
+        and value.this.isdigit()
+        and len(value.this) < 10
+    ):
         raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
     return int(value.this)
 

@@ -9,8 +9,22 @@ from sql import create
 from sql.reader import Reader
 from sql.refusals import did_you_mean, not_supported, refusal
 from sql.select import read_from_query, read_select, sources
-from sql.statements import (CreateQuery, Describe, DropQuery, DropStream, Explain, Name, PauseQuery, Peek, ResumeQuery,
-                            SelectFromQuery, SelectStatement, ShowQueries, ShowStreams, Statement)
+from sql.statements import (
+    CreateQuery,
+    Describe,
+    DropQuery,
+    DropStream,
+    Explain,
+    Name,
+    PauseQuery,
+    Peek,
+    ResumeQuery,
+    SelectFromQuery,
+    SelectStatement,
+    ShowQueries,
+    ShowStreams,
+    Statement,
+)
 from sql.words import Word, read_words, spans
 
 Resolve = Callable[[str], str | None]
@@ -19,8 +33,8 @@ Resolve = Callable[[str], str | None]
 def parse(sql: str, resolve: Resolve | None = None) -> Statement:
     """The statement, with or without a semicolon at its end; SqlError for any other text.
 
-    resolve: says of a name whether it is a 'stream', a 'query' or neither (None); a SELECT over queries alone is kept
-    as text for the embedded engine. Without it every name counts as a stream.
+    resolve: says of a name whether it is a 'stream', a 'query' or neither (None); a SELECT over queries
+    alone is kept as text for the embedded engine. Without it every name counts as a stream.
     """
     try:
         return read_statement(sql, resolve or (lambda name: "stream"))
@@ -30,8 +44,8 @@ def parse(sql: str, resolve: Resolve | None = None) -> Statement:
 
 
 def split_statements(sql: str) -> list[str]:
-    """The statements of a script, without their semicolons; those in quotes and comments do not split, and a part
-    without a word is left out."""
+    """The statements of a script, without their semicolons; those in quotes and comments do not split, and a
+    part without a word is left out."""
     parts, start, has_word = [], 0, False
     cuts = [(kind, begin, end) for kind, begin, end in spans(sql)] + [("semicolon", len(sql), len(sql))]
     reached = 0
@@ -52,7 +66,14 @@ def read_statement(sql: str, resolve: Resolve) -> Statement:
     """Reads by the first word."""
     reader = Reader(sql, read_words(sql))
     if reader.word.kind == "end" or (reader.word.is_(";") and len(reader.words) == 2):
-        raise refusal(sql, 0, 0, "an empty statement", "there is no word in it", "write SHOW STREAMS, or CREATE STREAM ...")
+        raise refusal(
+            sql,
+            0,
+            0,
+            "an empty statement",
+            "there is no word in it",
+            "write SHOW STREAMS, or CREATE STREAM ...",
+        )
     first = reader.word
     if first.is_("SELECT", "WITH", "("):
         return read_rows(reader, resolve)
@@ -66,10 +87,16 @@ def read_statement(sql: str, resolve: Resolve) -> Statement:
 def unknown_statement(reader: Reader) -> SqlError:
     """The refusal of a first word that begins nothing."""
     word = reader.word
-    hints = {"INSERT": "tuples come from Kafka: produce to the stream's topic", "USE": "there is one namespace",
-             "DELETE": "tuples lie in Kafka and are not changed", "UPDATE": "tuples lie in Kafka and are not changed"}
+    hints = {
+        "INSERT": "tuples come from Kafka: produce to the stream's topic",
+        "USE": "there is one namespace",
+        "DELETE": "tuples lie in Kafka and are not changed",
+        "UPDATE": "tuples lie in Kafka and are not changed",
+    }
     known = [*STATEMENTS, "SELECT"]
-    hint = hints.get(word.value.upper()) or did_you_mean(word.value, known, "a statement begins with " + ", ".join(known))
+    hint = hints.get(word.value.upper()) or did_you_mean(
+        word.value, known, "a statement begins with " + ", ".join(known)
+    )
     return refusal(reader.sql, word.start, word.end, f"no statement begins with {reader.shown()}", "", hint)
 
 
@@ -95,8 +122,14 @@ def read_create(reader: Reader) -> Statement:
     if reader.accept("QUERY"):
         return read_create_query(reader)
     if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
-        raise refusal(reader.sql, reader.word.start, reader.word.end, f"there is no CREATE {reader.shown().upper()}", "",
-                      "CREATE STREAM names a topic, CREATE QUERY starts a continuous query")
+        raise refusal(
+            reader.sql,
+            reader.word.start,
+            reader.word.end,
+            f"there is no CREATE {reader.shown().upper()}",
+            "",
+            "CREATE STREAM names a topic, CREATE QUERY starts a continuous query",
+        )
     reader.take("STREAM", "QUERY")
     return create.read_create_stream(reader)
 
@@ -136,8 +169,13 @@ def read_resume(reader: Reader) -> Statement:
 
 def read_alter(reader: Reader) -> Statement:
     """ALTER QUERY is recognised and refused."""
-    raise not_supported(reader.sql, reader.words[0].start, reader.word.end, f"ALTER {reader.word.value.upper()}",
-                        "DROP QUERY it and CREATE QUERY it again")
+    raise not_supported(
+        reader.sql,
+        reader.words[0].start,
+        reader.word.end,
+        f"ALTER {reader.word.value.upper()}",
+        "DROP QUERY it and CREATE QUERY it again",
+    )
 
 
 def read_show(reader: Reader) -> Statement:
@@ -175,7 +213,9 @@ def read_explain(reader: Reader) -> Statement:
         reader.take_end()
         return Explain(format_, None, query, why)
     if not reader.word.is_("SELECT"):
-        raise reader.expected("SELECT or QUERY", "write EXPLAIN SELECT ... or EXPLAIN QUERY q", ("SELECT", "QUERY"))
+        raise reader.expected(
+            "SELECT or QUERY", "write EXPLAIN SELECT ... or EXPLAIN QUERY q", ("SELECT", "QUERY")
+        )
     return Explain(format_, read_select(reader.sql, reader.words[reader.position:]), None)
 
 
@@ -196,6 +236,15 @@ def name_of(word: Word) -> Name:
     return Name(word.value, word.start, word.end)
 
 
-STATEMENTS = {"CREATE": read_create, "DROP": read_drop, "PAUSE": read_pause, "RESUME": read_resume, "ALTER": read_alter,
-              "SHOW": read_show, "DESCRIBE": read_describe, "DESC": read_describe, "PEEK": read_peek,
-              "EXPLAIN": read_explain}
+STATEMENTS = {
+    "CREATE": read_create,
+    "DROP": read_drop,
+    "PAUSE": read_pause,
+    "RESUME": read_resume,
+    "ALTER": read_alter,
+    "SHOW": read_show,
+    "DESCRIBE": read_describe,
+    "DESC": read_describe,
+    "PEEK": read_peek,
+    "EXPLAIN": read_explain,
+}

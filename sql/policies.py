@@ -1,4 +1,5 @@
-"""The policies of a plan: window, watermark, grace, idle and start, with their defaults and what does not fit."""
+"""The policies of a plan: window, watermark, grace, idle and start, with their defaults and what does not
+fit."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def check_window(select: SelectStatement, continuous: bool) -> None:
     for keyword in ("WATERMARK", "GRACE", "EMIT"):
         if keyword in select.clauses.places:
             start, end = select.clauses.places[keyword]
-            raise refusal(select.sql, start, end, f"{keyword} needs a window", "", "add WINDOWING 60 s, or remove it")
+            raise refusal(
+                select.sql, start, end, f"{keyword} needs a window", "", "add WINDOWING 60 s, or remove it"
+            )
 
 
 def check_unit(select: SelectStatement, stream: Stream, keyword: str, milliseconds: int) -> None:
@@ -47,5 +50,11 @@ def check_unit(select: SelectStatement, stream: Stream, keyword: str, millisecon
     if milliseconds % unit_ms:
         start, end = select.clauses.places[keyword]
         rounded = format_duration(max(unit_ms, milliseconds // unit_ms * unit_ms))
-        raise refusal(select.sql, start, end, f"{keyword} {format_duration(milliseconds)} does not fit the event time",
-                      f"{stream.time_column} counts in {stream.time_unit}", f"write {keyword} {rounded}")
+        raise refusal(
+            select.sql,
+            start,
+            end,
+            f"{keyword} {format_duration(milliseconds)} does not fit the event time",
+            f"{stream.time_column} counts in {stream.time_unit}",
+            f"write {keyword} {rounded}",
+        )

@@ -56,7 +56,11 @@ class Reader:
     def take_duration(self, clause: str, zero: bool = False) -> int:
         """Takes a duration such as `60 s` or `60s` and gives milliseconds; `zero` allows a delay of 0."""
         first = self.word
-        digits = first.value.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") if first.kind == "number" else ""
+        digits = (
+            first.value.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+            if first.kind == "number"
+            else ""
+        )
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
             raise self.expected("a duration: a whole number above 0 and a unit", f"write {clause} 60 s")
         self.advance()
@@ -79,8 +83,14 @@ class Reader:
         """Takes the end of the statement, with or without a semicolon."""
         self.accept(";")
         if self.word.kind != "end":
-            raise refusal(self.sql, self.word.start, self.word.end, f"unexpected {self.shown()}",
-                          "the statement was complete before it", "one statement at a time; remove what is too much")
+            raise refusal(
+                self.sql,
+                self.word.start,
+                self.word.end,
+                f"unexpected {self.shown()}",
+                "the statement was complete before it",
+                "one statement at a time; remove what is too much",
+            )
 
     def shown(self) -> str:
         """The next word for an error message."""
@@ -89,8 +99,14 @@ class Reader:
     def expected(self, what: str, hint: str = "", keywords: Iterable[str] = ()) -> SqlError:
         """The refusal of the next word, because something else belongs here."""
         near = closest(self.word.value, keywords) if self.word.kind == "name" else None
-        return refusal(self.sql, self.word.start, self.word.end, f"unexpected {self.shown()}", f"expected {what}",
-                       f"did you mean {near}?" if near else hint)
+        return refusal(
+            self.sql,
+            self.word.start,
+            self.word.end,
+            f"unexpected {self.shown()}",
+            f"expected {what}",
+            f"did you mean {near}?" if near else hint,
+        )
 
 
 def is_duration(words: list[Word], index: int) -> bool:

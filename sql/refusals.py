@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from mars.errors import SqlError
 
-KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "WINDOWING", "WATERMARK", "GRACE",
-            "EMIT", "IDLE", "EARLIEST", "LATEST")
+KEYWORDS = tuple("""
+    SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT WINDOWING WATERMARK GRACE EMIT IDLE EARLIEST LATEST
+""".split())
 
 
 def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: str = "") -> SqlError:
@@ -43,5 +44,11 @@ def unknown_source(sql: str, name: str, start: int, end: int, known: Iterable[st
 
 def not_supported(sql: str, start: int, end: int, what: str, instead: str) -> SqlError:
     """The refusal of a part of the dialect that is recognised but does not work yet."""
-    return refusal(sql, start, end, f"{what} is not supported yet", "this version recognises it but cannot run it",
-                   instead)
+    return refusal(
+        sql,
+        start,
+        end,
+        f"{what} is not supported yet",
+        "this version recognises it but cannot run it",
+        instead,
+    )

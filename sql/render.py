@@ -1,4 +1,5 @@
-"""An SqlError as text for a terminal: what, the line, a caret under the cause, why, and what to write instead."""
+"""An SqlError as text for a terminal: what, the line, a caret under the cause, why, and what to write
+instead."""
 
 from __future__ import annotations
 

@@ -7,15 +7,16 @@ from sqlglot import exp
 from mars import coercion, functions
 from mars.expressions import Column, Expression, Literal
 from mars.plan import AggregateCall, Key, Stream
-from sql.lower import Lowering, call_name
+from sql.lower import Lowering
+from sql.places import call_name
 from sql.refusals import did_you_mean
 
 WINDOW_COLUMNS = ("window_start", "window_end")
 
 
 class TupleScope:
-    """One tuple: in WHERE, in GROUP BY and inside aggregates. `used` collects the columns that were named; `place` and
-    `hint` say why an aggregate or a window column does not belong there."""
+    """One tuple: in WHERE, in GROUP BY and inside aggregates. `used` collects the columns that were named;
+    `place` and `hint` say why an aggregate or a window column does not belong there."""
 
     def __init__(self, stream: Stream, qualifiers: tuple[str, ...], place: str, hint: str) -> None:
         self.columns = {c.name.lower(): c for c in stream.columns}
@@ -27,8 +28,12 @@ class TupleScope:
     def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
         """Nothing is given for one tuple; aggregates are refused."""
         if is_aggregate(node):
-            raise lowering.refuse(node, f"{call_name(aggregate_call(node))} is an aggregate and does not belong {self.place}",
-                                  "", self.hint)
+            raise lowering.refuse(
+                node,
+                f"{call_name(aggregate_call(node))} is an aggregate and does not belong {self.place}",
+                "",
+                self.hint,
+            )
         return None
 
     def column(self, node: exp.Column, lowering: Lowering) -> Expression:
@@ -36,8 +41,12 @@ class TupleScope:
         check_qualifier(node, self.qualifiers, lowering)
         column = self.columns.get(node.name.lower())
         if column is None and node.name.lower() in WINDOW_COLUMNS:
-            raise lowering.refuse(node, f"{node.name} does not belong {self.place}", "it is a column of the result",
-                                  "name it in SELECT, HAVING or ORDER BY of a SELECT with WINDOWING")
+            raise lowering.refuse(
+                node,
+                f"{node.name} does not belong {self.place}",
+                "it is a column of the result",
+                "name it in SELECT, HAVING or ORDER BY of a SELECT with WINDOWING",
+            )
         if column is None:
             raise unknown_column(node, lowering, [c.name for c in self.columns.values()])
         self.used.add(column.name)
@@ -45,11 +54,19 @@ class TupleScope:
 
 
 class RowScope:
-    """One row of the result: in SELECT and HAVING. `keys` are by their normal text; `aliases` are the select list's
-    (HAVING alone); `aggregates` grows as aggregates are met."""
+    """One row of the result: in SELECT and HAVING. `keys` are by their normal text; `aliases` are the select
+    list's (HAVING alone); `aggregates` grows as aggregates are met."""
 
-    def __init__(self, tuples: TupleScope, stream: Stream, keys: dict[str, Key], windowed: bool, time_is_key: bool,
-                 aggregates: list[AggregateCall], aliases: dict[str, exp.Expression] | None = None) -> None:
+    def __init__(
+        self,
+        tuples: TupleScope,
+        stream: Stream,
+        keys: dict[str, Key],
+        windowed: bool,
+        time_is_key: bool,
+        aggregates: list[AggregateCall],
+        aliases: dict[str, exp.Expression] | None = None,
+    ) -> None:
         self.tuples = tuples
         self.stream = stream
         self.keys = keys
@@ -64,13 +81,15 @@ class RowScope:
             return self.aggregate(node, lowering)
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self.aliases:
             return Lowering(lowering.sql, self.without_aliases()).lower(self.aliases[node.name.lower()])
-        text = normal(node) if self.keys and not isinstance(node, (exp.Literal, exp.Null, exp.Boolean)) else ""
+        text = (
+            normal(node) if self.keys and not isinstance(node, (exp.Literal, exp.Null, exp.Boolean)) else ""
+        )
         for index, (key_text, key) in enumerate(self.keys.items()):
             if text == key_text:
                 return Column(f"k{index}", key.type)
         return None
 
-    def without_aliases(self) -> "RowScope":
+    def without_aliases(self) -> RowScope:
         """The same row as the select list sees it."""
         return RowScope(self.tuples, self.stream, self.keys, self.windowed, self.time_is_key, self.aggregates)
 
@@ -79,14 +98,19 @@ class RowScope:
         name = node.name.lower()
         if name in WINDOW_COLUMNS and not node.table:
             if not self.windowed:
-                raise lowering.refuse(node, f"there is no {node.name} without a window", "", "add WINDOWING 60 s")
+                raise lowering.refuse(
+                    node, f"there is no {node.name} without a window", "", "add WINDOWING 60 s"
+                )
             return Column(name, "TIMESTAMP")
         found = self.tuples.column(node, lowering)
         if name == self.stream.time_column.lower() and self.time_is_key:
             return Column("window_time", found.type)
-        raise lowering.refuse(node, f"column {node.name} is not grouped",
-                              "a row stands for many tuples, which may differ in it",
-                              f"add {node.name} to GROUP BY, or aggregate it: first({node.name}), max({node.name})")
+        raise lowering.refuse(
+            node,
+            f"column {node.name} is not grouped",
+            "a row stands for many tuples, which may differ in it",
+            f"add {node.name} to GROUP BY, or aggregate it: first({node.name}), max({node.name})",
+        )
 
     def aggregate(self, node: exp.Expression, lowering: Lowering) -> Expression:
         """The column of an aggregate; the same aggregate is computed once."""
@@ -127,8 +151,12 @@ def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) ->
     else:
         function, argument = read_argument(call, written, arguments, lowering)
     if ignore_nulls and function not in ("first", "last"):
-        raise lowering.refuse(call, f"IGNORE NULLS does not fit {written}", "every other aggregate leaves NULLs out anyway",
-                              "remove IGNORE NULLS")
+        raise lowering.refuse(
+            call,
+            f"IGNORE NULLS does not fit {written}",
+            "every other aggregate leaves NULLs out anyway",
+            "remove IGNORE NULLS",
+        )
     if ignore_nulls:
         conditions.append(lowering.call("is_not_null", (argument,), call))
     filter_ = None
@@ -139,7 +167,9 @@ def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) ->
     return AggregateCall(function, argument, filter_, result_type(function, argument, call, lowering))
 
 
-def read_argument(call: exp.Expression, written: str, arguments: list, lowering: Lowering) -> tuple[str, Expression | None]:
+def read_argument(
+    call: exp.Expression, written: str, arguments: list, lowering: Lowering
+) -> tuple[str, Expression | None]:
     """(canonical function, argument) of an aggregate; the argument is None for count(*)."""
     function = functions.aggregate_name(written)
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
@@ -153,7 +183,9 @@ def read_argument(call: exp.Expression, written: str, arguments: list, lowering:
         raise lowering.refuse(call, f"DISTINCT does not fit {written}", "it works in count(DISTINCT x)",
                               "write count(DISTINCT x)")
     if star and function != "count":
-        raise lowering.refuse(call, f"{written} needs a column", "* stands in count(*) alone", f"write {written}(x)")
+        raise lowering.refuse(
+            call, f"{written} needs a column", "* stands in count(*) alone", f"write {written}(x)"
+        )
     if star:
         return "count", None
     argument = lowering.lower(arguments[0])
@@ -174,8 +206,12 @@ def result_type(function: str, argument: Expression | None, call: exp.Expression
 def check_qualifier(node: exp.Column, qualifiers: tuple[str, ...], lowering: Lowering) -> None:
     """Refuses `x.column` unless x is the stream or its alias."""
     if node.table and node.table.lower() not in qualifiers:
-        raise lowering.refuse(node, f"unknown stream {node.table}", "the columns belong to the stream after FROM",
-                              did_you_mean(node.table, qualifiers, f"write {qualifiers[0]}.{node.name}"))
+        raise lowering.refuse(
+            node,
+            f"unknown stream {node.table}",
+            "the columns belong to the stream after FROM",
+            did_you_mean(node.table, qualifiers, f"write {qualifiers[0]}.{node.name}"),
+        )
 
 
 def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):

@@ -1,10 +1,12 @@
 """A SELECT's words to a tree: our clauses cut out, plain SQL by sqlglot, and its errors in our form.
 
-Every call `name(...)` reaches sqlglot under a name that it does not know, so that it comes back as a plain call with
-its arguments as written; sqlglot's own rewriting of functions would lose what the user wrote.
+Every call `name(...)` reaches sqlglot under a name that it does not know, so that it comes back as a plain
+call with its arguments as written; sqlglot's own rewriting of functions would lose what the user wrote.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -12,33 +14,45 @@ from sqlglot.tokens import Token, TokenType
 
 from mars.errors import SqlError
 from sql.clauses import cut
+from sql.places import CALL
 from sql.reader import Reader
 from sql.refusals import KEYWORDS, closest, refusal
 from sql.statements import Name, SelectFromQuery, SelectStatement
 from sql.words import SPARK, Word
 
-CALL = "call "
-NOT_CALLS = frozenset({
-    "ALL", "AND", "ANY", "ARRAY", "AS", "BETWEEN", "BY", "CASE", "CAST", "CUBE", "DISTINCT", "DIV", "ELSE", "EXISTS",
-    "EXTRACT", "FILTER", "FROM", "GROUP", "HAVING", "ILIKE", "IN", "INTERVAL", "IS", "JOIN", "LATERAL", "LIKE", "LIMIT",
-    "NOT", "ON", "OR", "ORDER", "OVER", "RLIKE", "REGEXP", "ROLLUP", "SELECT", "SETS", "SOME", "THEN", "TRY_CAST", "UNION",
-    "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"})
+NOT_CALLS = frozenset("""
+    ALL AND ANY ARRAY AS BETWEEN BY CASE CAST CUBE DISTINCT DIV ELSE EXISTS EXTRACT FILTER FROM GROUP
+    HAVING ILIKE IN INTERVAL IS JOIN LATERAL LIKE LIMIT NOT ON OR ORDER OVER RLIKE REGEXP ROLLUP SELECT
+    SETS SOME THEN TRY_CAST UNION USING VALUES WHEN WHERE WITH WITHIN
+""".split())
 
 
 def read_select(sql: str, words: list[Word]) -> SelectStatement:
-    """The SELECT that these words are, a semicolon at the end allowed. It may still mean nothing for its stream."""
+    """The SELECT that these words are, a semicolon at the end allowed. It may still mean nothing for its
+    stream."""
     if len(words) > 1 and words[-2].is_(";"):
         words = [*words[:-2], words[-1]]
     extra = next((w for w in words if w.is_(";")), None)
     if extra:
-        raise refusal(sql, extra.start, extra.end, "unexpected ;", "one statement at a time", "remove what follows it")
+        raise refusal(
+            sql, extra.start, extra.end, "unexpected ;", "one statement at a time", "remove what follows it"
+        )
     plain, clauses = cut(sql, words)
     tree = parse_plain(sql, plain)
     if not isinstance(tree, exp.Select):
-        raise refusal(sql, words[0].start, words[0].end, "this is no plain SELECT", "a SELECT reads one stream",
-                      "write SELECT ... FROM stream; UNION works over the results of queries")
+        raise refusal(
+            sql,
+            words[0].start,
+            words[0].end,
+            "this is no plain SELECT",
+            "a SELECT reads one stream",
+            "write SELECT ... FROM stream; UNION works over the results of queries",
+        )
     source = table_of(sql, tree, words)
     texts = item_texts(sql, plain)
+    if len(texts) != len(tree.expressions):
+        raise refusal(sql, words[0].start, words[0].end, "the select list does not read", "",
+                      "separate its columns by commas")
     return SelectStatement(sql, source, tree, clauses, texts, (words[-2].start, words[-2].end))
 
 
@@ -50,8 +64,14 @@ def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
     except ParseError as error:
         raise unreadable(sql, words, error) from error
     except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
-        raise refusal(sql, words[0].start, words[0].end, "the statement does not read", str(error).split("\n")[0],
-                      "compare it with the reference of the dialect") from error
+        raise refusal(
+            sql,
+            words[0].start,
+            words[0].end,
+            "the statement does not read",
+            str(error).split("\n")[0],
+            "compare it with the reference of the dialect",
+        ) from error
     return trees[0] if len(trees) == 1 else None
 
 
@@ -62,7 +82,11 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
     if not is_call or (index and words[index - 1].is_("AS", "FROM", "JOIN")):
         return word.tokens
     token = word.tokens[0]
-    return (Token(TokenType.VAR, CALL + word.value, line=token.line, col=token.col, start=token.start, end=token.end),)
+    return (
+        Token(
+            TokenType.VAR, CALL + word.value, line=token.line, col=token.col, start=token.start, end=token.end
+        ),
+    )
 
 
 def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
@@ -78,28 +102,57 @@ def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
             meant = closest(words[near].value, KEYWORDS)
             if meant:
                 near_word = words[near]
-                return refusal(sql, near_word.start, near_word.end, f"unexpected {sql[near_word.start:near_word.end]}",
-                               "the statement does not read here", f"did you mean {meant}?")
+                return refusal(
+                    sql,
+                    near_word.start,
+                    near_word.end,
+                    f"unexpected {sql[near_word.start : near_word.end]}",
+                    "the statement does not read here",
+                    f"did you mean {meant}?",
+                )
     description = found.get("description", "")
     if description.startswith("Required keyword"):
         return refusal(sql, word.start, word.end, f"something is missing at {highlight or 'the end'}",
                        "an expression is not complete", "complete it, or remove what leads to it")
-    detail = description.split("<class")[0].strip() if description.startswith("Expect") else "the statement does not read here"
+    detail = (
+        description.split("<class")[0].strip()
+        if description.startswith("Expect")
+        else "the statement does not read here"
+    )
     shown = sql[word.start:word.end] or "end of the statement"
-    return refusal(sql, word.start, word.end, f"unexpected {shown}", detail, "a name with other characters stands in `backticks`")
+    return refusal(
+        sql,
+        word.start,
+        word.end,
+        f"unexpected {shown}",
+        detail,
+        "a name with other characters stands in `backticks`",
+    )
 
 
 def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
     """The stream that the SELECT reads; SqlError unless it is one plain name."""
     from_ = tree.args.get("from_")
     if from_ is None:
-        raise refusal(sql, words[-2].start, words[-2].end, "FROM is missing", "a SELECT reads a stream or a query's results",
-                      "write SELECT ... FROM stream")
+        raise refusal(
+            sql,
+            words[-2].start,
+            words[-2].end,
+            "FROM is missing",
+            "a SELECT reads a stream or a query's results",
+            "write SELECT ... FROM stream",
+        )
     table = from_.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or table.args.get("db"):
         place = next((w for w in words if w.is_("FROM")), words[0])
-        raise refusal(sql, place.start, place.end, "a SELECT reads one stream by its name",
-                      "sub-queries and qualified names work over the results of queries alone", "write FROM stream")
+        raise refusal(
+            sql,
+            place.start,
+            place.end,
+            "a SELECT reads one stream by its name",
+            "sub-queries and qualified names work over the results of queries alone",
+            "write FROM stream",
+        )
     place = table.this.meta
     return Name(table.this.name, place.get("start", 0), place.get("end", -1) + 1)
 
@@ -107,7 +160,7 @@ def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
 def item_texts(sql: str, words: list[Word]) -> tuple[str, ...]:
     """The text of each column of the select list, white space made single."""
     texts, depth, start, end = [], 0, None, 0
-    for before, word in zip(words, words[1:]):
+    for before, word in pairwise(words):
         depth += word.is_("(", "[") - word.is_(")", "]")
         ends = word.is_(",") or word.kind == "end" or (word.is_("FROM") and not before.is_("DISTINCT"))
         if depth == 0 and ends:
@@ -123,7 +176,7 @@ def item_texts(sql: str, words: list[Word]) -> tuple[str, ...]:
 def sources(words: list[Word]) -> list[Word]:
     """The names after FROM and JOIN, and after commas in FROM, at any depth."""
     found, listing = [], False
-    for before, word in zip(words, words[1:]):
+    for before, word in pairwise(words):
         if before.is_("FROM", "JOIN"):
             listing = True
         elif word.is_("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "SELECT", ")", "ON"):
@@ -136,16 +189,29 @@ def sources(words: list[Word]) -> list[Word]:
 def read_from_query(reader: Reader, queries: list[Word]) -> SelectFromQuery:
     """The statement as the user wrote it, and as an engine of standard SQL reads it."""
     parts, reached = [], 0
-    for word, following in zip(reader.words, reader.words[1:]):
+    for word, following in pairwise(reader.words):
         if word.kind in ("quoted", "text"):
             mark = '"' if word.kind == "quoted" else "'"
             parts += [reader.sql[reached:word.start], mark + word.value.replace(mark, mark * 2) + mark]
             reached = word.end
         elif word.is_("WINDOWING", "WATERMARK", "GRACE") and following.kind == "number":
-            raise refusal(reader.sql, word.start, word.end, f"{word.value.upper()} does not fit the results of a query",
-                          "its windows are closed already", "group by window_start, or by date_trunc('hour', window_start)")
+            raise refusal(
+                reader.sql,
+                word.start,
+                word.end,
+                f"{word.value.upper()} does not fit the results of a query",
+                "its windows are closed already",
+                "group by window_start, or by date_trunc('hour', window_start)",
+            )
         elif word.is_(";") and following.kind != "end":
-            raise refusal(reader.sql, word.start, word.end, "unexpected ;", "one statement at a time", "remove what follows it")
+            raise refusal(
+                reader.sql,
+                word.start,
+                word.end,
+                "unexpected ;",
+                "one statement at a time",
+                "remove what follows it",
+            )
         elif word.is_(";"):
             parts.append(reader.sql[reached:word.start])
             reached = len(reader.sql)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from mars.plan import Stream
-from sql.lower import span
+from sql.places import span
 from sql.refusals import refusal
 from sql.scopes import is_aggregate
 from sql.statements import SelectStatement
@@ -22,7 +22,13 @@ INSTEAD = {
     "sort": ("SORT BY", "write ORDER BY"), "cluster": ("CLUSTER BY", "write ORDER BY"),
     "distribute": ("DISTRIBUTE BY", "write ORDER BY"),
 }
-GROUPINGS = {"rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS", "totals": "TOTALS", "all": "ALL"}
+GROUPINGS = {
+    "rollup": "ROLLUP",
+    "cube": "CUBE",
+    "grouping_sets": "GROUPING SETS",
+    "totals": "TOTALS",
+    "all": "ALL",
+}
 
 
 def check(select: SelectStatement, continuous: bool) -> None:
@@ -31,10 +37,17 @@ def check(select: SelectStatement, continuous: bool) -> None:
     for name, value in tree.args.items():
         if value and name not in ALLOWED:
             what, instead = INSTEAD.get(name, (name.strip("_").upper(), "remove it"))
-            raise at(select, value, f"{what} is not part of a SELECT over a stream", "it reads one stream", instead)
+            raise at(
+                select, value, f"{what} is not part of a SELECT over a stream", "it reads one stream", instead
+            )
     if any(value for name, value in tree.args["from_"].this.args.items() if name not in ("this", "alias")):
-        raise at(select, tree.args["from_"], "the stream is named alone", "no sample, pivot or join stands with it",
-                 f"write FROM {select.source.text}")
+        raise at(
+            select,
+            tree.args["from_"],
+            "the stream is named alone",
+            "no sample, pivot or join stands with it",
+            f"write FROM {select.source.text}",
+        )
     check_group(select)
     if not tree.expressions:
         raise refusal(select.sql, select.source.start, select.source.end, "the select list is empty", "",
@@ -42,8 +55,13 @@ def check(select: SelectStatement, continuous: bool) -> None:
     for name in ("order", "limit"):
         if continuous and tree.args.get(name):
             what = "ORDER BY" if name == "order" else "LIMIT"
-            raise at(select, tree.args[name], f"{what} does not fit a query that runs for ever",
-                     "its results are ordered by window and keys", f"remove it, and use {what} when reading the results")
+            raise at(
+                select,
+                tree.args[name],
+                f"{what} does not fit a query that runs for ever",
+                "its results are ordered by window and keys",
+                f"remove it, and use {what} when reading the results",
+            )
     if is_star(select) and not shows_tuples(select):
         raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")

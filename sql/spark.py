@@ -1,4 +1,5 @@
-"""A plan as plain Spark SQL: the same answer by other means, for EXPLAIN (FORMAT SPARK) and as the oracle of tests.
+"""A plan as plain Spark SQL: the same answer by other means, for EXPLAIN (FORMAT SPARK) and as the oracle of
+tests.
 
 Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=UTC.
 """
@@ -12,8 +13,9 @@ PLACE = "_partition, _offset, _line"
 
 
 def spark_sql(plan: QueryPlan, stream: Stream, view: str) -> str:
-    """The statement over `view`: the tuples that read, with the stream's columns and `_partition`, `_offset`, `_line`.
-    Its columns are window_start and window_end (with a window), then the plan's outputs."""
+    """The statement over `view`: the tuples that read, with the stream's columns and `_partition`,
+    `_offset`, `_line`. Its columns are window_start and window_end (with a window), then the plan's
+    outputs."""
     if not plan.grouped:
         return show_tuples(plan, view)
     names = {f"{kind}{i}": f"_{kind}{i}" for kind, calls in (("k", plan.keys), ("a", plan.aggregates))
@@ -45,8 +47,12 @@ def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
     groups = [f"_k{i}" for i in range(len(plan.keys))]
     if plan.window:
         size = stream.units(plan.window.size_ms)
-        columns = [f"{micros('_window', stream)} AS window_start", f"{micros(f'(_window + {size}L)', stream)} AS window_end",
-                   f"{window_time(stream)} AS window_time", *columns]
+        columns = [
+            f"{micros('_window', stream)} AS window_start",
+            f"{micros(f'(_window + {size}L)', stream)} AS window_end",
+            f"{window_time(stream)} AS window_time",
+            *columns,
+        ]
         groups = ["_window", *groups]
     lines = [f"SELECT {', '.join(columns) or 'count(*)'}", f"FROM ({indent(prepared(plan, stream, view))})"]
     return "\n".join(lines + ([f"GROUP BY {', '.join(groups)}"] if groups else []))
@@ -100,7 +106,10 @@ def window_time(stream: Stream) -> str:
 def ordering(plan: QueryPlan) -> list[str]:
     """ORDER BY as asked, then by window and keys, as results are ordered."""
     names = ["window_start", "window_end"]
-    terms = [term(names[i + 2] if i < 0 else quoted(plan.outputs[i].name), descending) for i, descending in plan.order_by]
+    terms = [
+        term(names[i + 2] if i < 0 else quoted(plan.outputs[i].name), descending)
+        for i, descending in plan.order_by
+    ]
     terms += names if plan.window else []
     terms += [f"_k{i}" for i in range(len(plan.keys))]
     lines = [f"ORDER BY {', '.join(terms)}"] if terms else []

@@ -43,8 +43,9 @@ class CreateStream:
 
 @dataclass(frozen=True)
 class SelectStatement:
-    """A SELECT over a stream: given alone it runs once over what the topic holds. `tree` is the plain SQL without our
-    clauses, `texts` the text of each column of the select list, `last` where the statement's last word stands."""
+    """A SELECT over a stream: given alone it runs once over what the topic holds. `tree` is the plain SQL
+    without our clauses, `texts` the text of each column of the select list, `last` where the statement's
+    last word stands."""
 
     sql: str
     source: Name
@@ -56,8 +57,9 @@ class SelectStatement:
 
 @dataclass(frozen=True)
 class SelectFromQuery:
-    """SQL over the closed windows of queries, for an embedded engine. `engine_sql` is the same statement with names in
-    double quotes and texts in the standard's form; `queries` are the names in it that are queries."""
+    """SQL over the closed windows of queries, for an embedded engine. `engine_sql` is the same statement
+    with names in double quotes and texts in the standard's form; `queries` are the names in it that are
+    queries."""
 
     sql: str
     queries: tuple[str, ...]
@@ -120,7 +122,8 @@ class Peek:
 
 @dataclass(frozen=True)
 class Explain:
-    """Of a SELECT, or of a running query. `format` is TEXT or SPARK; `why` asks why a query's results are as they are."""
+    """Of a SELECT, or of a running query. `format` is TEXT or SPARK; `why` asks why a query's results are as
+    they are."""
 
     format: str
     select: SelectStatement | None
@@ -128,5 +131,18 @@ class Explain:
     why: bool = False
 
 
-Statement = (CreateStream | DropStream | CreateQuery | DropQuery | PauseQuery | ResumeQuery | ShowStreams | ShowQueries
-             | Describe | Peek | Explain | SelectStatement | SelectFromQuery)
+Statement = (
+    CreateStream
+    | DropStream
+    | CreateQuery
+    | DropQuery
+    | PauseQuery
+    | ResumeQuery
+    | ShowStreams
+    | ShowQueries
+    | Describe
+    | Peek
+    | Explain
+    | SelectStatement
+    | SelectFromQuery
+)

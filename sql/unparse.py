@@ -7,20 +7,30 @@ from collections.abc import Mapping
 from mars.expressions import Call, Column, Expression, Literal
 from mars.types import decimal_parts
 
-INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "div": "div", "eq": "=", "ne": "<>",
-         "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "null_safe_eq": "<=>", "and": "AND", "or": "OR", "like": "LIKE",
-         "rlike": "RLIKE"}
+INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "div": "div"}
+INFIX |= {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "null_safe_eq": "<=>"}
+INFIX |= {"and": "AND", "or": "OR", "like": "LIKE", "rlike": "RLIKE"}
 PREFIX = {"not": "NOT ", "negate": "- "}
 POSTFIX = {"is_null": " IS NULL", "is_not_null": " IS NOT NULL"}
-STRENGTH = {"or": 1, "and": 2, "not": 3, "add": 6, "subtract": 6, "multiply": 7, "divide": 7, "modulo": 7, "div": 7,
-            "negate": 8} | dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "null_safe_eq"), 4) | dict.fromkeys(
-                ("like", "rlike", "in", "is_null", "is_not_null"), 5)
+STRENGTH = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    "add": 6,
+    "subtract": 6,
+    "multiply": 7,
+    "divide": 7,
+    "modulo": 7,
+    "div": 7,
+}
+STRENGTH |= dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "null_safe_eq", "like", "rlike", "in"), 4)
+STRENGTH |= {"is_null": 4, "is_not_null": 4, "negate": 8}
 SPARK_NAMES = {"starts_with": "startswith", "ends_with": "endswith", "is_nan": "isnan"}
 
 
 def unparse(expression: Expression, names: Mapping[str, str] | None = None, plain: bool = False) -> str:
-    """The text of an expression; `names` gives a column another text. `plain` writes constants and names as people do,
-    else the text has the same value and type in Spark SQL."""
+    """The text of an expression; `names` gives a column another text. `plain` writes constants and names as
+    people do, else the text has the same value and type in Spark SQL."""
     match expression:
         case Column(name, _):
             return (names or {}).get(name) or (name if plain else quoted(name))
@@ -34,8 +44,9 @@ def unparse(expression: Expression, names: Mapping[str, str] | None = None, plai
 def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...], type_: str) -> str:
     """A call whose arguments are texts already; operators inside operators stand in parentheses."""
     mine = STRENGTH.get(function, 9)
-    inner = [f"({t})" if strength(a) < mine + bool(i and function not in ("and", "or")) else t
-             for i, (t, a) in enumerate(zip(texts, arguments))]
+    chains = [mine == 4 or (place > 0 and function not in ("and", "or")) for place in range(len(texts))]
+    inner = [f"({text})" if strength(argument) < mine + chained else text
+             for text, argument, chained in zip(texts, arguments, chains, strict=True)]
     if function in INFIX:
         return f"{inner[0]} {INFIX[function]} {inner[1]}"
     if function in PREFIX:
@@ -47,13 +58,14 @@ def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...]
     if function == "cast":
         return f"cast({texts[0]} AS {type_})"
     if function == "case":
-        branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(texts[:-1:2], texts[1::2]))
+        branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(texts[:-1:2], texts[1::2], strict=True))
         return f"CASE {branches} ELSE {texts[-1]} END"
     return f"{SPARK_NAMES.get(function, function)}({', '.join(texts)})"
 
 
 def strength(expression: Expression) -> int:
-    """How strongly the outermost operator of an expression binds; 9 for what needs no parentheses anywhere."""
+    """How strongly the outermost operator of an expression binds; 9 for what needs no parentheses
+    anywhere."""
     return STRENGTH.get(expression.function, 9) if isinstance(expression, Call) else 9
 
 
@@ -83,7 +95,9 @@ def plain_literal(value: object, type_: str) -> str:
 def text_literal(value: str) -> str:
     """A text in single quotes with Spark's escapes; control characters by their code."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + "".join(c if c.isprintable() or ord(c) > 0xFFFF else f"\\u{ord(c):04x}" for c in escaped) + "'"
+    return (
+        "'" + "".join(c if c.isprintable() or ord(c) > 0xFFFF else f"\\u{ord(c):04x}" for c in escaped) + "'"
+    )
 
 
 def quoted(name: str) -> str:

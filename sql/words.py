@@ -1,7 +1,7 @@
 """The words of a statement: sqlglot's tokens of the Spark dialect, as a user sees them.
 
-sqlglot cuts `60s` and `10L` into three tokens of one place; here they are one word that keeps its tokens, so that our
-clauses read words and sqlglot gets its tokens back untouched.
+sqlglot cuts `60s` and `10L` into three tokens of one place; here they are one word that keeps its tokens, so
+that our clauses read words and sqlglot gets its tokens back untouched.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_DEPTH = 60
 
 @dataclass(frozen=True)
 class Word:
-    """`kind` is name, quoted (a name in backticks), text, number, symbol or end. `value` is the name or text meant;
-    sql[start:end] is what stands there."""
+    """`kind` is name, quoted (a name in backticks), text, number, symbol or end. `value` is the name or text
+    meant; sql[start:end] is what stands there."""
 
     kind: str
     value: str
@@ -38,9 +38,11 @@ class Word:
 
 
 def read_words(sql: str) -> list[Word]:
-    """All words of the text, comments left out, then one of kind `end`. Refuses double quotes and unclosed quotes."""
+    """All words of the text, comments left out, then one of kind `end`. Refuses double quotes and unclosed
+    quotes."""
     try:
-        # Behind a parenthesis: sqlglot would take the rest of a statement that begins with EXPLAIN or SHOW as one text.
+        # Behind a parenthesis: sqlglot would take the rest of a statement that begins with EXPLAIN or SHOW as
+        # one text.
         tokens = [shifted(token) for token in SPARK.tokenize("(" + sql)[1:]]
     except TokenError as error:
         raise unclosed(sql) from error
@@ -61,7 +63,9 @@ def read_words(sql: str) -> list[Word]:
 def shifted(token: Token) -> Token:
     """The token one place further left."""
     column = token.col - 1 if token.line == 1 else token.col
-    return Token(token.token_type, token.text, line=token.line, col=column, start=token.start - 1, end=token.end - 1)
+    return Token(
+        token.token_type, token.text, line=token.line, col=column, start=token.start - 1, end=token.end - 1
+    )
 
 
 def word_of(sql: str, token: Token) -> Word:
@@ -69,8 +73,14 @@ def word_of(sql: str, token: Token) -> Word:
     start, end = token.start, token.end + 1
     if sql[start:start + 1] == '"':
         inner = sql[start + 1:end - 1]
-        raise refusal(sql, start, end, "double quotes are not used here",
-                      "one reader takes them as text, another as a name", f"write '{inner}' for text, `{inner}` for a name")
+        raise refusal(
+            sql,
+            start,
+            end,
+            "double quotes are not used here",
+            "one reader takes them as text, another as a name",
+            f"write '{inner}' for text, `{inner}` for a name",
+        )
     if token.token_type == TokenType.STRING:
         return text_word(sql, start, token)
     if token.token_type == TokenType.IDENTIFIER:
@@ -102,15 +112,27 @@ def unclosed(sql: str) -> Exception:
     """The refusal of a text whose quote or comment is not closed, at the place where it opens."""
     for kind, start, end in spans(sql):
         if kind == "open":
-            return refusal(sql, start, end, "a quote or comment is not closed", f"it opens with {sql[start]} here",
-                           "close it; a quote inside a text is written ''")
-    return refusal(sql, 0, len(sql), "the statement does not read", "a character or number in it has no meaning here")
+            return refusal(
+                sql,
+                start,
+                end,
+                "a quote or comment is not closed",
+                f"it opens with {sql[start]} here",
+                "close it; a quote inside a text is written ''",
+            )
+    return refusal(
+        sql, 0, len(sql), "the statement does not read", "a character or number in it has no meaning here"
+    )
 
 
 def spans(sql: str) -> list[tuple[str, int, int]]:
-    """(kind, start, end) of each quoted part, comment and semicolon: quoted, comment, semicolon; `open` if unclosed."""
-    pattern = re.compile(r"""(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`)"""
-                         r"""|(?P<open>['"`]|/\*)|(?P<semicolon>;)""", re.DOTALL)
+    """(kind, start, end) of each quoted part, comment and semicolon: quoted, comment, semicolon; `open` if
+    unclosed."""
+    pattern = re.compile(
+        r"""(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`)"""
+        r"""|(?P<open>['"`]|/\*)|(?P<semicolon>;)""",
+        re.DOTALL,
+    )
     found = []
     for match in pattern.finditer(sql):
         found.append((match.lastgroup, match.start(), match.end()))
@@ -125,5 +147,11 @@ def check_depth(sql: str, words: list[Word]) -> None:
     for word in words:
         depth += word.is_("(", "[", "{") - word.is_(")", "]", "}")
         if depth > MAX_DEPTH:
-            raise refusal(sql, word.start, word.end, "too deeply nested", f"more than {MAX_DEPTH} open parentheses",
-                          "write the condition flatter, with IN or AND")
+            raise refusal(
+                sql,
+                word.start,
+                word.end,
+                "too deeply nested",
+                f"more than {MAX_DEPTH} open parentheses",
+                "write the condition flatter, with IN or AND",
+            )

@@ -6,6 +6,7 @@ import numpy as np
 
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.csv_fields import CsvFields
+from mapper.json_fields import JsonFields
 from mapper.kernels.numbers import NULLED
 from mapper.parse_columns import ColumnReader, read_values
 from mapper.parse_fields import Column, Fields
@@ -22,7 +23,7 @@ class Parser:
         self.stream = stream
         self.columns = tuple(dict.fromkeys(columns))
         needed = tuple(dict.fromkeys((*columns, stream.time_column)))
-        self._fields = CsvFields(stream, needed)
+        self._fields = (JsonFields if stream.format == "JSON" else CsvFields)(stream, needed)
         types = {column.name: column.type for column in stream.columns}
         self._readers = {name: ColumnReader(types[name]) for name in self._fields.columns}
         self._time_type = types[stream.time_column]

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from mapper.kernels import BAD, ESCAPED, I64, NULL, OUT_I32, OUT_I64, OUT_I64_2D, OUT_U8, OUT_U8_2D, TEXT, U8, helper, kernel
-from mapper.kernels.words import find
+from mapper.kernels.words import find, find_near
 
 NEWLINE, RETURN, SPACE, TAB = 10, 13, 32, 9
 UNCLOSED_QUOTE, MISSING_FIELD, EXTRA_FIELD, TEXT_AFTER_QUOTE = 11, 12, 13, 14  # indices of mapper.batch.REASONS
@@ -118,8 +118,7 @@ def find_fields(buffer, tuple_start, tuple_length, count, needed, delimiter, quo
                         kind[k, i] = BAD + TEXT_AFTER_QUOTE
                     k += 1
             else:
-                while at < end and buffer[at] != delimiter:
-                    at += 1
+                at = find_near(buffer, delimiter, at, end)
                 if number == needed[k]:
                     start[k, i], length[k, i] = begin, at - begin
                     kind[k, i] = NULL if is_null(buffer, begin, at - begin, null_text) else TEXT

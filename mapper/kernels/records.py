@@ -57,12 +57,12 @@ def batch_headers(buffer, rows):
             return CORRUPT
         if at + size > len(buffer):
             break
-        row = rows[count]
-        row[POSITION], row[SIZE], row[BASE], row[LAST_DELTA] = at, size, base, last_delta
-        row[EPOCH], row[CRC] = big32(buffer, at + 12), big32(buffer, at + 17) & 0xFFFFFFFF
-        row[ATTRIBUTES] = (np.int64(buffer[at + 21]) << 8) | np.int64(buffer[at + 22])
-        row[BASE_TIME], row[MAX_TIME] = big64(buffer, at + 27), big64(buffer, at + 35)
-        row[PRODUCER], row[COUNT] = big64(buffer, at + 43), big32(buffer, at + 57)
+        rows[count, POSITION], rows[count, SIZE] = at, size
+        rows[count, BASE], rows[count, LAST_DELTA] = base, last_delta
+        rows[count, EPOCH], rows[count, CRC] = big32(buffer, at + 12), big32(buffer, at + 17) & 0xFFFFFFFF
+        rows[count, ATTRIBUTES] = (np.int64(buffer[at + 21]) << 8) | np.int64(buffer[at + 22])
+        rows[count, BASE_TIME], rows[count, MAX_TIME] = big64(buffer, at + 27), big64(buffer, at + 35)
+        rows[count, PRODUCER], rows[count, COUNT] = big64(buffer, at + 43), big32(buffer, at + 57)
         expected = base + last_delta + 1
         at += size
         count += 1

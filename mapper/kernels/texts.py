@@ -7,7 +7,7 @@ from numba import types
 
 from mapper.kernels import I64, OUT_I32, OUT_I64, OUT_U8, TEXT, U8, helper, kernel
 from mapper.kernels.numbers import unread
-from mapper.kernels.words import is_ascii, is_utf8, word_at
+from mapper.kernels.words import copy, is_ascii, is_utf8, word_at
 
 NOT_A_BOOLEAN, INVALID_UTF8 = 3, 6  # indices of mapper.batch.REASONS
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -64,7 +64,7 @@ def encode(buffer, start, length, kind, first, seed, table, ends, keys, counts, 
             at = np.int64(ends[code])
             if 2 * (code + 1) > len(table) or code + 2 > len(ends) or at + size > len(keys):
                 return i
-            keys[at:at + size] = buffer[begin:begin + size]
+            copy(buffer, begin, size, keys, at)
             ends[code + 1] = at + size
             table[slot] = code
             counts[0] += 1
@@ -108,5 +108,5 @@ def gather(buffer, start, length, out):
     """Copies the texts one after the other."""
     at = 0
     for i in range(len(start)):
-        out[at:at + length[i]] = buffer[start[i]:start[i] + length[i]]
+        copy(buffer, start[i], length[i], out, at)
         at += length[i]

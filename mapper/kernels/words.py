@@ -12,8 +12,9 @@ from mapper.kernels import U8, helper, kernel
 ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)
 
-# The C library's memchr uses the widest vectors of the processor; by its symbol (not by address) it can be cached.
+# The C library's use the widest vectors of the processor; told by symbol, not by address, they can be cached.
 _memchr = types.ExternalFunction("memchr", types.uintp(types.uintp, types.int32, types.uintp))
+_memcpy = types.ExternalFunction("memcpy", types.uintp(types.uintp, types.uintp, types.uintp))
 
 
 @intrinsic
@@ -24,6 +25,35 @@ def load64(typing, buffer, index):
         place = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
         return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1, typ=ir.IntType(64))
     return types.uint64(buffer, types.int64), generate
+
+
+@intrinsic
+def trailing_zeros(typing, word):
+    """How many low bits of a uint64 are 0; the word is not 0."""
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+    return types.int64(types.uint64), generate
+
+
+@helper
+def zero_bytes(word):
+    """A high bit in each byte that is 0; also in some bytes above the lowest such one."""
+    return (word - ONES) & ~word & HIGHS
+
+
+@helper
+def find_near(buffer, byte, begin, end):
+    """As `find`, for a byte that is expected within some bytes: without a call."""
+    pattern = np.uint64(byte) * ONES
+    at = begin
+    while at + 8 <= end:
+        found = zero_bytes(load64(buffer, at) ^ pattern)
+        if found:
+            return at + (trailing_zeros(found) >> 3)
+        at += 8
+    while at < end and buffer[at] != byte:
+        at += 1
+    return at
 
 
 @helper
@@ -46,6 +76,12 @@ def find(buffer, byte, begin, end):
     base = buffer.ctypes.data
     place = _memchr(base + np.uint64(begin), np.int32(byte), np.uint64(end - begin))
     return np.int64(place - base) if place else np.int64(end)
+
+
+@helper
+def copy(buffer, begin, length, out, at):
+    """Copies buffer[begin:begin + length] to out[at:at + length]; the two do not overlap."""
+    _memcpy(out.ctypes.data + np.uint64(at), buffer.ctypes.data + np.uint64(begin), np.uint64(length))
 
 
 @helper

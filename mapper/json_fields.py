@@ -1,0 +1,105 @@
+"""JSON messages to fields: one object, an array of objects, or one object per line.
+
+A message that starts with an array is read whole: if it is not JSON, it is one bad tuple. Otherwise each value is a
+tuple, ended by a newline (it may span lines); what does not read is bad up to the end of the line it starts on. Keys
+match by their text. Whole tuples are checked, whatever columns are wanted; a key that occurs twice makes the columns at
+and below it bad. `line` is the index in the array, or counts the newlines between tuples.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mapper.batch import REASONS, Messages
+from mapper.kernels import BAD, ESCAPED, FRACTION, LITERAL, NESTED, NULL, NUMBER, SPECIAL, TEXT, json
+from mapper.parse_fields import Column, Fields, Room, side_column
+from mars.plan import Stream
+from mars.types import decimal_parts
+
+WRONG_TYPE = BAD + REASONS.index("wrong JSON type")
+AS_TEXT = {NUMBER: TEXT, FRACTION: TEXT, LITERAL: TEXT, NESTED: TEXT, TEXT: TEXT, ESCAPED: ESCAPED}
+# The JSON kinds that a type reads, and as what; any other kind but null is of the wrong type.
+READS = {
+    "INT": {NUMBER: TEXT}, "BIGINT": {NUMBER: TEXT},
+    "DOUBLE": {NUMBER: TEXT, FRACTION: TEXT, TEXT: SPECIAL}, "FLOAT": {NUMBER: TEXT, FRACTION: TEXT, TEXT: SPECIAL},
+    "DECIMAL": {NUMBER: TEXT, FRACTION: TEXT, TEXT: TEXT}, "BOOLEAN": {LITERAL: TEXT},
+    "DATE": {TEXT: TEXT, ESCAPED: ESCAPED}, "TIMESTAMP": {TEXT: TEXT, ESCAPED: ESCAPED}, "STRING": AS_TEXT,
+}
+
+
+class JsonFields:
+    """Finds the values of some of a stream's columns."""
+
+    def __init__(self, stream: Stream, columns: tuple[str, ...]) -> None:
+        wanted = [column for column in stream.columns if column.name in columns]
+        self.columns = tuple(column.name for column in wanted)
+        paths = [tuple(column.path.split(".")) if column.path else (column.name,) for column in wanted]
+        self._distinct = list(dict.fromkeys(paths))
+        self._place = [self._distinct.index(path) for path in paths]
+        self._kinds = [_kind_table(column.type) for column in wanted]
+        self._tree = _tree(self._distinct)
+        self._hints, self._stack = self._tree[0].copy(), np.empty((json.DEPTH, 4), np.int64)
+        self._room = Room()
+        self._tuples_per_message = 1.0
+
+    def fields(self, messages: Messages) -> Fields:
+        """The tuples of these messages; never raises for what messages hold."""
+        while True:
+            expected = int(len(messages) * self._tuples_per_message) + 16
+            found = self._read(messages, expected)
+            if found is not None:
+                break
+            self._tuples_per_message *= 2
+        start, length, kind, message, line, tuple_bad = found
+        self._tuples_per_message = max(1.0, 1.1 * len(line) / max(len(messages), 1))
+        columns = {name: Column(messages.buffer, start[at], length[at], table[kind[at]], _unescape)
+                   for name, at, table in zip(self.columns, self._place, self._kinds, strict=True)}
+        return Fields(columns, messages.offset[message], line, tuple_bad if tuple_bad.any() else None)
+
+    def _read(self, messages: Messages, expected: int) -> tuple[np.ndarray, ...] | None:
+        """(places, lengths, kinds, message, line, reason) of the tuples, None if there are more than expected."""
+        k = len(self._distinct)
+        start, length = (self._room.take(name, expected, np.int64, k) for name in ("start", "length"))
+        kind = self._room.take("kind", expected, np.uint8, k)
+        message, line = np.empty(expected, np.int64), np.empty(expected, np.int32)
+        tuple_bad = np.empty(expected, np.uint8)
+        longest = int(messages.length.max()) if len(messages) else 0
+        seen, scratch = np.zeros(len(self._hints), np.int64), self._room.take("scratch", longest, np.uint8)
+        n = json.read_messages(messages.buffer, messages.start, messages.length, *self._tree, self._hints, seen,
+                               self._stack, scratch, start, length, kind, message, line, tuple_bad)
+        if n < 0:
+            return None
+        return start[:, :n], length[:, :n], kind[:, :n], message[:n], line[:n], tuple_bad[:n]
+
+
+def _kind_table(type_: str) -> np.ndarray:
+    """What each kind is for a column of that type."""
+    reads = READS["DECIMAL" if decimal_parts(type_) else type_]
+    table = np.arange(256, dtype=np.uint8)
+    table[:BAD] = [NULL if kind == NULL else reads.get(kind, WRONG_TYPE) for kind in range(BAD)]
+    return table
+
+
+def _tree(paths: list[tuple[str, ...]]) -> tuple[np.ndarray, ...]:
+    """The wanted paths as mapper.kernels.json tells a tree: child_first, child_count, keys, key_end, node_column, under."""
+    nodes: list[tuple[str, ...]] = [()]
+    child_first, child_count = [], []
+    for node in nodes:  # grows while it is walked, level by level, so that children lie side by side
+        depth = len(node)
+        children = list(dict.fromkeys(path[:depth + 1] for path in paths if path[:depth] == node and len(path) > depth))
+        child_first.append(len(nodes))
+        child_count.append(len(children))
+        nodes.extend(children)
+    keys = [node[-1].encode() if node else b"" for node in nodes]
+    under = [[path[:len(node)] == node for path in paths] for node in nodes]
+    return (np.array(child_first, np.int64), np.array(child_count, np.int64), np.frombuffer(b"".join(keys), np.uint8),
+            np.cumsum([len(key) for key in keys]).astype(np.int64),
+            np.array([paths.index(node) if node in paths else -1 for node in nodes], np.int64),
+            np.array(under, np.uint8).reshape(len(nodes), len(paths)))
+
+
+def _unescape(column: Column) -> Column:
+    """The texts of strings with escapes in them."""
+    out, ends = np.empty(int(column.length.sum()), np.uint8), np.empty(len(column), np.int64)
+    json.unescape(column.buffer, column.start, column.length, out, ends)
+    return side_column(out, ends, _unescape)

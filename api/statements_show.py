@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
 from api import status
@@ -16,8 +18,9 @@ from mars.plan import QueryPlan, Stream
 from mars.registry import Query
 from sql import statements as kinds
 from sql.compile import compile_select
+from sql.explain import WIDTH
 from sql.explain import explain as explain_plan
-from sql.guess import guess_schema
+from sql.guess import create_stream_sql, guess_schema
 from sql.refusals import refusal
 from sql.spark import spark_sql
 
@@ -65,15 +68,17 @@ def peek(context: Context, statement: kinds.Peek) -> Answer:
         near = did_you_mean(place.text, context.kafka.topics())
         raise refusal(f"PEEK '{place.text}'", place.start, place.end, f"Kafka has no topic '{place.text}'",
                       f"at {context.config.kafka_address}", near or f"fill it: mars load FILE --topic {place.text}")
-    messages = context.kafka.peek(place.text, GUESSED_FROM, newest=True)
+    messages = context.kafka.peek(place.text, GUESSED_FROM)
     lines = [(m.partition, m.offset, m.time_ms, m.value and m.value.decode("utf-8", "replace"))
-             for m in messages[-PEEKED:]]
+             for m in messages[:PEEKED]]
     table = listing({"partition": "INT", "offset": "BIGINT", "time": "BIGINT", "message": "STRING"}, lines)
     table = table.set_column(2, "time", table["time"].cast(pa.timestamp("ms")).cast(pa.timestamp("us", "UTC")))
-    if not messages:
-        return Answer("rows", table=table, notes=[f"Topic '{place.text}' holds no message."])
-    create = guess_schema([m.value for m in messages if m.value], place.text)
-    return Answer("rows", table=table, notes=[f"A stream that reads this, to be checked and run:\n{create}"],
+    guess = guess_schema(m.value for m in messages if m.value)
+    if guess is None:
+        return Answer("rows", table=table, notes=[f"Topic '{place.text}' holds no tuple."])
+    create = create_stream_sql(guess, re.sub(r"\W+", "_", place.text), place.text)
+    header = ["The first line names the columns; as a tuple it is bad, and counted as such."] if guess.header else []
+    return Answer("rows", table=table, notes=[*header, f"A stream that reads this, to be checked and run:\n{create}"],
                   extra={"create_stream": create})
 
 
@@ -118,7 +123,7 @@ def _stream_facts(context: Context, stream: Stream) -> list[tuple[str, str]]:
 def _query_facts(context: Context, stream: Stream, query: Query) -> list[tuple[str, str]]:
     document = status.query_document(context, stream, query)
     facts = [("query", query.name), ("state", query.state)] + ([("reason", query.reason)] if query.reason else [])
-    facts += [tuple(part.strip() for part in (line[:10], line[10:])) for line in explain_plan(query.plan, stream)]
+    facts += [tuple(part.strip() for part in (line[:WIDTH], line[WIDTH:])) for line in explain_plan(query.plan, stream)]
     facts += [("watermark now", document["watermark"] or "not known yet"), ("commit", str(document["commit"]))]
     if document["lag"]:
         facts.append(("lag", f"{document['lag']['tuples']} tuples"))

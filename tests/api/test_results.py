@@ -1,0 +1,110 @@
+"""Pages of results over hand-made commits of two key parts."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pytest
+
+from mars.commits import COUNTERS
+
+pytestmark = pytest.mark.services
+CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
+
+
+def row(start: int, sip: str | None, count: int, b: int | None = 1) -> dict:
+    return {"start": start, "sip": sip, "count": count, "b": b}
+
+
+def get(client, committer, accept="application/json", **parameters):
+    return client.get(f"/v1/queries/{committer.query.name}/results", params=parameters, headers={"Accept": accept})
+
+
+@pytest.fixture
+def filled(new_query):
+    """Windows 0, 60 and 120 in both key parts; key part 1 is one window behind."""
+    committer = new_query()
+    committer.commit(0, [row(0, "b", 1), row(0, None, 2), row(60, "b", 3)], watermark=125)
+    committer.commit(1, [row(0, "a", 4), row(60, "a", 5), row(120, "a", 6)], watermark=185)
+    return committer
+
+
+def test_a_window_is_visible_once_every_key_part_has_closed_it(client, filled):
+    page = get(client, filled).json()
+    assert page["columns"][:3] == [{"name": "window_start", "type": "TIMESTAMP"}, {"name": "window_end", "type": "TIMESTAMP"},
+                                   {"name": "sip", "type": "STRING"}]
+    assert [r[2:] for r in page["rows"]] == [[None, 2, 1], ["a", 4, 1], ["b", 1, 1], ["a", 5, 1], ["b", 3, 1]]
+    assert page["rows"][3][:2] == ["1970-01-01T00:01:00Z", "1970-01-01T00:02:00Z"]
+    assert (page["commit"], page["watermark"], page["next"]) == (2, "1970-01-01T00:02:05Z", None)
+    filled.commit(0, watermark=190)
+    assert get(client, filled).json()["rows"][-1][2:] == ["a", 6, 1]
+
+
+def test_pages_stay_as_of_the_first_pages_commit(client, filled):
+    for order in ("asc", "desc"):
+        filled.commit(0, watermark=filled.commits[0].watermark)
+        whole = get(client, filled, order=order).json()
+        first = get(client, filled, order=order, limit=2).json()
+        filled.commit(0, watermark=filled.commits[0].watermark + 70)
+        rows, cursor = first["rows"], first["next"]
+        while cursor:
+            page = get(client, filled, cursor=cursor, limit=2).json()
+            assert page["commit"] == whole["commit"]
+            rows, cursor = rows + page["rows"], page["next"]
+        assert rows == whole["rows"]
+
+
+def test_from_to_and_where_select(client, filled):
+    assert [r[2] for r in get(client, filled, **{"from": "1970-01-01T00:01:00Z"}).json()["rows"]] == ["a", "b"]
+    assert len(get(client, filled, to=60_000).json()["rows"]) == 3
+    assert [r[2] for r in get(client, filled, where="count >= 4 AND sip LIKE 'a%'").json()["rows"]] == ["a", "a"]
+    empty = get(client, filled, where="count > 100").json()
+    assert empty["rows"] == []
+    assert "No row matches" in empty["reason"]
+
+
+@pytest.mark.parametrize("where", ["count >", "nothing > 1", "1=1) UNION SELECT 1 --", "count IN (SELECT 1)", '"count" > 1'])
+def test_a_wrong_condition_is_refused(client, filled, where):
+    answer = get(client, filled, where=where)
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("parameters", [{"limit": 0}, {"limit": 100_001}, {"from": "yesterday"}, {"order": "up"},
+                                        {"cursor": "abc"}, {"partial": "perhaps"}])
+def test_a_wrong_parameter_is_a_422(client, filled, parameters):
+    answer = get(client, filled, **parameters)
+    assert answer.status_code == 422
+    assert answer.json()["title"]
+
+
+def test_csv_and_arrow_carry_the_same_rows(client, filled):
+    answer = get(client, filled, CSV, limit=3)
+    assert answer.text == ("window_start,window_end,sip,count,b\r\n"
+                           "1970-01-01T00:00:00Z,1970-01-01T00:01:00Z,,2,1\r\n"
+                           "1970-01-01T00:00:00Z,1970-01-01T00:01:00Z,a,4,1\r\n"
+                           "1970-01-01T00:00:00Z,1970-01-01T00:01:00Z,b,1,1\r\n")
+    assert answer.headers["mars-commit"] == "2"
+    assert answer.headers["mars-watermark"] == "1970-01-01T00:02:05Z"
+    assert answer.headers["mars-next"]
+    table = pa.ipc.open_stream(io.BytesIO(get(client, filled, ARROW).content)).read_all()
+    assert table["sip"].to_pylist() == [None, "a", "b", "a", "b"]
+    assert str(table.schema.field("window_start").type) == "timestamp[us, tz=UTC]"
+    assert get(client, filled, "image/png").status_code == 406
+
+
+def test_min_commit_waits_for_nothing_that_is_there(client, filled):
+    assert get(client, filled, min_commit=2).json()["commit"] == 2
+
+
+def test_a_query_shows_its_counters_once(client, filled):
+    counters = dict(zip(COUNTERS, (10, 1, 2, 0, 3, 4), strict=True))
+    filled.commit(0, counters=counters, bad_reasons={"bytes: not a number": 1}, positions={0: 8})
+    filled.commit(1, positions={0: 7})
+    document = client.get(f"/v1/queries/{filled.query.name}").json()
+    assert document["counters"] == counters
+    assert document["bad_reasons"] == {"bytes: not a number": 1}
+    assert document["positions"] == {"0": 7}
+    assert document["lag"] == {"tuples": 0, "partitions": {"0": 0}}
+    assert (document["state"], document["commit"]) == ("RUNNING", 4)

@@ -14,14 +14,15 @@ import datetime
 from dataclasses import dataclass, field, replace
 
 from sql.reader import Reader, is_duration
-from sql.refusals import not_supported, refusal
+from sql.refusals import not_supported, refusal_at
 from sql.words import Word
 
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
-EXPECTS_MORE = tuple("""
-    SELECT DISTINCT FROM WHERE GROUP BY HAVING ORDER LIMIT AND OR NOT AS IN LIKE ILIKE RLIKE REGEXP
-    BETWEEN IS DIV CASE WHEN THEN ELSE JOIN ON
-""".split())
+EXPECTS_MORE = (
+    "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "AND", "OR", "NOT",
+    "AS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
+    "JOIN", "ON"
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
     word = reader.advance()
     keyword = word.value.upper()
     if keyword in clauses.places:
-        raise refusal(reader.sql, word.start, word.end, f"{keyword} stands twice", "each clause stands once",
+        raise refusal_at(reader.sql, word, f"{keyword} stands twice", "each clause stands once",
                       f"remove one {keyword}")
     values = READERS[keyword](reader, word)
     end = reader.words[reader.position - 1].end
@@ -135,10 +136,7 @@ def read_start(reader: Reader, word: Word) -> dict:
         place = reader.advance()
         instant = parse_instant(place.value)
         if instant is None:
-            raise refusal(
-                reader.sql,
-                place.start,
-                place.end,
+            raise refusal_at(reader.sql, place,
                 f"'{place.value}' is no time",
                 "ISO 8601 is read here",
                 "write FROM '2026-01-31T12:00:00Z'",

@@ -17,7 +17,7 @@ from sql import order, policies, shape
 from sql.groups import Groups, read_groups
 from sql.lower import Lowering
 from sql.places import call_name
-from sql.refusals import refusal
+from sql.refusals import refusal_at
 from sql.scopes import WINDOW_COLUMNS, RowScope, TupleScope, aggregate_call, is_aggregate
 from sql.statements import SelectStatement
 
@@ -31,7 +31,7 @@ def compile_select(select: SelectStatement, stream: Stream, continuous: bool) ->
     try:
         return Compiler(select, stream, continuous).compile()
     except RecursionError:
-        raise refusal(select.sql, select.source.start, select.source.end, "too deeply nested",
+        raise refusal_at(select.sql, select.source, "too deeply nested",
                       "the statement has too many levels", "write it flatter, with IN or AND") from None
 
 

@@ -10,7 +10,7 @@ from mars import types
 from mars.errors import SqlError
 from mars.plan import UNITS_PER_SECOND, Stream, StreamColumn
 from sql.reader import Reader
-from sql.refusals import did_you_mean, refusal
+from sql.refusals import did_you_mean, refusal_at
 from sql.statements import ColumnDefinition, CreateStream, Name
 
 RESERVED = ("window_start", "window_end")
@@ -34,8 +34,7 @@ def read_create_stream(reader: Reader) -> CreateStream:
     """Reads on after CREATE STREAM."""
     name = named(reader.take_name("the stream"))
     reader.take(
-        "(",
-        hint=f"write CREATE STREAM {name.text} (column TYPE, ...) FROM KAFKA 'topic' FORMAT CSV TIMESTAMP column",
+        "(", hint="write CREATE STREAM s (column TYPE, ...) FROM KAFKA 'topic' FORMAT CSV TIMESTAMP column"
     )
     columns = [read_column(reader)]
     while reader.accept(","):
@@ -241,4 +240,4 @@ def named(word) -> Name:
 
 def at(create: CreateStream, name: Name, title: str, detail: str, hint: str) -> SqlError:
     """The refusal at a name of the statement."""
-    return refusal(create.sql, name.start, name.end, title, detail, hint)
+    return refusal_at(create.sql, name, title, detail, hint)

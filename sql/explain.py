@@ -25,11 +25,9 @@ def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
         "LATEST": "what arrives from now on; what lies before is not counted",
     }
     start = starts.get(plan.start, f"the first record stamped {plan.start} or later")
+    topic = f"topic {stream.topic}, {stream.format}"
     lines = [
-        (
-            "source",
-            f"stream {stream.name}: topic {stream.topic}, {stream.format}, event time {time.name} {time.type}{unit}",
-        ),
+        ("source", f"stream {stream.name}: {topic}, event time {time.name} {time.type}{unit}"),
         ("from", f"{plan.start}: {start}"),
         ("reads", f"{len(plan.columns)} of {len(stream.columns)} columns: {', '.join(plan.columns)}"),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mars.errors import SqlError
 from sql import create
 from sql.reader import Reader
-from sql.refusals import did_you_mean, not_supported, refusal
+from sql.refusals import did_you_mean, not_supported, refusal, refusal_at
 from sql.select import read_from_query, read_select, sources
 from sql.statements import (
     CreateQuery,
@@ -97,7 +97,7 @@ def unknown_statement(reader: Reader) -> SqlError:
     hint = hints.get(word.value.upper()) or did_you_mean(
         word.value, known, "a statement begins with " + ", ".join(known)
     )
-    return refusal(reader.sql, word.start, word.end, f"no statement begins with {reader.shown()}", "", hint)
+    return refusal_at(reader.sql, word, f"no statement begins with {reader.shown()}", "", hint)
 
 
 def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQuery:
@@ -108,7 +108,7 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
     streams = [word for word, kind in kinds if kind == "stream"]
     if queries and streams:
         word = streams[0]
-        raise refusal(sql, word.start, word.end, f"stream {word.value} is not joined with a query's results",
+        raise refusal_at(sql, word, f"stream {word.value} is not joined with a query's results",
                       "a SELECT reads one stream, or the results of queries",
                       "make a query of the stream's part, and read both queries' results")
     if queries:
@@ -122,10 +122,7 @@ def read_create(reader: Reader) -> Statement:
     if reader.accept("QUERY"):
         return read_create_query(reader)
     if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
-        raise refusal(
-            reader.sql,
-            reader.word.start,
-            reader.word.end,
+        raise refusal_at(reader.sql, reader.word,
             f"there is no CREATE {reader.shown().upper()}",
             "",
             "CREATE STREAM names a topic, CREATE QUERY starts a continuous query",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from mars.durations import MILLISECONDS, to_milliseconds, unit_of
 from mars.errors import SqlError
-from sql.refusals import closest, refusal
+from sql.refusals import closest, refusal, refusal_at
 from sql.words import Word
 
 UNITS = "ms, s, min, h, d, or second, minute, hour, day"
@@ -71,7 +71,7 @@ class Reader:
             unit_word = last.value
         unit = unit_of(unit_word)
         if unit is None:
-            raise refusal(self.sql, first.start, first.end, f"{clause} needs a unit of time",
+            raise refusal_at(self.sql, first, f"{clause} needs a unit of time",
                           f"the units are {UNITS}", f"write {clause} {digits} s")
         milliseconds = to_milliseconds(int(digits), unit)
         if milliseconds is None and not (zero and int(digits) == 0):
@@ -83,10 +83,7 @@ class Reader:
         """Takes the end of the statement, with or without a semicolon."""
         self.accept(";")
         if self.word.kind != "end":
-            raise refusal(
-                self.sql,
-                self.word.start,
-                self.word.end,
+            raise refusal_at(self.sql, self.word,
                 f"unexpected {self.shown()}",
                 "the statement was complete before it",
                 "one statement at a time; remove what is too much",
@@ -99,10 +96,7 @@ class Reader:
     def expected(self, what: str, hint: str = "", keywords: Iterable[str] = ()) -> SqlError:
         """The refusal of the next word, because something else belongs here."""
         near = closest(self.word.value, keywords) if self.word.kind == "name" else None
-        return refusal(
-            self.sql,
-            self.word.start,
-            self.word.end,
+        return refusal_at(self.sql, self.word,
             f"unexpected {self.shown()}",
             f"expected {what}",
             f"did you mean {near}?" if near else hint,

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Protocol
 
 from mars.errors import SqlError
 
-KEYWORDS = tuple("""
-    SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT WINDOWING WATERMARK GRACE EMIT IDLE EARLIEST LATEST
-""".split())
+KEYWORDS = (
+    "SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "WINDOWING", "WATERMARK", "GRACE",
+    "EMIT", "IDLE", "EARLIEST", "LATEST"
+)
+
+
+class Place(Protocol):
+    """A part of a statement: sql[start:end]."""
+
+    start: int
+    end: int
 
 
 def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: str = "") -> SqlError:
@@ -19,6 +28,11 @@ def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: 
     column = start - (sql.rfind("\n", 0, start) + 1) + 1
     marked = sql[start:end].split("\n")[0].rstrip()
     return SqlError(title, detail, hint, sql=sql, line=line, column=column, length=max(1, len(marked)))
+
+
+def refusal_at(sql: str, place: Place, title: str, detail: str = "", hint: str = "") -> SqlError:
+    """The error that points at a word or a name of the statement."""
+    return refusal_at(sql, place, title, detail, hint)
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

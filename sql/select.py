@@ -16,15 +16,16 @@ from mars.errors import SqlError
 from sql.clauses import cut
 from sql.places import CALL
 from sql.reader import Reader
-from sql.refusals import KEYWORDS, closest, refusal
+from sql.refusals import KEYWORDS, closest, refusal, refusal_at
 from sql.statements import Name, SelectFromQuery, SelectStatement
 from sql.words import SPARK, Word
 
-NOT_CALLS = frozenset("""
-    ALL AND ANY ARRAY AS BETWEEN BY CASE CAST CUBE DISTINCT DIV ELSE EXISTS EXTRACT FILTER FROM GROUP
-    HAVING ILIKE IN INTERVAL IS JOIN LATERAL LIKE LIMIT NOT ON OR ORDER OVER RLIKE REGEXP ROLLUP SELECT
-    SETS SOME THEN TRY_CAST UNION USING VALUES WHEN WHERE WITH WITHIN
-""".split())
+NOT_CALLS = frozenset({
+    "ALL", "AND", "ANY", "ARRAY", "AS", "BETWEEN", "BY", "CASE", "CAST", "CUBE", "DISTINCT", "DIV", "ELSE",
+    "EXISTS", "EXTRACT", "FILTER", "FROM", "GROUP", "HAVING", "ILIKE", "IN", "INTERVAL", "IS", "JOIN",
+    "LATERAL", "LIKE", "LIMIT", "NOT", "ON", "OR", "ORDER", "OVER", "RLIKE", "REGEXP", "ROLLUP", "SELECT",
+    "SETS", "SOME", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"
+})
 
 
 def read_select(sql: str, words: list[Word]) -> SelectStatement:
@@ -34,8 +35,7 @@ def read_select(sql: str, words: list[Word]) -> SelectStatement:
         words = [*words[:-2], words[-1]]
     extra = next((w for w in words if w.is_(";")), None)
     if extra:
-        raise refusal(
-            sql, extra.start, extra.end, "unexpected ;", "one statement at a time", "remove what follows it"
+        raise refusal_at(sql, extra, "unexpected ;", "one statement at a time", "remove what follows it"
         )
     plain, clauses = cut(sql, words)
     tree = parse_plain(sql, plain)
@@ -92,42 +92,24 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
 def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
     """sqlglot's complaint with the word that it is about, and the keyword that was most likely meant."""
     found = error.errors[0] if error.errors else {}
-    line, column, highlight = found.get("line") or 1, found.get("col") or 1, found.get("highlight") or ""
-    lines = sql.split("\n")
-    end = sum(len(text) + 1 for text in lines[:line - 1]) + column
+    line, column = found.get("line") or 1, found.get("col") or 1
+    end = sum(len(text) + 1 for text in sql.split("\n")[:line - 1]) + column
     index = next((i for i, w in enumerate(words) if w.end >= end), len(words) - 1)
-    word = words[index]
-    for near in (index, index - 1):
-        if 0 <= near and words[near].kind == "name" and words[near].value.upper() not in KEYWORDS:
-            meant = closest(words[near].value, KEYWORDS)
-            if meant:
-                near_word = words[near]
-                return refusal(
-                    sql,
-                    near_word.start,
-                    near_word.end,
-                    f"unexpected {sql[near_word.start : near_word.end]}",
-                    "the statement does not read here",
-                    f"did you mean {meant}?",
-                )
-    description = found.get("description", "")
+    word, description = words[index], found.get("description", "")
+    for near in words[max(0, index - 1):index + 1][::-1]:
+        meant = closest(near.value, KEYWORDS) if near.kind == "name" and not near.is_(*KEYWORDS) else None
+        if meant:
+            return refusal_at(sql, near, f"unexpected {sql[near.start:near.end]}",
+                              "the statement does not read here", f"did you mean {meant}?")
     if description.startswith("Required keyword"):
-        return refusal(sql, word.start, word.end, f"something is missing at {highlight or 'the end'}",
-                       "an expression is not complete", "complete it, or remove what leads to it")
-    detail = (
-        description.split("<class")[0].strip()
-        if description.startswith("Expect")
-        else "the statement does not read here"
-    )
+        return refusal_at(sql, word, f"something is missing at {sql[word.start:word.end] or 'the end'}",
+                          "an expression is not complete", "complete it, or remove what leads to it")
+    detail = "the statement does not read here"
+    if description.startswith("Expect"):
+        detail = description.split("<class")[0].strip().lower()
     shown = sql[word.start:word.end] or "end of the statement"
-    return refusal(
-        sql,
-        word.start,
-        word.end,
-        f"unexpected {shown}",
-        detail,
-        "a name with other characters stands in `backticks`",
-    )
+    return refusal_at(sql, word, f"unexpected {shown}", detail,
+                      "a name with other characters stands in `backticks`")
 
 
 def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
@@ -145,10 +127,7 @@ def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
     table = from_.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or table.args.get("db"):
         place = next((w for w in words if w.is_("FROM")), words[0])
-        raise refusal(
-            sql,
-            place.start,
-            place.end,
+        raise refusal_at(sql, place,
             "a SELECT reads one stream by its name",
             "sub-queries and qualified names work over the results of queries alone",
             "write FROM stream",
@@ -195,19 +174,13 @@ def read_from_query(reader: Reader, queries: list[Word]) -> SelectFromQuery:
             parts += [reader.sql[reached:word.start], mark + word.value.replace(mark, mark * 2) + mark]
             reached = word.end
         elif word.is_("WINDOWING", "WATERMARK", "GRACE") and following.kind == "number":
-            raise refusal(
-                reader.sql,
-                word.start,
-                word.end,
+            raise refusal_at(reader.sql, word,
                 f"{word.value.upper()} does not fit the results of a query",
                 "its windows are closed already",
                 "group by window_start, or by date_trunc('hour', window_start)",
             )
         elif word.is_(";") and following.kind != "end":
-            raise refusal(
-                reader.sql,
-                word.start,
-                word.end,
+            raise refusal_at(reader.sql, word,
                 "unexpected ;",
                 "one statement at a time",
                 "remove what follows it",

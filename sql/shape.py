@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from mars.plan import Stream
 from sql.places import span
-from sql.refusals import refusal
+from sql.refusals import refusal, refusal_at
 from sql.scopes import is_aggregate
 from sql.statements import SelectStatement
 
@@ -50,7 +50,7 @@ def check(select: SelectStatement, continuous: bool) -> None:
         )
     check_group(select)
     if not tree.expressions:
-        raise refusal(select.sql, select.source.start, select.source.end, "the select list is empty", "",
+        raise refusal_at(select.sql, select.source, "the select list is empty", "",
                       "write SELECT count(*) FROM " + select.source.text)
     for name in ("order", "limit"):
         if continuous and tree.args.get(name):

@@ -13,7 +13,7 @@ from sqlglot import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
-from sql.refusals import refusal
+from sql.refusals import refusal, refusal_at
 
 SPARK = Dialect.get_or_raise("spark")
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
@@ -147,10 +147,7 @@ def check_depth(sql: str, words: list[Word]) -> None:
     for word in words:
         depth += word.is_("(", "[", "{") - word.is_(")", "]", "}")
         if depth > MAX_DEPTH:
-            raise refusal(
-                sql,
-                word.start,
-                word.end,
+            raise refusal_at(sql, word,
                 "too deeply nested",
                 f"more than {MAX_DEPTH} open parentheses",
                 "write the condition flatter, with IN or AND",

@@ -32,7 +32,7 @@ def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: 
 
 def refusal_at(sql: str, place: Place, title: str, detail: str = "", hint: str = "") -> SqlError:
     """The error that points at a word or a name of the statement."""
-    return refusal_at(sql, place, title, detail, hint)
+    return refusal(sql, place.start, place.end, title, detail, hint)
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

@@ -109,6 +109,14 @@ def test_a_zombie_is_refused_by_its_epoch(exchange):
     assert exchange.push(STREAM, 2, heir, heir.tasks, None, entries(heir)) == 1
 
 
+def test_a_claim_that_is_given_again_keeps_the_tasks_that_it_froze(exchange):
+    claim(exchange, worker="a", lease_ms=1)
+    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []}, "nows": {0: [], 1: []},
+                                            "positions": []})
+    time.sleep(0.01)
+    assert claim(exchange, worker="b").tasks == {"q1": 1}
+
+
 def test_the_third_lease_splits_and_keeps_tasks_and_now(exchange):
     first = claim(exchange, worker="a", lease_ms=1)
     time.sleep(0.01)

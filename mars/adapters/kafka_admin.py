@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import time
 import uuid
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -123,7 +124,7 @@ class KafkaAdmin:
         found = self._offsets(topic, partitions, OffsetSpec.for_timestamp(time_ms))
         return {p: min(found[p], ends[p]) if found[p] >= 0 else ends[p] for p in partitions}
 
-    def peek(self, topic: str, count: int, newest: bool = False, wait_s: float = 2.0) -> list[Message]:
+    def peek(self, topic: str, count: int, newest: bool = False, wait_s: float = 3.0) -> list[Message]:
         """Up to `count` readable messages, the oldest or the newest of each partition, in the order of their time."""
         found = self.require(topic)
         starts, ends = (call(topic, found.partitions) for call in (self.start_offsets, self.end_offsets))
@@ -148,11 +149,10 @@ class KafkaAdmin:
             consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
             found: dict[int, list[Message]] = {p: [] for p in ranges}
             open_ = set(ranges)
-            while open_:
-                records = consumer.consume(500, timeout=wait_s)
-                if not records:
-                    break
-                for record in records:
+            deadline = time.monotonic() + wait_s
+            while open_ and time.monotonic() < deadline:
+                # A longer wait would be waited in full wherever fewer messages are there.
+                for record in consumer.consume(500, timeout=0.05):
                     _sort_in(record, found, open_, ranges, count, newest)
             return [message for messages in found.values() for message in messages]
         finally:

@@ -1,0 +1,88 @@
+"""Problems, health and the token: what every route has in common."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.app import create_app, is_loopback
+from mars.errors import NotReadyError
+
+pytestmark = pytest.mark.services
+PROBLEM = "application/problem+json"
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), [
+    ("GET", "/nothing", None, 404), ("DELETE", "/v1/sql", None, 405), ("POST", "/v1/sql", b"{", 422),
+    ("POST", "/v1/sql", b'{"sq": 1}', 422), ("POST", "/v1/sql", b'{"sql": 7}', 422), ("POST", "/v1/queries", b"[]", 422),
+    ("GET", "/v1/queries/nothing", None, 404), ("GET", "/v1/queries/nothing/results", None, 404),
+    ("GET", "/v1/queries/nothing/results/stream", None, 404), ("GET", "/v1/sql/nothing", None, 404)])
+def test_every_error_is_a_problem(client, method, path, body, status):
+    answer = client.request(method, path, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == PROBLEM
+    document = answer.json()
+    assert document["status"] == status
+    assert {"type", "title", "detail", "hint"} <= document.keys()
+
+
+def test_a_defect_shows_no_stack_trace(client, context, monkeypatch):
+    monkeypatch.setattr(context.catalog, "catalog", lambda: 1 / 0)
+    answer = client.get("/v1/streams")
+    assert answer.status_code == 500
+    assert "Traceback" not in answer.text
+    assert answer.json()["title"] == "an internal error"
+
+
+def test_a_service_that_is_away_is_a_503(client, context, monkeypatch):
+    def away():
+        raise NotReadyError("ZooKeeper does not answer", "gone", "wait")
+
+    monkeypatch.setattr(context.catalog, "catalog", away)
+    assert client.get("/v1/streams").status_code == 503
+
+
+def test_readiness_names_what_is_missing(client):
+    assert client.get("/healthz").json() == {"status": "ok"}
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    states = {name: state["ready"] for name, state in answer.json()["dependencies"].items()}
+    assert states == {"zookeeper": True, "kafka": True, "redis": True, "spark": False, "mappers": False, "reducers": False}
+
+
+def test_metrics_speak_of_queries(client, new_query):
+    name = new_query().query.name
+    text = client.get("/metrics").text
+    assert f'mars_query_tuples_total{{query="{name}"' in text
+    assert 'mars_workers{kind="mapper"} 0.0' in text
+
+
+def test_openapi_describes_every_path(client):
+    paths = client.get("/openapi.json").json()["paths"]
+    assert {"/v1/sql", "/v1/queries/{name}/results", "/v1/queries/{name}/results/stream", "/readyz"} <= paths.keys()
+    assert client.get("/docs").status_code == 200
+
+
+def test_off_loopback_a_token_is_needed(context):
+    token = "0123456789abcdef"
+    config = context.config.model_copy(update={"api_host": "0.0.0.0", "api_token": token})
+    guarded = TestClient(create_app(_With(context, config)))
+    assert guarded.get("/v1/streams").status_code == 401
+    assert guarded.get("/v1/streams", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert guarded.get("/v1/streams", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    assert guarded.get("/healthz").status_code == 200
+
+
+def test_loopback_is_what_only_this_machine_reaches():
+    assert [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "mars.example")] == [
+        True, True, True, False, False]
+
+
+class _With:
+    """A context with another configuration."""
+
+    def __init__(self, context, config) -> None:
+        self._context, self.config = context, config
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._context, name)

@@ -58,14 +58,12 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
 
 
 def begins_clause(words: list[Word], index: int) -> bool:
-    """True if an expression has ended before words[index] and what follows is not an operator on a column."""
-    before, after = words[index - 1], words[index + 1]
-    ended = before.kind in ("text", "number", "quoted") or before.is_(")", "]", "*") \
-        or (before.kind == "name" and not before.is_(*EXPECTS_MORE))
-    if before.kind == "name" and before.is_(*EXPECTS_MORE):
+    """True if an expression has ended before words[index], so that no name can stand there."""
+    before = words[index - 1]
+    if before.is_(*EXPECTS_MORE):
         # A column may be called like one of those words, too: `GROUP BY limit WINDOWING 60 s`.
-        ended = is_duration(words, index + 1) and index >= 2 and (words[index - 2].is_(*EXPECTS_MORE, ","))
-    return ended and not after.is_(",", "=", "<", ">", "+", "-", ".", ")")
+        return index >= 2 and words[index - 2].is_(*EXPECTS_MORE, ",") and is_duration(words, index + 1)
+    return before.kind in ("name", "text", "number", "quoted") or before.is_(")", "]", "*")
 
 
 def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
@@ -87,13 +85,9 @@ def read_windowing(reader: Reader, word: Word) -> dict:
                             "write WINDOWING 60 s: windows of one length side by side")
     window_ms = reader.take_duration("WINDOWING")
     if reader.word.is_("EVERY", "SLIDE", "OFFSET"):
-        raise not_supported(
-            reader.sql,
-            reader.word.start,
-            reader.word.end,
-            f"WINDOWING ... {reader.word.value.upper()}",
-            "write WINDOWING 60 s alone: windows of one length side by side",
-        )
+        raise not_supported(reader.sql, reader.word.start, reader.word.end,
+                            f"WINDOWING ... {reader.word.value.upper()}",
+                            "write WINDOWING 60 s alone: windows of one length side by side")
     return {"window_ms": window_ms}
 
 
@@ -110,13 +104,9 @@ def read_grace(reader: Reader, word: Word) -> dict:
     grace_ms = reader.take_duration("GRACE", zero=True)
     if reader.accept("LATE") and not reader.accept("DROP"):
         if reader.word.is_("UPDATE", "TO"):
-            raise not_supported(
-                reader.sql,
-                reader.word.start,
-                reader.word.end,
-                f"LATE {reader.word.value.upper()}",
-                "write LATE DROP: late tuples are dropped and counted",
-            )
+            raise not_supported(reader.sql, reader.word.start, reader.word.end,
+                                f"LATE {reader.word.value.upper()}",
+                                "write LATE DROP: late tuples are dropped and counted")
         raise reader.expected("DROP, UPDATE or TO", "write LATE DROP", ("DROP", "UPDATE"))
     return {"grace_ms": grace_ms}
 
@@ -136,11 +126,8 @@ def read_start(reader: Reader, word: Word) -> dict:
         place = reader.advance()
         instant = parse_instant(place.value)
         if instant is None:
-            raise refusal_at(reader.sql, place,
-                f"'{place.value}' is no time",
-                "ISO 8601 is read here",
-                "write FROM '2026-01-31T12:00:00Z'",
-            )
+            raise refusal_at(reader.sql, place, f"'{place.value}' is no time", "ISO 8601 is read here",
+                             "write FROM '2026-01-31T12:00:00Z'")
         return {"start": instant}
     return {
         "start": reader.take(

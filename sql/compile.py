@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from mars.expressions import Column, Literal
+from mars.expressions import Column, Expression
 from mars.plan import Key, Output, QueryPlan, Stream
 from sql import order, policies, shape
 from sql.groups import Groups, read_groups
@@ -33,9 +33,6 @@ def compile_select(select: SelectStatement, stream: Stream, continuous: bool) ->
     except RecursionError:
         raise refusal_at(select.sql, select.source, "too deeply nested",
                       "the statement has too many levels", "write it flatter, with IN or AND") from None
-
-
-TRUE = Literal(True, "BOOLEAN")
 
 
 class Compiler:
@@ -65,21 +62,12 @@ class Compiler:
         having = self.tree.args.get("having")
         kept = self.condition(having.this, self.row_scope(groups, self.result_names())) if having else None
         values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(
-            stream=self.stream.name,
-            sql=self.sql,
-            columns=self.columns(),
-            where=condition,
-            keys=tuple(groups.keys.values()),
-            aggregates=tuple(self.aggregates),
-            outputs=outputs,
-            having=kept,
-            order_by=order.read(self.select, outputs, self.windowed),
-            limit=order.read_limit(self.select),
-            **values,
-        )
+        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
+                         keys=tuple(groups.keys.values()), aggregates=tuple(self.aggregates), outputs=outputs,
+                         having=kept, order_by=order.read(self.select, outputs, self.windowed),
+                         limit=order.read_limit(self.select), **values)
 
-    def show_tuples(self, condition) -> QueryPlan:
+    def show_tuples(self, condition: Expression | None) -> QueryPlan:
         """The plan of a SELECT that shows tuples: every column of the select list is computed per tuple."""
         scope = self.tuple_scope("here", "use GROUP BY")
         keys, names = [], Names()
@@ -88,19 +76,10 @@ class Compiler:
             keys.append(Key(names.take(name_of(item, text)), value, value.type))
         outputs = tuple(Output(k.name, Column(f"k{i}", k.type), k.type) for i, k in enumerate(keys))
         values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(
-            stream=self.stream.name,
-            sql=self.sql,
-            columns=self.columns(),
-            where=condition,
-            keys=tuple(keys),
-            aggregates=(),
-            outputs=outputs,
-            order_by=order.read(self.select, outputs, False),
-            limit=order.read_limit(self.select),
-            grouped=False,
-            **values,
-        )
+        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
+                         keys=tuple(keys), aggregates=(), outputs=outputs,
+                         order_by=order.read(self.select, outputs, False),
+                         limit=order.read_limit(self.select), grouped=False, **values)
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""
@@ -121,10 +100,14 @@ class Compiler:
             tuples, self.stream, groups.keys, self.windowed, groups.time_is_key, self.aggregates, aliases
         )
 
-    def condition(self, node: exp.Expression, scope: TupleScope | RowScope):
+    def condition(self, node: exp.Expression, scope: TupleScope | RowScope) -> Expression:
         """A condition of type BOOLEAN."""
         lowering = Lowering(self.sql, scope)
-        return lowering.call("and", (lowering.lower(node), TRUE), node).arguments[0]
+        value = lowering.lower(node)
+        if value.type not in ("BOOLEAN", "VOID"):
+            raise lowering.refuse(node, "a condition is needed here", f"this is {value.type}",
+                                  "compare it: ... <> 0")
+        return lowering.cast(value, "BOOLEAN", node)
 
     def groups(self) -> Groups:
         """GROUP BY, aliases and ordinals resolved."""

@@ -99,18 +99,10 @@ def compile_stream(create: CreateStream) -> Stream:
                 create.time_column.text, (c.name for c in columns), "declare it: (time BIGINT, ...)"
             ),
         )
-    return Stream(
-        name=create.name.text,
-        id=0,
-        topic=create.topic.text,
-        topic_id="",
-        columns=columns,
-        format=format_,
-        time_column=time_column.name,
-        time_unit=compile_unit(create, time_column),
-        options=compile_options(create) if format_ == "CSV" else refuse_options(create),
-        sql=create.sql,
-    )
+    return Stream(name=create.name.text, id=0, topic=create.topic.text, topic_id="", columns=columns,
+                  format=format_, time_column=time_column.name, time_unit=compile_unit(create, time_column),
+                  options=compile_options(create) if format_ == "CSV" else refuse_options(create),
+                  sql=create.sql)
 
 
 def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
@@ -119,13 +111,8 @@ def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
     for definition in create.columns:
         name, type_ = definition.name, types.normalize(definition.type.text)
         if name.text.lower() in columns:
-            raise at(
-                create,
-                name,
-                f"column {name.text} stands twice",
-                "names are case-insensitive",
-                "rename one of them",
-            )
+            raise at(create, name, f"column {name.text} stands twice", "names are case-insensitive",
+                     "rename one of them")
         if name.text.lower() in RESERVED:
             raise at(
                 create,
@@ -142,13 +129,8 @@ def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
                 create, definition.type, f"unknown type {definition.type.text}", TYPE_LIST, type_hint(word)
             )
         if definition.path and create.format.text.upper() != "JSON":
-            raise at(
-                create,
-                definition.path,
-                "PATH is for JSON",
-                "columns of CSV are read by their place",
-                "remove PATH",
-            )
+            raise at(create, definition.path, "PATH is for JSON", "columns of CSV are read by their place",
+                     "remove PATH")
         if definition.path and not all(definition.path.text.split(".")):
             raise at(create, definition.path, "the path has an empty part", "", "write PATH 'a.b'")
         columns[name.text.lower()] = StreamColumn(
@@ -178,22 +160,13 @@ def compile_unit(create: CreateStream, column: StreamColumn) -> str:
     """The unit of the event time: as declared for integers, microseconds for TIMESTAMP and STRING."""
     if column.type in ("TIMESTAMP", "STRING"):
         if create.unit:
-            raise at(
-                create,
-                create.unit,
-                f"UNIT does not fit {column.type}",
-                "a TIMESTAMP or STRING is read as ISO 8601",
-                "remove UNIT, or declare the column BIGINT",
-            )
+            raise at(create, create.unit, f"UNIT does not fit {column.type}",
+                     "a TIMESTAMP or STRING is read as ISO 8601", "remove UNIT, or declare the column BIGINT")
         return "us"
     if column.type not in types.INTEGERS:
-        raise at(
-            create,
-            create.time_column,
-            f"{column.type} is no event time",
-            "an event time is INT, BIGINT, TIMESTAMP or STRING in ISO 8601",
-            f"declare {column.name} BIGINT",
-        )
+        raise at(create, create.time_column, f"{column.type} is no event time",
+                 "an event time is INT, BIGINT, TIMESTAMP or STRING in ISO 8601",
+                 f"declare {column.name} BIGINT")
     return create.unit.text.lower() if create.unit else "ms"
 
 
@@ -208,13 +181,8 @@ def compile_options(create: CreateStream) -> dict:
         seen.add(key)
         plain = len(value.text) == 1 and value.text.isascii() and value.text not in "\r\n\0"
         if key in ("delimiter", "quote") and not plain:
-            raise at(
-                create,
-                value,
-                f"{option.text.upper()} is one character",
-                "one ASCII character, no end of line",
-                f"write {option.text.upper()} '{DEFAULTS[key]}'",
-            )
+            raise at(create, value, f"{option.text.upper()} is one character",
+                     "one ASCII character, no end of line", f"write {option.text.upper()} '{DEFAULTS[key]}'")
         options[key] = True if key == "strict" else value.text
     if options["delimiter"] == options["quote"]:
         raise at(

@@ -70,12 +70,8 @@ class Lowering:
             wanted, result = functions.resolve(name, arguments)
         except coercion.TypeMismatch as mismatch:
             given = ", ".join(a.type for a in arguments)
-            raise self.refuse(
-                node,
-                f"{functions.SCALARS[name].spelling} does not fit {given}",
-                mismatch.reason,
-                mismatch.hint,
-            ) from None
+            raise self.refuse(node, f"{functions.SCALARS[name].spelling} does not fit {given}",
+                              mismatch.reason, mismatch.hint) from None
         return Call(
             name, tuple(self.cast(a, t, node) for a, t in zip(arguments, wanted, strict=True)), result
         )
@@ -89,12 +85,8 @@ class Lowering:
             if folded is not None:
                 return folded
             if value.type == "STRING":
-                raise self.refuse(
-                    node,
-                    f"'{value.value}' does not read as {target}",
-                    "it would be NULL, always",
-                    f"write a constant of type {target}",
-                )
+                raise self.refuse(node, f"'{value.value}' does not read as {target}",
+                                  "it would be NULL, always", f"write a constant of type {target}")
         return Call("cast", (value,), target)
 
     def refuse(self, node: exp.Expression, title: str, detail: str = "", hint: str = "") -> SqlError:

@@ -37,7 +37,6 @@ BINARY = {
     exp.And: "and",
     exp.Or: "or",
     exp.DPipe: "concat",
-    exp.RegexpLike: "rlike",
 }
 MEANT = {
     "window": "write WINDOWING 60 s after GROUP BY",
@@ -54,7 +53,9 @@ MEANT = {
 def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
     literal = Literal(node.this, "STRING") if node.is_string else literals.number(node.this)
     if literal is None:
-        raise lowering.refuse(node, "this number is too large", "38 digits, or the range of DOUBLE", "")
+        raise lowering.refuse(
+            node, "this number is too large", "38 digits, or the range of DOUBLE", "write a smaller one"
+        )
     return literal
 
 
@@ -112,12 +113,9 @@ def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> 
     if isinstance(pattern, Literal) and isinstance(pattern.value, str):
         text = literals.backslash_pattern(pattern.value, escape)
         if text is None:
-            raise lowering.refuse(
-                node.expression,
-                "the pattern does not read",
-                f"{escape} stands before no %, _ or {escape}",
-                f"write {escape}{escape} for the character itself",
-            )
+            raise lowering.refuse(node.expression, "the pattern does not read",
+                                  f"{escape} stands before no %, _ or {escape}",
+                                  f"write {escape}{escape} for the character itself")
         pattern = Literal(text.lower() if isinstance(node, exp.ILike) else text, "STRING")
     if isinstance(node, exp.ILike):
         value = lowering.call("lower", (value,), node)
@@ -138,12 +136,9 @@ def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
         try:
             pc.match_substring_regex(pa.array(["a"]), pattern.value)
         except pa.ArrowInvalid as error:
-            raise lowering.refuse(
-                node.expression,
-                "the regular expression does not read",
-                str(error).split(": ", 1)[-1],
-                "RE2's syntax is read: no look-around, no back references",
-            ) from None
+            raise lowering.refuse(node.expression, "the regular expression does not read",
+                                  str(error).split(": ", 1)[-1],
+                                  "RE2's syntax is read: no look-around, no back references") from None
     return lowering.call("rlike", (value, pattern), node)
 
 
@@ -200,12 +195,8 @@ def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
         raise lowering.refuse(node, f"unknown function {written}", "", hint)
     function, count = functions.SCALARS[name], len(node.expressions)
     if count < function.minimum or count > (function.maximum or count):
-        raise lowering.refuse(
-            node,
-            f"{written} does not take {count} argument{'s' * (count != 1)}",
-            function.doc,
-            f"write {function.spelling}",
-        )
+        raise lowering.refuse(node, f"{written} does not take {count} argument{'s' * (count != 1)}",
+                              function.doc, f"write {function.spelling}")
     arguments = tuple(lowering.lower(argument) for argument in node.expressions)
     return (
         lower_nullif(lowering, arguments, node) if name == "nullif" else lowering.call(name, arguments, node)
@@ -226,12 +217,9 @@ def lower_aggregate_only(lowering: Lowering, node: exp.Expression) -> Expression
 
 
 def lower_clock(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(
-        node,
-        "the clock is not part of the dialect",
-        "a result must not depend on when it is computed",
-        "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'",
-    )
+    raise lowering.refuse(node, "the clock is not part of the dialect",
+                          "a result must not depend on when it is computed",
+                          "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'")
 
 
 def lower_interval(lowering: Lowering, node: exp.Expression) -> Expression:

@@ -32,13 +32,8 @@ def index_of(
     """The output that a term names: by ordinal, name, alias, or the same expression."""
     if isinstance(node, exp.Literal) and not node.is_string:
         if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= len(outputs)):
-            raise at(
-                select,
-                node,
-                f"there is no column {node.this} in SELECT",
-                f"it has {len(outputs)}",
-                "number them from 1",
-            )
+            raise at(select, node, f"there is no column {node.this} in SELECT", f"it has {len(outputs)}",
+                     "number them from 1")
         return int(node.this) - 1
     if isinstance(node, exp.Column):
         names = [output.name.lower() for output in outputs]

@@ -66,14 +66,8 @@ def read_statement(sql: str, resolve: Resolve) -> Statement:
     """Reads by the first word."""
     reader = Reader(sql, read_words(sql))
     if reader.word.kind == "end" or (reader.word.is_(";") and len(reader.words) == 2):
-        raise refusal(
-            sql,
-            0,
-            0,
-            "an empty statement",
-            "there is no word in it",
-            "write SHOW STREAMS, or CREATE STREAM ...",
-        )
+        raise refusal(sql, 0, 0, "an empty statement", "there is no word in it",
+                      "write SHOW STREAMS, or CREATE STREAM ...")
     first = reader.word
     if first.is_("SELECT", "WITH", "("):
         return read_rows(reader, resolve)
@@ -122,11 +116,8 @@ def read_create(reader: Reader) -> Statement:
     if reader.accept("QUERY"):
         return read_create_query(reader)
     if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
-        raise refusal_at(reader.sql, reader.word,
-            f"there is no CREATE {reader.shown().upper()}",
-            "",
-            "CREATE STREAM names a topic, CREATE QUERY starts a continuous query",
-        )
+        raise refusal_at(reader.sql, reader.word, f"there is no CREATE {reader.shown().upper()}", "",
+                         "CREATE STREAM names a topic, CREATE QUERY starts a continuous query")
     reader.take("STREAM", "QUERY")
     return create.read_create_stream(reader)
 
@@ -166,13 +157,8 @@ def read_resume(reader: Reader) -> Statement:
 
 def read_alter(reader: Reader) -> Statement:
     """ALTER QUERY is recognised and refused."""
-    raise not_supported(
-        reader.sql,
-        reader.words[0].start,
-        reader.word.end,
-        f"ALTER {reader.word.value.upper()}",
-        "DROP QUERY it and CREATE QUERY it again",
-    )
+    raise not_supported(reader.sql, reader.words[0].start, reader.word.end,
+                        f"ALTER {reader.word.value.upper()}", "DROP QUERY it and CREATE QUERY it again")
 
 
 def read_show(reader: Reader) -> Statement:

@@ -50,11 +50,6 @@ def check_unit(select: SelectStatement, stream: Stream, keyword: str, millisecon
     if milliseconds % unit_ms:
         start, end = select.clauses.places[keyword]
         rounded = format_duration(max(unit_ms, milliseconds // unit_ms * unit_ms))
-        raise refusal(
-            select.sql,
-            start,
-            end,
-            f"{keyword} {format_duration(milliseconds)} does not fit the event time",
-            f"{stream.time_column} counts in {stream.time_unit}",
-            f"write {keyword} {rounded}",
-        )
+        raise refusal(select.sql, start, end,
+                      f"{keyword} {format_duration(milliseconds)} does not fit the event time",
+                      f"{stream.time_column} counts in {stream.time_unit}", f"write {keyword} {rounded}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from mars.durations import MILLISECONDS, to_milliseconds, unit_of
 from mars.errors import SqlError
@@ -83,24 +83,20 @@ class Reader:
         """Takes the end of the statement, with or without a semicolon."""
         self.accept(";")
         if self.word.kind != "end":
-            raise refusal_at(self.sql, self.word,
-                f"unexpected {self.shown()}",
-                "the statement was complete before it",
-                "one statement at a time; remove what is too much",
-            )
+            raise refusal_at(self.sql, self.word, f"unexpected {self.shown()}",
+                             "the statement was complete before it",
+                             "one statement at a time; remove what is too much")
 
     def shown(self) -> str:
         """The next word for an error message."""
         return self.sql[self.word.start:self.word.end] or "end of the statement"
 
-    def expected(self, what: str, hint: str = "", keywords: Iterable[str] = ()) -> SqlError:
+    def expected(self, what: str, hint: str = "", keywords: Sequence[str] = ()) -> SqlError:
         """The refusal of the next word, because something else belongs here."""
         near = closest(self.word.value, keywords) if self.word.kind == "name" else None
-        return refusal_at(self.sql, self.word,
-            f"unexpected {self.shown()}",
-            f"expected {what}",
-            f"did you mean {near}?" if near else hint,
-        )
+        hint = hint or "write " + " or ".join(keywords)
+        return refusal_at(self.sql, self.word, f"unexpected {self.shown()}", f"expected {what}",
+                          f"did you mean {near}?" if near else hint)
 
 
 def is_duration(words: list[Word], index: int) -> bool:

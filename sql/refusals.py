@@ -58,11 +58,5 @@ def unknown_source(sql: str, name: str, start: int, end: int, known: Iterable[st
 
 def not_supported(sql: str, start: int, end: int, what: str, instead: str) -> SqlError:
     """The refusal of a part of the dialect that is recognised but does not work yet."""
-    return refusal(
-        sql,
-        start,
-        end,
-        f"{what} is not supported yet",
-        "this version recognises it but cannot run it",
-        instead,
-    )
+    return refusal(sql, start, end, f"{what} is not supported yet",
+                   "this version recognises it but cannot run it", instead)

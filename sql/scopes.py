@@ -41,12 +41,9 @@ class TupleScope:
         check_qualifier(node, self.qualifiers, lowering)
         column = self.columns.get(node.name.lower())
         if column is None and node.name.lower() in WINDOW_COLUMNS:
-            raise lowering.refuse(
-                node,
-                f"{node.name} does not belong {self.place}",
-                "it is a column of the result",
-                "name it in SELECT, HAVING or ORDER BY of a SELECT with WINDOWING",
-            )
+            raise lowering.refuse(node, f"{node.name} does not belong {self.place}",
+                                  "it is a column of the result",
+                                  "name it in SELECT, HAVING or ORDER BY of a SELECT with WINDOWING")
         if column is None:
             raise unknown_column(node, lowering, [c.name for c in self.columns.values()])
         self.used.add(column.name)
@@ -151,12 +148,8 @@ def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) ->
     else:
         function, argument = read_argument(call, written, arguments, lowering)
     if ignore_nulls and function not in ("first", "last"):
-        raise lowering.refuse(
-            call,
-            f"IGNORE NULLS does not fit {written}",
-            "every other aggregate leaves NULLs out anyway",
-            "remove IGNORE NULLS",
-        )
+        raise lowering.refuse(call, f"IGNORE NULLS does not fit {written}",
+                              "every other aggregate leaves NULLs out anyway", "remove IGNORE NULLS")
     if ignore_nulls:
         conditions.append(lowering.call("is_not_null", (argument,), call))
     filter_ = None
@@ -206,12 +199,9 @@ def result_type(function: str, argument: Expression | None, call: exp.Expression
 def check_qualifier(node: exp.Column, qualifiers: tuple[str, ...], lowering: Lowering) -> None:
     """Refuses `x.column` unless x is the stream or its alias."""
     if node.table and node.table.lower() not in qualifiers:
-        raise lowering.refuse(
-            node,
-            f"unknown stream {node.table}",
-            "the columns belong to the stream after FROM",
-            did_you_mean(node.table, qualifiers, f"write {qualifiers[0]}.{node.name}"),
-        )
+        raise lowering.refuse(node, f"unknown stream {node.table}",
+                              "the columns belong to the stream after FROM",
+                              did_you_mean(node.table, qualifiers, f"write {qualifiers[0]}.{node.name}"))
 
 
 def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):

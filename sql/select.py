@@ -37,23 +37,27 @@ def read_select(sql: str, words: list[Word]) -> SelectStatement:
     if extra:
         raise refusal_at(sql, extra, "unexpected ;", "one statement at a time", "remove what follows it"
         )
+    refuse_set_operation(sql, words)
     plain, clauses = cut(sql, words)
     tree = parse_plain(sql, plain)
     if not isinstance(tree, exp.Select):
-        raise refusal(
-            sql,
-            words[0].start,
-            words[0].end,
-            "this is no plain SELECT",
-            "a SELECT reads one stream",
-            "write SELECT ... FROM stream; UNION works over the results of queries",
-        )
+        raise refusal(sql, words[0].start, words[0].end, "this is no plain SELECT",
+                      "a SELECT reads one stream",
+                      "write SELECT ... FROM stream; UNION works over the results of queries")
     source = table_of(sql, tree, words)
     texts = item_texts(sql, plain)
     if len(texts) != len(tree.expressions):
         raise refusal(sql, words[0].start, words[0].end, "the select list does not read", "",
                       "separate its columns by commas")
     return SelectStatement(sql, source, tree, clauses, texts, (words[-2].start, words[-2].end))
+
+
+def refuse_set_operation(sql: str, words: list[Word]) -> None:
+    """Refuses UNION and its kin between SELECTs; a column may still be called so."""
+    for word, following in pairwise(words):
+        if word.is_("UNION", "INTERSECT", "EXCEPT") and following.is_("SELECT", "ALL", "DISTINCT", "("):
+            raise refusal_at(sql, word, f"{word.value.upper()} is not part of a SELECT over a stream",
+                             "it reads one stream", "make a query of each SELECT, and unite their results")
 
 
 def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
@@ -64,14 +68,8 @@ def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
     except ParseError as error:
         raise unreadable(sql, words, error) from error
     except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
-        raise refusal(
-            sql,
-            words[0].start,
-            words[0].end,
-            "the statement does not read",
-            str(error).split("\n")[0],
-            "compare it with the reference of the dialect",
-        ) from error
+        raise refusal(sql, words[0].start, words[0].end, "the statement does not read",
+                      str(error).split("\n")[0], "compare it with the reference of the dialect") from error
     return trees[0] if len(trees) == 1 else None
 
 
@@ -116,22 +114,14 @@ def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
     """The stream that the SELECT reads; SqlError unless it is one plain name."""
     from_ = tree.args.get("from_")
     if from_ is None:
-        raise refusal(
-            sql,
-            words[-2].start,
-            words[-2].end,
-            "FROM is missing",
-            "a SELECT reads a stream or a query's results",
-            "write SELECT ... FROM stream",
-        )
+        raise refusal(sql, words[-2].start, words[-2].end, "FROM is missing",
+                      "a SELECT reads a stream or a query's results", "write SELECT ... FROM stream")
     table = from_.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or table.args.get("db"):
         place = next((w for w in words if w.is_("FROM")), words[0])
-        raise refusal_at(sql, place,
-            "a SELECT reads one stream by its name",
-            "sub-queries and qualified names work over the results of queries alone",
-            "write FROM stream",
-        )
+        raise refusal_at(sql, place, "a SELECT reads one stream by its name",
+                         "sub-queries and qualified names work over the results of queries alone",
+                         "write FROM stream")
     place = table.this.meta
     return Name(table.this.name, place.get("start", 0), place.get("end", -1) + 1)
 
@@ -174,17 +164,12 @@ def read_from_query(reader: Reader, queries: list[Word]) -> SelectFromQuery:
             parts += [reader.sql[reached:word.start], mark + word.value.replace(mark, mark * 2) + mark]
             reached = word.end
         elif word.is_("WINDOWING", "WATERMARK", "GRACE") and following.kind == "number":
-            raise refusal_at(reader.sql, word,
-                f"{word.value.upper()} does not fit the results of a query",
-                "its windows are closed already",
-                "group by window_start, or by date_trunc('hour', window_start)",
-            )
+            raise refusal_at(reader.sql, word, f"{word.value.upper()} does not fit the results of a query",
+                             "its windows are closed already",
+                             "group by window_start, or by date_trunc('hour', window_start)")
         elif word.is_(";") and following.kind != "end":
-            raise refusal_at(reader.sql, word,
-                "unexpected ;",
-                "one statement at a time",
-                "remove what follows it",
-            )
+            raise refusal_at(reader.sql, word, "unexpected ;", "one statement at a time",
+                             "remove what follows it")
         elif word.is_(";"):
             parts.append(reader.sql[reached:word.start])
             reached = len(reader.sql)

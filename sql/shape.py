@@ -41,13 +41,8 @@ def check(select: SelectStatement, continuous: bool) -> None:
                 select, value, f"{what} is not part of a SELECT over a stream", "it reads one stream", instead
             )
     if any(value for name, value in tree.args["from_"].this.args.items() if name not in ("this", "alias")):
-        raise at(
-            select,
-            tree.args["from_"],
-            "the stream is named alone",
-            "no sample, pivot or join stands with it",
-            f"write FROM {select.source.text}",
-        )
+        raise at(select, tree.args["from_"], "the stream is named alone",
+                 "no sample, pivot or join stands with it", f"write FROM {select.source.text}")
     check_group(select)
     if not tree.expressions:
         raise refusal_at(select.sql, select.source, "the select list is empty", "",
@@ -55,13 +50,9 @@ def check(select: SelectStatement, continuous: bool) -> None:
     for name in ("order", "limit"):
         if continuous and tree.args.get(name):
             what = "ORDER BY" if name == "order" else "LIMIT"
-            raise at(
-                select,
-                tree.args[name],
-                f"{what} does not fit a query that runs for ever",
-                "its results are ordered by window and keys",
-                f"remove it, and use {what} when reading the results",
-            )
+            raise at(select, tree.args[name], f"{what} does not fit a query that runs for ever",
+                     "its results are ordered by window and keys",
+                     f"remove it, and use {what} when reading the results")
     if is_star(select) and not shows_tuples(select):
         raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")

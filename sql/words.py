@@ -73,14 +73,9 @@ def word_of(sql: str, token: Token) -> Word:
     start, end = token.start, token.end + 1
     if sql[start:start + 1] == '"':
         inner = sql[start + 1:end - 1]
-        raise refusal(
-            sql,
-            start,
-            end,
-            "double quotes are not used here",
-            "one reader takes them as text, another as a name",
-            f"write '{inner}' for text, `{inner}` for a name",
-        )
+        raise refusal(sql, start, end, "double quotes are not used here",
+                      "one reader takes them as text, another as a name",
+                      f"write '{inner}' for text, `{inner}` for a name")
     if token.token_type == TokenType.STRING:
         return text_word(sql, start, token)
     if token.token_type == TokenType.IDENTIFIER:
@@ -112,14 +107,9 @@ def unclosed(sql: str) -> Exception:
     """The refusal of a text whose quote or comment is not closed, at the place where it opens."""
     for kind, start, end in spans(sql):
         if kind == "open":
-            return refusal(
-                sql,
-                start,
-                end,
-                "a quote or comment is not closed",
-                f"it opens with {sql[start]} here",
-                "close it; a quote inside a text is written ''",
-            )
+            return refusal(sql, start, end, "a quote or comment is not closed",
+                           f"it opens with {sql[start]} here",
+                           "close it; a quote inside a text is written ''")
     return refusal(
         sql, 0, len(sql), "the statement does not read", "a character or number in it has no meaning here"
     )
@@ -147,8 +137,5 @@ def check_depth(sql: str, words: list[Word]) -> None:
     for word in words:
         depth += word.is_("(", "[", "{") - word.is_(")", "]", "}")
         if depth > MAX_DEPTH:
-            raise refusal_at(sql, word,
-                "too deeply nested",
-                f"more than {MAX_DEPTH} open parentheses",
-                "write the condition flatter, with IN or AND",
-            )
+            raise refusal_at(sql, word, "too deeply nested", f"more than {MAX_DEPTH} open parentheses",
+                             "write the condition flatter, with IN or AND")

@@ -1,0 +1,5 @@
+-- over: statement
+-- at: 1:1
+-- title: an empty statement
+-- hint: write SHOW STREAMS, or CREATE STREAM ...
+-- nothing

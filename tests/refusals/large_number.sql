@@ -1,0 +1,5 @@
+-- over: continuous
+-- at: 1:38
+-- title: this number is too large
+-- hint: write a smaller one
+SELECT count(*) FROM s WHERE ratio > 1e999 WINDOWING 60 s

@@ -1,0 +1,5 @@
+-- over: stream
+-- at: 1:56
+-- title: STRICT does not fit JSON
+-- hint: remove it
+CREATE STREAM x (t BIGINT) FROM KAFKA 'x' FORMAT JSON (STRICT) TIMESTAMP t

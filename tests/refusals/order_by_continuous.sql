@@ -1,0 +1,5 @@
+-- over: continuous
+-- at: 1:66
+-- title: ORDER BY does not fit a query that runs for ever
+-- hint: remove it, and use ORDER BY when reading the results
+SELECT sip, count(*) FROM s GROUP BY sip WINDOWING 60 s ORDER BY 2

@@ -1,0 +1,5 @@
+-- over: statement
+-- at: 1:39
+-- title: WINDOWING stands twice
+-- hint: remove one WINDOWING
+SELECT count(*) FROM s WINDOWING 60 s WINDOWING 10 s

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import mapper.warm
+import mars.warm
 from mapper import spill
 from mapper.aggregate import aggregate_task, max_event_time
 from mapper.batch import Messages, ParsedBatch
@@ -57,6 +59,9 @@ def run_mapper(config_json: str, slot: int) -> None:
     """Work as mapper `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
+    # Loading the kernels takes a second; no claim must wait for it.
+    mapper.warm.warm(say=lambda *_, **__: None)
+    mars.warm.warm()
     worker = Mapper(config, slot)
     try:
         worker.run()

@@ -13,6 +13,7 @@ import uuid
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
+import mars.warm
 from mars import faults, names
 from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import Storage
@@ -33,6 +34,7 @@ def run_reducer(config_json: str, slot: int) -> None:
     """Work as reducer `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
+    mars.warm.warm()
     reducer = Reducer(config, slot)
     try:
         reducer.run()

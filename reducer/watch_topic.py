@@ -85,7 +85,7 @@ class TopicWatch:
 
     def _tell_kafka(self, view: StreamView, seen: Seen) -> None:
         """Commit the least committed positions of the running queries as offsets of group mars-<stream>. It is for
-        people's tools alone: Mars never reads it."""
+        people's tools alone: Mars never reads it, and does not wait for it."""
         if time.monotonic() - seen.told_at < OFFSETS_S:
             return
         seen.told_at = time.monotonic()
@@ -98,7 +98,7 @@ class TopicWatch:
             return
         group = self.groups.get(view.stream.id) or self._group(view)
         try:
-            group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=False)
+            group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=True)
             seen.told = least
         except KafkaException as error:
             log.info("Kafka did not take the offsets: %s", error)

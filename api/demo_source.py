@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -21,6 +22,38 @@ STREAM, TOPIC, NAME = "S", "flows", "demo"
 PARTITIONS = 4
 # Event time starts an hour back and arrives a minute ago when the last tuple is made.
 BACK_S, SPAN_S = 3_600, 3_540
+
+
+class Source(Protocol):
+    """Tuples for the demo. `goal` is how many are sent, 0 if that is not known; `about` says what they are."""
+
+    stream: str
+    topic: str
+    name: str
+    about: str
+    goal: int
+    sent: int
+
+    def stream_sql(self) -> str:
+        """The CREATE STREAM statement."""
+
+    def query_sql(self, stream: dict) -> str:
+        """The CREATE QUERY statement, over the stream as the API shows it."""
+
+    def prepare(self) -> None:
+        """Whatever must be there before the stream."""
+
+    def start(self) -> None:
+        """Start to send."""
+
+    def done(self) -> bool:
+        """Whether all was sent; raises what went wrong with it."""
+
+    def stop(self) -> None:
+        """Leave nothing running."""
+
+    def expected(self) -> pa.Table | None:
+        """The independent count, or None if there is none for this query."""
 
 
 class PaperSource:
@@ -39,14 +72,13 @@ class PaperSource:
         self.counts = data / "expected.arrow"
         self.process: subprocess.Popen | None = None
 
-    def statements(self) -> list[str]:
-        """CREATE STREAM and CREATE QUERY, in this order."""
-        return [f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{TOPIC}' FORMAT CSV TIMESTAMP timestamp UNIT s",
-                f"CREATE QUERY {NAME} AS {self.select()} FROM LATEST"]
+    def stream_sql(self) -> str:
+        """The paper's stream."""
+        return f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{TOPIC}' FORMAT CSV TIMESTAMP timestamp UNIT s"
 
-    def select(self) -> str:
+    def query_sql(self, _stream: dict) -> str:
         """The paper's query."""
-        return QUERY.format(stream=STREAM)
+        return f"CREATE QUERY {NAME} AS {QUERY.format(stream=STREAM)} FROM LATEST"
 
     def prepare(self) -> None:
         """Make the topic if it is absent."""

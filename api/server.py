@@ -25,7 +25,7 @@ from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
 
-WORKERS_S = 90.0
+WORKERS_S = 180.0
 STOP = f"{names.ROOT}/stop"
 STOP_S = 3.0
 

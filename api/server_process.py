@@ -12,7 +12,7 @@ from api.services.paths import log_dir, tail
 from mars.config import Config
 from mars.errors import MarsError
 
-READY_S = 150.0
+READY_S = 240.0
 PATIENCE_S = 8.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from api import runfile, up
 from api.client import Client
 from api.commands.instance import reporter, settings
 from api.demo_check import Verdict, compare
-from api.demo_source import PaperSource
+from api.demo_source import PaperSource, Source
 from api.demo_view import Moment, View
 from mars.config import Config
 from mars.errors import MarsError, NotFoundError
@@ -32,9 +33,9 @@ def demo(data: Path | None, stop: bool, **options: object) -> None:
     try:
         run = instance(config, options["kafka"])
         with Client(run.api, config.api_token) as client:
-            source = choose(config, run, client, options)
+            source = choose(config, run, options)
             verdict = play(client, source, began)
-        tell(verdict, source)
+        tell(verdict)
         if stop:
             up.down(config.data)
             say(f"\nMars has stopped; its data stays in {config.data}")
@@ -58,16 +59,16 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
     return up.detach(wanted, reporter())
 
 
-def choose(config: Config, run: runfile.Run, client: Client, options: dict) -> PaperSource:
+def choose(config: Config, run: runfile.Run, options: dict) -> Source:
     """What is fed: the user's own file or topic if one is named, else the paper's tuples."""
     if options["file"] or options["topic"]:
         from api.demo_own import own_source
 
-        return own_source(config, run, client, options)
+        return own_source(run.kafka, config.data, options)
     return PaperSource(config.data, run.kafka, options["rate"], options["seconds"])
 
 
-def play(client: Client, source: PaperSource, began: float) -> Verdict:
+def play(client: Client, source: Source, began: float) -> Verdict:
     """Create, feed and watch until everything that was sent is in the committed results; then check."""
     source.prepare()
     say(f"  topic   {source.topic}: {source.about}")
@@ -80,30 +81,50 @@ def play(client: Client, source: PaperSource, began: float) -> Verdict:
         source.stop()
     if view.first_rows_s is not None:
         say(f"first rows {view.began - began + view.first_rows_s:.1f} s after the command")
-    results = pa.concat_tables(client.pages(source.name, partial="true"))
-    return compare(source.expected(), results)
+    expected = source.expected()
+    if expected is None:
+        return account(client, source)
+    return compare(expected, pa.concat_tables(client.pages(source.name, partial="true")))
 
 
-def create(client: Client, source: PaperSource) -> None:
-    """Make the stream unless it is there from last time, and the query anew."""
-    try:
+def create(client: Client, source: Source) -> None:
+    """Make the stream unless the same is there from last time, and the query anew."""
+    with contextlib.suppress(NotFoundError):
         client.sql(f"DROP QUERY {source.name}")
-    except NotFoundError:
-        pass
-    stream, query = source.statements()
-    if source.stream.lower() not in {s["name"].lower() for s in client.get("/v1/streams")["streams"]}:
-        client.sql(stream)
-    say(f"  stream  {stream}\n  query   {query}\n")
+    wanted = source.stream_sql()
+    found = stream_document(client, source.stream)
+    if found and found["sql"].strip() != wanted.strip():
+        client.sql(f"DROP STREAM {source.stream}")
+        found = None
+    if found is None:
+        client.sql(wanted)
+    query = source.query_sql(stream_document(client, source.stream))
+    say(f"  stream  {wanted}\n  query   {query}\n")
     client.sql(query)
 
 
-def watch(client: Client, source: PaperSource, view: View) -> None:
+def stream_document(client: Client, name: str) -> dict | None:
+    """A stream as the API shows it, or None."""
+    return next((s for s in client.get("/v1/streams")["streams"] if s["name"].lower() == name.lower()), None)
+
+
+def account(client: Client, source: Source) -> Verdict:
+    """For a query that has no independent count: every tuple must be accounted for."""
+    counters = client.get(f"/v1/queries/{source.name}")["counters"]
+    kinds = ", ".join(f"{counters[kind]:,} {kind}" for kind in ("bad", "late", "future", "filtered"))
+    say(f"{counters['tuples']:,} tuples: {kinds}")
+    missing = source.goal and counters["tuples"] != source.goal
+    return Verdict(0, counters["tuples"], 0, f"{source.goal:,} tuples were sent, {counters['tuples']:,} arrived"
+                   if missing else "")
+
+
+def watch(client: Client, source: Source, view: View) -> None:
     """Show how it goes until all that was sent is committed. MarsError if it stands still or the query stops."""
     deadline = None
     while True:
         sent_all = source.done()
         moment = look(client, source)
-        settled = sent_all and moment.read >= source.goal
+        settled = sent_all and moment.lag == 0 and moment.read >= max(1, source.goal)
         view.show(moment, last=settled)
         if settled:
             return
@@ -116,7 +137,7 @@ def watch(client: Client, source: PaperSource, view: View) -> None:
         time.sleep(LOOK_S)
 
 
-def look(client: Client, source: PaperSource) -> Moment:
+def look(client: Client, source: Source) -> Moment:
     """The query and its newest closed windows, now."""
     query = client.get(f"/v1/queries/{source.name}")
     newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
@@ -125,22 +146,24 @@ def look(client: Client, source: PaperSource) -> Moment:
                   state=query["state"], columns=newest["columns"], rows=newest["rows"])
 
 
-def tell(verdict: Verdict, source: PaperSource) -> None:
+def tell(verdict: Verdict) -> None:
     """The verdict, on stdout."""
-    still_open = f", {verdict.open_windows} of the windows still open" if verdict.open_windows else ""
+    still_open = f"; {verdict.open_windows} of the windows still open" if verdict.open_windows else ""
     if verdict.difference:
         print(f"NOT EXACT: {verdict.difference}", flush=True)
-    else:
-        print(f"EXACT: {verdict.tuples:,} tuples in {verdict.groups:,} groups, each group and the sum equal to an "
+    elif verdict.groups:
+        print(f"EXACT: {verdict.tuples:,} tuples in {verdict.groups:,} groups; the sum and every group are equal to an "
               f"independent count of what was sent{still_open}", flush=True)
+    else:
+        print(f"COMPLETE: all {verdict.tuples:,} tuples are accounted for", flush=True)
 
 
-def next_steps(config: Config, run: runfile.Run, source: PaperSource, data: Path | None) -> None:
+def next_steps(config: Config, run: runfile.Run, source: Source, data: Path | None) -> None:
     """What to type next, what still runs, where the data lies, how to end it."""
     here = f"--data {config.data}"
     say(f"""
 Try next:
-  mars sql {here} -c "SELECT sip, sum(count) AS n FROM {source.name} GROUP BY sip ORDER BY n DESC LIMIT 5"
+  mars sql {here} -c "SELECT * FROM {source.name} ORDER BY window_start DESC LIMIT 5"
   curl -s '{run.api}/v1/queries/{source.name}/results?limit=3'
   mars sql {here}
 Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} goes on reading topic {source.topic}.

@@ -1,0 +1,147 @@
+"""A file of tuples, one a line: what it looks like, its lines as messages, and sending them to a topic."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from confluent_kafka import KafkaException, Producer
+
+from mars.adapters.kafka_admin import KafkaAdmin
+from mars.errors import MarsError
+from mars.plan import UNITS_PER_SECOND
+from sql.guess import Guess, guess_schema
+
+SAMPLE_LINES = 1_000
+PARTITIONS = 4
+
+
+class LineFile:
+    """A text file with a tuple on each line; a header line and blank lines are no tuples.
+
+    MarsError if it cannot be read or holds none."""
+
+    def __init__(self, path: Path, header: bool | None = None) -> None:
+        self.path = path
+        try:
+            with open(path, "rb") as source:
+                sample = [line for line in itertools.islice(source, SAMPLE_LINES) if line.strip()]
+        except OSError as error:
+            raise MarsError(f"{path} cannot be read", error.strerror or str(error)) from None
+        if any(b"\0" in line for line in sample):
+            raise MarsError(f"{path} is no text file", hint="unpack it if it is packed; Mars takes CSV or JSON lines")
+        if sample and sample[0].strip() in (b"[", b"{"):
+            raise MarsError(f"{path} has JSON over several lines", "one JSON object a line is needed",
+                            f"jq -c '.[]?' {path} writes it so")
+        guess = guess_schema(sample)
+        if guess is None:
+            raise MarsError(f"{path} holds no tuple", "it is empty or has blank lines alone")
+        self.guess: Guess = guess
+        self.header = guess.header if header is None else header and guess.format == "CSV"
+        self.bytes = path.stat().st_size
+
+    def lines(self) -> Iterator[bytes]:
+        """The tuples, without line ends."""
+        with open(self.path, "rb") as source:
+            rest = (line.rstrip(b"\r\n") for line in source)
+            rest = (line for line in rest if line.strip())
+            yield from itertools.islice(rest, 1 if self.header else 0, None)
+
+
+class Stamper:
+    """Writes the time of the call into the event-time column of lines."""
+
+    def __init__(self, guess: Guess, column: str | None) -> None:
+        name = column or guess.time_column
+        names = [c.name for c in guess.columns]
+        if name not in names:
+            raise MarsError("The event-time column is not known", f"columns: {', '.join(names)}", "name it with --time")
+        self.format, self.delimiter = guess.format, guess.delimiter
+        self.place = names.index(name)
+        self.path = (guess.columns[self.place].path or name).split(".")
+        type_ = guess.columns[self.place].type
+        self.unit = (guess.unit or "ms") if type_ in ("INT", "BIGINT") else None
+
+    def __call__(self, line: bytes) -> bytes:
+        """The line with the time of now; a line that has no such column stays as it is."""
+        now = int(time.time() * UNITS_PER_SECOND[self.unit]) if self.unit else datetime.now(UTC).isoformat()
+        return self._json(line, now) if self.format == "JSON" else self._csv(line, str(now))
+
+    def _json(self, line: bytes, now: int | str) -> bytes:
+        try:
+            tuple_ = json.loads(line)
+            inner = tuple_
+            for key in self.path[:-1]:
+                inner = inner[key]
+            inner[self.path[-1]] = now
+        except (ValueError, KeyError, TypeError):
+            return line
+        return json.dumps(tuple_, ensure_ascii=False).encode()
+
+    def _csv(self, line: bytes, now: str) -> bytes:
+        fields = next(csv.reader([line.decode("utf-8", "surrogateescape")], delimiter=self.delimiter))
+        if len(fields) <= self.place:
+            return line
+        fields[self.place] = now
+        out = io.StringIO()
+        csv.writer(out, delimiter=self.delimiter, lineterminator="").writerow(fields)
+        return out.getvalue().encode("utf-8", "surrogateescape")
+
+
+def ensure_topic(kafka: str, topic: str) -> tuple[int, bool]:
+    """The topic's number of partitions, and whether it was made here."""
+    admin = KafkaAdmin(kafka)
+    try:
+        found = admin.describe(topic)
+        made = found is None
+        return len((found or admin.create(topic, PARTITIONS)).partitions), made
+    finally:
+        admin.close()
+
+
+def send(lines: Iterator[bytes], kafka: str, topic: str, partitions: int, rate: int | None,
+         progress: Callable[[int, int], None]) -> int:
+    """Send each line as one message, in turn over the partitions, each exactly once; return how many were
+    acknowledged. `progress` hears of lines and bytes. MarsError if the broker refuses one."""
+    failed: list[str] = []
+
+    def heard(error: object, _message: object) -> None:
+        if error is not None:
+            failed.append(str(error))
+
+    producer = Producer({"bootstrap.servers": kafka, "enable.idempotence": True, "linger.ms": 20, "log_level": 0,
+                         "queue.buffering.max.messages": 200_000, "message.timeout.ms": 60_000})
+    began, count, size = time.monotonic(), 0, 0
+    for line in lines:
+        _produce(producer, topic, line, count % partitions, heard)
+        count, size = count + 1, size + len(line) + 1
+        if count % 1_000 == 0:
+            producer.poll(0)
+            progress(count, size)
+        if failed:
+            break
+        if rate and (ahead := began + count / rate - time.monotonic()) > 0.005:
+            producer.poll(0)
+            time.sleep(ahead)
+    producer.flush(60)
+    if failed or len(producer):
+        reason = failed[0] if failed else "no answer in 60 s"
+        raise MarsError(f"Kafka did not take all lines into {topic}", f"at {kafka}: {reason}")
+    progress(count, size)
+    return count
+
+
+def _produce(producer: Producer, topic: str, line: bytes, partition: int, heard: Callable) -> None:
+    while True:
+        try:
+            return producer.produce(topic, line, partition=partition, on_delivery=heard)
+        except BufferError:  # the broker is slower than the file
+            producer.poll(0.1)
+        except KafkaException as error:
+            raise MarsError(f"Kafka does not take a line into {topic}", str(error)) from None

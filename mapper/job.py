@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import mapper.warm
@@ -89,7 +90,8 @@ class Mapper:
         self.folder = Path(config.data) / "spill"
         spill.sweep(self.folder, set(), older_than_s=10 * config.lease_ms / 1000)
         self.zookeeper.client.create(f"{names.MAPPERS}/{self.id}", json.dumps(
-            {"id": self.id, "pid": os.getpid(), "host": spill.HOST, "slot": slot}).encode(), ephemeral=True, makepath=True)
+            {"id": self.id, "pid": os.getpid(), "host": spill.HOST, "slot": slot}).encode(),
+            ephemeral=True, makepath=True)
 
     def run(self) -> None:
         """Compute what the fetching thread brings, until stopped. Raises what ended either thread."""
@@ -119,7 +121,8 @@ class Mapper:
         try:
             while not self.stopping.is_set():
                 self._refresh_views()
-                if not any([self._fetch_one(view) for view in list(self.views.values())]):
+                worked = [self._fetch_one(view) for view in list(self.views.values())]
+                if not any(worked):
                     time.sleep(IDLE_S)
         except BaseException as error:  # the computing thread must end with this one
             self.failure = error
@@ -257,7 +260,7 @@ class Mapper:
         for group in groups(results):
             made = entries(claim, group, view.stream.key_parts, greatest, fetched.leader_epoch)
             tasks = {r.query: claim.tasks[r.query] for r in group}
-            self._insist(lambda: self.exchange.push(view.stream.id, view.generation, claim, tasks, greatest, made))
+            self._insist(partial(self.exchange.push, view.stream.id, view.generation, claim, tasks, greatest, made))
         faults.point("mapper.pushed")
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,

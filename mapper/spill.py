@@ -6,6 +6,7 @@ length and CRC-32C are registered; on any mismatch it is deleted and the batch i
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -74,10 +75,8 @@ def sweep(folder: Path, registered: set[str], older_than_s: float) -> None:
 def delete(file: dict | None) -> None:
     """Delete a registered file of this host."""
     if file and file["host"] == HOST:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(file["path"])
-        except FileNotFoundError:
-            pass
 
 
 def _header(stream: Stream, generation: int, claim: Claim) -> str:

@@ -35,7 +35,7 @@ class ResultSegment:
     committed_ms: int
 
     @staticmethod
-    def from_json(data: dict) -> "ResultSegment":
+    def from_json(data: dict) -> ResultSegment:
         """The result segment of a form made by dataclasses.asdict."""
         return ResultSegment(**{**data, "segment": Segment(**data["segment"])})
 
@@ -83,7 +83,7 @@ class Manifest:
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @staticmethod
-    def load(data: bytes) -> "Manifest":
+    def load(data: bytes) -> Manifest:
         """The manifest of a file's content."""
         raw = json.loads(data)
         raw["queries"] = {id_: _query_commit(q) for id_, q in raw["queries"].items()}
@@ -102,7 +102,7 @@ class Pointer:
         return json.dumps(asdict(self)).encode()
 
     @staticmethod
-    def load(data: bytes) -> "Pointer | None":
+    def load(data: bytes) -> Pointer | None:
         """The pointer of a znode's data; None before the first commit."""
         if not data:
             return None

@@ -60,7 +60,7 @@ class Stream:
         return asdict(self)
 
     @staticmethod
-    def from_json(data: dict) -> "Stream":
+    def from_json(data: dict) -> Stream:
         """The stream of a form made by `to_json`."""
         return Stream(**{**data, "columns": tuple(StreamColumn(**c) for c in data["columns"])})
 
@@ -151,7 +151,7 @@ class QueryPlan:
         }
 
     @staticmethod
-    def from_json(data: dict) -> "QueryPlan":
+    def from_json(data: dict) -> QueryPlan:
         """The plan of a form made by `to_json`."""
         load = expressions.from_json
         return QueryPlan(

@@ -35,7 +35,7 @@ class Query:
         return {**self.__dict__, "plan": self.plan.to_json(), "start": {str(p): o for p, o in self.start.items()}}
 
     @staticmethod
-    def from_json(data: dict) -> "Query":
+    def from_json(data: dict) -> Query:
         """The query of a form made by `to_json`."""
         return Query(**{**data, "plan": QueryPlan.from_json(data["plan"]),
                         "start": {int(p): o for p, o in data["start"].items()}})
@@ -65,7 +65,7 @@ class QuerySet:
                            "queries": {id_: q.to_json() for id_, q in self.queries.items()}}).encode()
 
     @staticmethod
-    def load(data: bytes) -> "QuerySet":
+    def load(data: bytes) -> QuerySet:
         """The query set of a znode's data."""
         raw = json.loads(data)
         return QuerySet(raw["next_incarnation"], tuple(raw["partitions"]),
@@ -95,7 +95,7 @@ class Catalog:
                            "streams": {k: asdict(s) for k, s in self.streams.items()}}).encode()
 
     @staticmethod
-    def load(data: bytes) -> "Catalog":
+    def load(data: bytes) -> Catalog:
         """The catalog of a znode's data."""
         raw = json.loads(data)
         return Catalog(raw["next_id"], {k: Stream.from_json(s) for k, s in raw["streams"].items()},

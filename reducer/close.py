@@ -21,7 +21,7 @@ class Facts:
     idle: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @staticmethod
-    def parse(raw: dict[str, str]) -> "Facts":
+    def parse(raw: dict[str, str]) -> Facts:
         """Facts from the exchange's hash: 'begun', 'done', 'idle:<partition>' = 'high watermark:quiet ms'."""
         idle = {}
         for name, value in raw.items():

@@ -75,7 +75,8 @@ class Reducer:
                 self._follow()
             except (KazooException, KazooTimeoutError) as error:
                 log.warning("waiting: %r", error)
-            if not any([self._step(key) for key in list(self.parts)]):
+            worked = [self._step(key) for key in list(self.parts)]
+            if not any(worked):
                 time.sleep(IDLE_S)
         for part in self.parts.values():
             self._last_commit(part)

@@ -6,11 +6,11 @@ import logging
 import time
 from dataclasses import dataclass, field
 
-from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
 from mars import faults, names
-from mars.adapters.exchange import Entry, Exchange, StaleEpochError, StaleGenerationError
+from mars.adapters.exchange import Entry, Exchange, StaleGenerationError
 from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import ZooKeeper
@@ -60,7 +60,7 @@ class KeyPart:
 
     @staticmethod
     def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,
-             number: int, owner_version: int) -> "KeyPart":
+             number: int, owner_version: int) -> KeyPart:
         """The key part as of its last commit. The pointer is read after the assignment, so that a commit of the former
         owner in between makes ours fail, not vanish."""
         node = zookeeper.get_synced(names.pointer(view.stream.id, number))
@@ -243,9 +243,9 @@ class KeyPart:
             if incarnation >= self.view.queries.next_incarnation:
                 return False
             state = self.states.get(query)
-            if state and state.query.incarnation == incarnation:
-                if self._committed(query).get(marker["p"], -1) < marker["e"]:
-                    return False
+            live = state is not None and state.query.incarnation == incarnation
+            if live and self._committed(query).get(marker["p"], -1) < marker["e"]:
+                return False
         return True
 
     def _forget_nows(self) -> None:

@@ -9,7 +9,6 @@ import json
 import logging
 import shutil
 import threading
-import time
 
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
@@ -17,7 +16,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from mars import faults, names
 from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import Storage
-from mars.adapters.view import StreamView, read_streams, stop_queries
+from mars.adapters.view import StreamView, read_streams
 from mars.adapters.zookeeper import ZooKeeper
 from mars.commits import Manifest, Pointer
 from mars.config import Config

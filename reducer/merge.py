@@ -61,7 +61,7 @@ class QueryState:
     changed: bool = False
 
     @staticmethod
-    def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> "QueryState":
+    def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> QueryState:
         """The state as of a commit; `tables` are its state segments' cells."""
         commit = copy.deepcopy(committed) if committed else QueryCommit(query.incarnation)
         commit.incarnation = query.incarnation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -87,10 +88,8 @@ class ZooKeeper:
 
     def ensure(self, path: str, data: bytes = b"") -> None:
         """Make the znode, with its parents, unless it is there."""
-        try:
+        with contextlib.suppress(NodeExistsError):
             self.client.create(path, data, makepath=True)
-        except NodeExistsError:
-            pass
 
     def transact(self, *operations: tuple) -> bool:
         """All operations or none; True if they were applied. Each is ('check', path, version), ('set', path, data,

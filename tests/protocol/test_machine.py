@@ -203,4 +203,5 @@ class Protocol(RuleBasedStateMachine):
 def test_nothing_is_lost_or_doubled_in_any_order_of_steps(redis_address):
     Protocol.address = redis_address
     run_state_machine_as_test(Protocol, settings=settings(
-        max_examples=50, phases=[Phase.reuse, Phase.generate], stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)))
+        max_examples=50, stateful_step_count=40, deadline=None, phases=[Phase.reuse, Phase.generate],
+        suppress_health_check=list(HealthCheck)))

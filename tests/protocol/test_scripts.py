@@ -125,7 +125,8 @@ def test_the_third_lease_splits_and_keeps_tasks_and_now(exchange):
     left = claim(exchange, worker="c")
     right = claim(exchange, worker="d")
     assert (left.start, left.end, right.start, right.end) == (0, 5, 5, 10)
-    assert left.tasks == right.tasks == first.tasks and left.now_ms == right.now_ms == first.now_ms
+    assert left.tasks == right.tasks == first.tasks
+    assert left.now_ms == right.now_ms == first.now_ms
 
 
 def test_a_claim_of_which_a_group_was_pushed_is_never_split(exchange):
@@ -168,7 +169,8 @@ def test_a_lane_behind_main_catches_up_and_joins_where_the_cursors_are_equal(exc
     both = [c.start for c in seen if c.tasks == {"q1": 1, "q2": 2}]
     assert lane[0] == (0, 5)
     assert all(a[1] == b[0] for a, b in zip(lane, lane[1:], strict=False))
-    assert lane[-1][1] == 100 and both == [100, 110]
+    assert lane[-1][1] == 100
+    assert both == [100, 110]
 
 
 def test_a_query_that_starts_ahead_of_main_waits_there_as_a_stop(exchange):

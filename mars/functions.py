@@ -73,7 +73,7 @@ SCALARS = {f.name: f for f in (
     Function("cast", 1, 1, rules.cast, "cast(a AS type)",
              "the value in another type; NULL if it does not fit"),
     Function("concat", 1, None, rules.concat, "concat(a, ...)",
-             "the texts one after another; NULL if one is NULL; also a || b"),
+             "the texts one after another; NULL if one is NULL"),
     Function("upper", 1, 1, fixed(TEXT, "STRING"), "upper(s)", "in capitals"),
     Function("lower", 1, 1, fixed(TEXT, "STRING"), "lower(s)", "in small letters"),
     Function("length", 1, 1, fixed(TEXT, "INT"), "length(s)", "number of characters"),

@@ -19,8 +19,8 @@ from sql.words import Word
 
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
 EXPECTS_MORE = (
-    "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "AND", "OR", "NOT",
-    "AS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
+    "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
+    "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
     "JOIN", "ON"
 )
 

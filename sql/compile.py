@@ -115,10 +115,9 @@ class Compiler:
         return read_groups(self.select, self.stream, scope, self.aliases(), self.windowed)
 
     def aliases(self) -> dict[str, exp.Expression]:
-        """The expressions of the select list by their alias."""
-        return {
-            item.alias.lower(): item.this for item in self.tree.expressions if isinstance(item, exp.Alias)
-        }
+        """The expressions of the select list by their alias; window_start and window_end mean the window's."""
+        return {item.alias.lower(): item.this for item in self.tree.expressions
+                if isinstance(item, exp.Alias) and item.alias.lower() not in WINDOW_COLUMNS}
 
     def result_names(self) -> dict[str, exp.Expression]:
         """For HAVING: the aliases, and the names that calls get, such as count, unless a column has that

@@ -51,6 +51,8 @@ def negated(literal: Literal) -> Literal | None:
         return None
     if literal.type == "DOUBLE":
         return Literal(-literal.value, "DOUBLE")
+    if literal == Literal(INT_MAX + 1, "BIGINT"):
+        return Literal(-INT_MAX - 1, "INT")
     if literal.type in ("INT", "BIGINT") and literal.value > 0:
         return Literal(-literal.value, literal.type)
     if decimal_parts(literal.type) and literal.value == str(BIGINT_MAX + 1):

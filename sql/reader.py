@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from mars.durations import MILLISECONDS, to_milliseconds, unit_of
@@ -9,6 +10,7 @@ from mars.errors import SqlError
 from sql.refusals import closest, refusal, refusal_at
 from sql.words import Word
 
+AMOUNT = re.compile(r"([0-9]{1,18})([A-Za-z]*)")
 UNITS = "ms, s, min, h, d, or second, minute, hour, day"
 
 
@@ -56,16 +58,11 @@ class Reader:
     def take_duration(self, clause: str, zero: bool = False) -> int:
         """Takes a duration such as `60 s` or `60s` and gives milliseconds; `zero` allows a delay of 0."""
         first = self.word
-        digits = (
-            first.value.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-            if first.kind == "number"
-            else ""
-        )
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        match = AMOUNT.fullmatch(first.value) if first.kind == "number" else None
+        if match is None:
             raise self.expected("a duration: a whole number above 0 and a unit", f"write {clause} 60 s")
-        self.advance()
-        unit_word = first.value[len(digits):]
-        last = first
+        last = self.advance()
+        digits, unit_word = match.groups()
         if not unit_word and self.word.kind == "name" and unit_of(self.word.value):
             last = self.advance()
             unit_word = last.value

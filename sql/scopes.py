@@ -213,12 +213,12 @@ def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):
 
 def normal(node: exp.Expression) -> str:
     """A text that is equal for expressions that differ in case, quotes, parentheses and qualifiers alone."""
-    def plain(part: exp.Expression) -> exp.Expression:
-        if isinstance(part, exp.Paren):
-            return part.this
-        if isinstance(part, exp.Column):
-            return exp.column(exp.to_identifier(part.name.lower(), quoted=True))
-        if isinstance(part, exp.Anonymous):
-            return exp.Anonymous(this=part.name.lower(), expressions=part.expressions)
-        return part
-    return node.copy().transform(plain).sql()
+    root = exp.Paren(this=node.copy())
+    for part in list(root.walk()):
+        if isinstance(part, exp.Paren) and part is not root:
+            part.replace(part.this)
+        elif isinstance(part, exp.Column):
+            part.replace(exp.column(exp.to_identifier(part.name.lower(), quoted=True)))
+        elif isinstance(part, exp.Anonymous):
+            part.set("this", part.name.lower())
+    return root.this.sql()

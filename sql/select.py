@@ -143,14 +143,18 @@ def item_texts(sql: str, words: list[Word]) -> tuple[str, ...]:
 
 
 def sources(words: list[Word]) -> list[Word]:
-    """The names after FROM and JOIN, and after commas in FROM, at any depth."""
-    found, listing = [], False
+    """The names after FROM and JOIN, and after the commas of a FROM, at any depth."""
+    found, listing = [], [False]    # listing[d]: a FROM is going on at depth d
     for before, word in pairwise(words):
-        if before.is_("FROM", "JOIN"):
-            listing = True
-        elif word.is_("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "SELECT", ")", "ON"):
-            listing = False
-        if word.kind in ("name", "quoted") and (before.is_("FROM", "JOIN") or (listing and before.is_(","))):
+        if before.is_("("):
+            listing.append(False)
+        elif before.is_(")") and len(listing) > 1:
+            listing.pop()
+        elif before.is_("FROM", "JOIN"):
+            listing[-1] = True
+        elif before.is_("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "SELECT"):
+            listing[-1] = False
+        if word.kind in ("name", "quoted") and (before.is_("FROM", "JOIN") or (listing[-1] and before.is_(","))):
             found.append(word)
     return found
 

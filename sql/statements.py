@@ -63,7 +63,7 @@ class SelectFromQuery:
 
     sql: str
     queries: tuple[str, ...]
-    engine_sql: str = field(compare=False)
+    engine_sql: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+"""A SELECT over a stream to a plan: names, keys, types, policies."""
+
+from __future__ import annotations
+
+import pytest
+
+from mars.expressions import Column, Literal
+from mars.plan import QueryPlan, Stream, Window
+from sql.compile import compile_select
+from sql.create import compile_stream
+from sql.parse import parse
+from sql.unparse import unparse
+
+
+def plan_of(sql: str, stream: Stream, continuous: bool = False) -> QueryPlan:
+    plan = compile_select(parse(sql), stream, continuous)
+    assert QueryPlan.from_json(plan.to_json()) == plan
+    return plan
+
+
+def names(plan: QueryPlan) -> list[str]:
+    return [output.name for output in plan.outputs]
+
+
+def test_the_bare_event_time_is_the_window_and_no_key(flows: Stream) -> None:
+    plan = plan_of("SELECT sip, type, TIMESTAMP, count(*) FROM Flows GROUP BY sip, type, timestamp WINDOWING 60 s", flows)
+    assert [key.name for key in plan.keys] == ["sip", "type"]
+    assert [(o.name, o.expression) for o in plan.outputs][2:] == [
+        ("TIMESTAMP", Column("window_time", "BIGINT")), ("count", Column("a0", "BIGINT"))]
+    assert (plan.window, plan.columns) == (Window("tumbling", 60_000), ("timestamp", "sip", "type"))
+
+
+def test_the_event_time_is_raw_in_where_and_in_aggregates(flows: Stream) -> None:
+    plan = plan_of("SELECT timestamp + 1, max(timestamp) FROM flows WHERE timestamp > 5 GROUP BY timestamp WINDOWING 1 s", flows)
+    assert unparse(plan.where, plain=True) == "timestamp > 5"
+    assert plan.aggregates[0].argument == Column("timestamp", "BIGINT")
+    assert unparse(plan.outputs[0].expression, plain=True) == "window_time + 1"
+
+
+def test_window_columns_are_not_repeated_but_may_have_an_alias(flows: Stream) -> None:
+    plan = plan_of("SELECT window_start, window_end AS until, count(*), count(*) AS window_start FROM flows "
+                   "GROUP BY window_start WINDOWING 1 s", flows)
+    assert names(plan) == ["until", "count", "window_start_2"]
+    assert plan.outputs[0].expression == Column("window_end", "TIMESTAMP")
+
+
+def test_names_of_columns(flows: Stream) -> None:
+    plan = plan_of("SELECT SIP, upper(dip) x, count(*), count(*), sum(bytes)  /  2, std(ratio), count(DISTINCT dip) "
+                   "FROM flows GROUP BY sip, dip WINDOWING 1 s", flows)
+    assert names(plan) == ["SIP", "x", "count", "count_2", "sum(bytes) / 2", "std", "count_3"]
+
+
+@pytest.mark.parametrize("group", ["1", "h", "upper(sip)", "UPPER((flows.SIP))", "1, h"])
+def test_aliases_ordinals_and_expressions_in_group_by(flows: Stream, group: str) -> None:
+    plan = plan_of(f"SELECT upper(sip) AS h, count(*) AS n FROM flows GROUP BY {group} HAVING n > 1 AND h <> 'X'", flows)
+    assert [unparse(key.expression, plain=True) for key in plan.keys] == ["upper(sip)"]
+    assert unparse(plan.having, plain=True) == "a0 > 1 AND k0 <> 'X'"
+
+
+def test_a_column_goes_before_an_alias_in_group_by_and_after_it_in_having(flows: Stream) -> None:
+    plan = plan_of("SELECT upper(sip) AS sip, count(*) AS bytes FROM flows GROUP BY sip HAVING bytes > 3", flows)
+    assert [unparse(key.expression, plain=True) for key in plan.keys] == ["sip"]
+    assert unparse(plan.having, plain=True) == "a0 > 3"
+
+
+def test_the_same_aggregate_is_computed_once(flows: Stream) -> None:
+    plan = plan_of("SELECT sum(bytes), sum(BYTES) / count(*), count(1) FROM flows HAVING max(type) > 1", flows)
+    assert [a.function for a in plan.aggregates] == ["sum", "count", "max"]
+
+
+def test_filter_ignore_nulls_and_count_if_are_filters(flows: Stream) -> None:
+    plan = plan_of("SELECT first(dip) IGNORE NULLS, count_if(ok), sum(bytes) FILTER (WHERE type = 6) FROM flows", flows)
+    assert [unparse(a.filter, plain=True) for a in plan.aggregates] == ["dip IS NOT NULL", "ok", "type = 6"]
+
+
+@pytest.mark.parametrize(("clauses", "values"), [
+    ("", (5_000, 30_000, 0, "LATEST")), ("WATERMARK 0 s GRACE 0 s", (0, 30_000, 0, "LATEST")),
+    ("WATERMARK 1 min IDLE OFF FROM EARLIEST", (60_000, None, 0, "EARLIEST")),
+    ("GRACE 2 s WATERMARK 1 s IDLE 7 s", (1_000, 7_000, 2_000, "LATEST"))])
+def test_policies_and_their_defaults(flows: Stream, clauses: str, values: tuple) -> None:
+    plan = plan_of(f"SELECT count(*) FROM flows WINDOWING 1 h {clauses}", flows, continuous=True)
+    assert (plan.watermark_ms, plan.idle_ms, plan.grace_ms, plan.start) == values
+    assert (plan.late, plan.emission) == ("DROP", "FINAL")
+
+
+def test_given_alone_it_starts_at_the_earliest_and_may_be_ordered(flows: Stream) -> None:
+    plan = plan_of("SELECT sip, sum(bytes) AS b FROM flows GROUP BY sip ORDER BY b DESC, upper(sip), 1 LIMIT 7"
+                   .replace("upper(sip)", "sip"), flows)
+    assert (plan.start, plan.window, plan.order_by, plan.limit) == ("EARLIEST", None, ((1, True), (0, False), (0, False)), 7)
+    windows = plan_of("SELECT window_end, count(*) FROM flows WINDOWING 1 s ORDER BY count, window_start DESC", flows)
+    assert windows.order_by == ((0, False), (-2, True))
+
+
+def test_without_groups_tuples_are_shown(flows: Stream) -> None:
+    plan = plan_of("SELECT * FROM flows WHERE bytes > 5 LIMIT 3", flows)
+    assert (plan.grouped, names(plan), plan.columns) == (False, [c.name for c in flows.columns], tuple(names(plan)))
+    some = plan_of("SELECT upper(sip), bytes + 1 FROM flows ORDER BY 2", flows)
+    assert (some.grouped, names(some), some.columns) == (False, ["upper", "bytes + 1"], ("timestamp", "sip", "bytes"))
+
+
+def test_strict_streams_read_every_column() -> None:
+    stream = compile_stream(parse("CREATE STREAM s (a INT, t BIGINT) FROM KAFKA 's' FORMAT CSV (STRICT) TIMESTAMP t"))
+    assert plan_of("SELECT count(*) FROM s", stream).columns == ("a", "t")
+
+
+@pytest.mark.parametrize(("written", "lowered"), [
+    ("type BETWEEN 1 AND 5", "type >= 1 AND type <= 5"), ("type NOT IN (1, NULL)", "NOT type IN (1, NULL)"),
+    ("bytes IN (type, 3)", "bytes = cast(type AS BIGINT) OR bytes = 3"), ("sip NOT LIKE 'a!%' ESCAPE '!'", r"NOT sip LIKE 'a\%'"),
+    ("sip ILIKE 'A%'", "lower(sip) LIKE 'a%'"), ("sip IS DISTINCT FROM dip", "NOT sip <=> dip"), ("ok IS TRUE", "ok <=> true"),
+    ("CASE type WHEN 1 THEN ok END", "CASE WHEN type = 1 THEN ok ELSE NULL END"), ("type = '80'", "type = 80"),
+    ("seen > '2026-01-31'", "seen > TIMESTAMP '2026-01-31T00:00:00Z'"), ("price > 1", "price > 1.00"),
+    ("NOT ok OR ok AND NOT ok", "NOT ok OR ok AND NOT ok"), ("type - (1 - 2) > -3", "type - (1 - 2) > -3"),
+    ("nullif(sip, dip) IS NULL", "nullif(sip, dip) IS NULL"), ("sip = 5", "cast(sip AS INT) = 5")])
+def test_conditions_are_lowered_with_casts_made_explicit(flows: Stream, written: str, lowered: str) -> None:
+    assert unparse(plan_of(f"SELECT sip FROM flows WHERE {written}", flows).where, plain=True) == lowered
+
+
+def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
+    constants = "1, 3000000000, 10L, 1.50, 1e3, -9223372036854775808, -2147483648, 'x', true, NULL, DATE '2026-01-31', 1.5BD"
+    plan = plan_of(f"SELECT {constants} FROM flows", flows)
+    assert [key.expression for key in plan.keys] == [
+        Literal(1, "INT"), Literal(3_000_000_000, "BIGINT"), Literal(10, "BIGINT"), Literal("1.50", "DECIMAL(3,2)"),
+        Literal(1000.0, "DOUBLE"), Literal(-2**63, "BIGINT"), Literal(-2**31, "INT"), Literal("x", "STRING"),
+        Literal(True, "BOOLEAN"), Literal(None, "VOID"), Literal("2026-01-31", "DATE"), Literal("1.5", "DECIMAL(2,1)")]

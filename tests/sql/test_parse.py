@@ -1,0 +1,81 @@
+"""One statement's text to a Statement; scripts to statements; our clauses in any order."""
+
+from __future__ import annotations
+
+import pytest
+
+from mars.errors import SqlError
+from sql import statements
+from sql.parse import parse, split_statements
+from sql.statements import Name
+
+
+@pytest.mark.parametrize(("sql", "statement"), [
+    ("DROP STREAM s", statements.DropStream(Name("s"))), ("drop query `a b`;", statements.DropQuery(Name("a b"))),
+    ("PAUSE QUERY q", statements.PauseQuery(Name("q"))), ("RESUME QUERY q", statements.ResumeQuery(Name("q"))),
+    ("SHOW STREAMS", statements.ShowStreams()), ("show queries ;", statements.ShowQueries()),
+    ("DESCRIBE x", statements.Describe(Name("x"))), ("DESC query q", statements.Describe(Name("q"))),
+    ("DESCRIBE stream", statements.Describe(Name("stream"))), ("PEEK 'a.b'", statements.Peek(Name("a.b"))),
+    ("EXPLAIN QUERY q WHY", statements.Explain("TEXT", None, Name("q"), True))])
+def test_short_statements(sql: str, statement: statements.Statement) -> None:
+    assert parse(sql) == statement
+
+
+def test_create_query_keeps_its_text() -> None:
+    sql = "CREATE QUERY Talkers AS SELECT count(*) FROM Flows WINDOWING 1 min"
+    created = parse(sql)
+    assert (created.name.text, created.select.source.text, created.sql) == ("Talkers", "Flows", sql)
+
+
+def test_explain_of_a_select() -> None:
+    explained = parse("EXPLAIN (FORMAT SPARK) SELECT count(*) FROM s")
+    assert (explained.format, explained.select.source.text, explained.query) == ("SPARK", "s", None)
+
+
+@pytest.mark.parametrize("tail", [
+    "WINDOWING 60 s HAVING count(*) > 1 WATERMARK 2 s IDLE OFF GRACE 3 s LATE DROP EMIT FINAL FROM EARLIEST",
+    "FROM EARLIEST EMIT FINAL GRACE 3 s WINDOWING 60s WATERMARK 2 s IDLE OFF HAVING count(*) > 1",
+    "watermark 2000 ms idle off grace 3 seconds windowing 1 minute having count(*) > 1 from earliest"])
+def test_clauses_stand_in_any_order(tail: str) -> None:
+    select = parse(f"SELECT a, count(*) FROM s WHERE a = 'x' GROUP BY a {tail}")
+    clauses = select.clauses
+    assert (clauses.window_ms, clauses.watermark_ms, clauses.idle_ms, clauses.grace_ms, clauses.start) == (
+        60_000, 2_000, 0, 3_000, "EARLIEST")
+    assert select.tree.args["having"] is not None
+
+
+@pytest.mark.parametrize("column", ["windowing", "watermark", "grace", "emit", "idle", "earliest", "late", "landmark"])
+def test_words_of_the_dialect_may_be_columns(column: str) -> None:
+    select = parse(f"SELECT {column}, max({column}) AS m FROM s WHERE {column} > 5 AND s.{column} = 1 "
+                   f"GROUP BY {column} WINDOWING 10 s GRACE 1 s")
+    assert (select.clauses.window_ms, select.clauses.grace_ms) == (10_000, 1_000)
+    assert [e.sql() for e in select.tree.args["group"].expressions] == [column]
+
+
+def test_starts_at_a_time_are_instants_in_utc() -> None:
+    start = parse("SELECT count(*) FROM s WINDOWING 1 s FROM '2026-01-31T12:00:00+02:00'").clauses.start
+    assert start == "2026-01-31T10:00:00Z"
+
+
+def test_is_distinct_from_is_no_clause() -> None:
+    select = parse("SELECT a IS DISTINCT FROM b AS x FROM s WHERE a IS NOT DISTINCT FROM b FROM LATEST")
+    assert (select.source.text, select.clauses.start) == ("s", "LATEST")
+
+
+def test_a_select_over_queries_keeps_its_text() -> None:
+    sql = "SELECT `k a`, 'it\\'s' FROM q JOIN (SELECT 1) x ON true, r WHERE n > 1 -- ;\n;"
+    select = parse(sql, {"q": "query", "r": "query"}.get)
+    assert select == statements.SelectFromQuery(sql, ("q", "r"))
+    assert select.engine_sql == "SELECT \"k a\", 'it''s' FROM q JOIN (SELECT 1) x ON true, r WHERE n > 1 -- ;"
+
+
+def test_a_stream_is_not_joined_with_a_query() -> None:
+    with pytest.raises(SqlError, match="not joined"):
+        parse("SELECT * FROM q JOIN s USING (a)", {"q": "query", "s": "stream"}.get)
+
+
+def test_scripts_are_split_outside_quotes_and_comments() -> None:
+    script = "SELECT ';' FROM a; -- one; two\n;/* ; */ SHOW STREAMS;\n SELECT `;` FROM b"
+    assert split_statements(script) == ["SELECT ';' FROM a", "/* ; */ SHOW STREAMS", "SELECT `;` FROM b"]
+    assert split_statements("-- nothing\n ;; ") == []
+    assert split_statements("SHOW STREAMS; SELECT 'open; x") == ["SHOW STREAMS", "SELECT 'open; x"]

@@ -24,7 +24,7 @@ class Order:
     offset: np.ndarray
     line: np.ndarray
 
-    def take(self, rows: np.ndarray) -> "Order":
+    def take(self, rows: np.ndarray) -> Order:
         """The order of the rows with these numbers (or a bool mask)."""
         return Order(self.time[rows], self.partition, self.offset[rows], self.line[rows])
 

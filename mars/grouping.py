@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mars.kernel_cache import kernel
 from mars.evaluation.arrays import canonical_bits, coded, is_coded, limbs, numbers, valid_mask
+from mars.kernel_cache import kernel
 
 SMALL_RANGE = 1 << 12
 SMALL_TABLE = 1 << 16

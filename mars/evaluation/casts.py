@@ -99,12 +99,15 @@ def _to_timestamp(column: pa.Array) -> pa.Array:
 
 
 def _from_timestamp(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Seconds since the epoch: whole ones for integers, with their fraction for the others."""
+    """Seconds since the epoch: whole ones for integers (NULL beyond INT), with their fraction for the others."""
     valid, micros = valid_mask(column), numbers(column)
     if pa.types.is_boolean(type_):
         return pa.array(micros != 0, mask=None if valid is None else ~valid)
     if pa.types.is_integer(type_):
-        return cast(masked(micros // SECOND, valid, INT64), type_)
+        seconds = micros // SECOND
+        limit = 1 << (type_.bit_width - 1)
+        fits = (seconds >= -limit) & (seconds <= limit - 1)
+        return masked(seconds, fits if valid is None else fits & valid, INT64).cast(type_)
     return cast(masked(micros / SECOND, valid, DOUBLE), type_)
 
 

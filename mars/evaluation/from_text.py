@@ -15,7 +15,7 @@ from mars.evaluation.arrays import STRING
 from mars.evaluation.to_text import by_distinct
 
 BLANKS = "".join(map(chr, range(33))) + "\x7f"
-INTEGER = r"^(?P<sign>[+-]?)0*(?P<digits>[0-9]*)(?P<fraction>\.[0-9]*)?$"
+INTEGER = r"^(?P<sign>[+-]?)0*(?P<digits>[0-9]*)(?:\.[0-9]*)?$"
 FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 DECIMAL = r"^[+-]?([0-9]{1,38}\.?|[0-9]{0,30}\.[0-9]{1,38})$"
 LONG_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
@@ -48,10 +48,10 @@ def to_boolean(column: pa.Array) -> pa.Array:
 def to_integer(column: pa.Array, type_: pa.DataType) -> pa.Array:
     """INT or BIGINT: a sign and digits; a fraction is cut off; no exponent."""
     parts = pc.extract_regex(trimmed(column), INTEGER)
-    sign, digits, fraction = (pc.struct_field(parts, name) for name in ("sign", "digits", "fraction"))
+    sign, digits = pc.struct_field(parts, "sign"), pc.struct_field(parts, "digits")
     digits = pc.if_else(pc.less_equal(pc.utf8_length(digits), 19), digits, pa.scalar(None, STRING))
-    # Without any digit there is no number, but leading zeros were taken off.
-    some_digit = pc.match_substring_regex(column, "[0-9]")
+    # A sign alone and the empty text are no numbers; '.' is 0 to Spark. Leading zeros were taken off.
+    some_digit = pc.match_substring_regex(column, "[0-9.]")
     signed = pc.binary_join_element_wise(pc.replace_substring(sign, "+", ""), "0", digits, "")
     values = pc.if_else(some_digit, signed, pa.scalar(None, STRING)).cast(pa.decimal128(38, 0))
     bits = type_.bit_width - 1

@@ -7,13 +7,11 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.evaluation.arrays import masked, numbers, valid_mask
 from mars.evaluation.function import Function, Value
 from mars.evaluation.to_text import from_timestamp
 
 SECOND = 1_000_000
 INSTANT = pa.timestamp("us", "UTC")
-LARGEST_SECONDS = (1 << 63) // SECOND
 
 
 def _part(arrow: Callable) -> Function:
@@ -28,12 +26,11 @@ def _date_trunc(arguments: list[Value], type_: str) -> pa.Array:
 
 
 def _from_unixtime(arguments: list[Value], type_: str) -> pa.Array:
-    seconds = pc.if_else(pc.less(pc.abs(arguments[0]), LARGEST_SECONDS), arguments[0], pa.scalar(None, pa.int64()))
-    return from_timestamp(pc.multiply(seconds, SECOND).cast(INSTANT))
+    return from_timestamp(pc.multiply(arguments[0], SECOND).cast(INSTANT))
 
 
 def _unix_timestamp(arguments: list[Value], type_: str) -> pa.Array:
-    return masked(numbers(arguments[0]) // SECOND, valid_mask(arguments[0]), pa.int64())
+    return pc.divide(arguments[0].cast(pa.int64()), SECOND)  # towards zero, as Spark does
 
 
 FUNCTIONS = {

@@ -63,13 +63,13 @@ def _substring(column: pa.Array, start: int, length: int | None = None) -> pa.Ar
     """From 1, from the end when negative (then maybe from before the first character); 0 counts as 1."""
     begin = start - 1 if start > 0 else start
     if length is None:
-        return pc.utf8_slice_codepoints(column, begin)
+        return pc.utf8_slice_codeunits(column, begin)
     end = begin + length
     if length <= 0 or (begin >= 0 and end > 1 << 31):
         return _substring(column, start) if length > 0 else _empty(column)
     if begin < 0 <= end:
-        return pc.utf8_slice_codepoints(column, begin)
-    return pc.utf8_slice_codepoints(column, begin, end)
+        return pc.utf8_slice_codeunits(column, begin)
+    return pc.utf8_slice_codeunits(column, begin, end)
 
 
 def _empty(column: pa.Array) -> pa.Array:
@@ -77,7 +77,7 @@ def _empty(column: pa.Array) -> pa.Array:
 
 
 def _right(column: pa.Array, length: int) -> pa.Array:
-    return pc.utf8_slice_codepoints(column, -length) if length > 0 else _empty(column)
+    return pc.utf8_slice_codeunits(column, -length) if length > 0 else _empty(column)
 
 
 def _replace(column: pa.Array, search: str, by: str = "") -> pa.Array:

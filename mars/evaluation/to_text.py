@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
+from datetime import UTC, datetime
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.evaluation.arrays import STRING
+
+INSTANT = pa.timestamp("us", "UTC")
+FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), INSTANT)
+LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), INSTANT)
 
 
 def by_distinct(column: pa.Array, convert: Callable[[object], object], type_: pa.DataType) -> pa.Array:
@@ -28,11 +33,12 @@ def from_float(column: pa.Array) -> pa.Array:
     if not pc.any(rest).as_py():
         return text
     rows = pc.indices_nonzero(rest)
-    odd = by_distinct(column.take(rows).cast(STRING), _java_float, STRING)
+    kind = column.type.to_pandas_dtype()
+    odd = by_distinct(column.take(rows).cast(STRING), lambda shortest: _java_float(shortest, kind), STRING)
     return pc.replace_with_mask(text, rest, odd)
 
 
-def _java_float(shortest: str) -> str:
+def _java_float(shortest: str, kind: type) -> str:
     """Java's form of the shortest digits of a float below 10^-3, at or above 10^7, zero, infinite or NaN."""
     special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity", "0": "0.0", "-0": "-0.0"}.get(shortest)
     if special:
@@ -43,11 +49,17 @@ def _java_float(shortest: str) -> str:
     figures = (whole + fraction).lstrip("0")
     power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(figures))
     figures = figures.rstrip("0")
+    if len(figures) == 1:
+        # Java shows at least two figures, and takes them from the number itself: 4.9E-324, not 5E-324.
+        return f"{sign}{float(kind(digits)):.1e}".replace("e", "E").replace("+", "").replace("E0", "E").replace("E-0", "E-")
     return f"{sign}{figures[0]}.{figures[1:] or '0'}E{power}"
 
 
 def from_timestamp(column: pa.Array) -> pa.Array:
-    """'yyyy-MM-dd HH:mm:ss', with a fraction only if there is one, in UTC."""
+    """'yyyy-MM-dd HH:mm:ss', with a fraction only if there is one, in UTC; NULL outside the years 1 to 9999, for which
+    Arrow has no text."""
+    known = pc.and_(pc.greater_equal(column, FIRST), pc.less_equal(column, LAST))
+    column = pc.if_else(known, column, pa.scalar(None, column.type))
     text = column.cast(pa.timestamp("us")).cast(STRING)
     text = pc.replace_substring_regex(text, r"\.0+$", "")
     return pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+$", r"\1")

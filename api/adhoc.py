@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from api import adhoc_job
-from api.adhoc_job import COUNTS, FAULT, OffsetRange, Task
+from api.adhoc_job import COUNTS, FAULT, OffsetRange, Part, Task
 from api.context import Context
 from mars import cells
 from mars.errors import MarsError, NotReadyError, SqlError
@@ -74,7 +74,7 @@ def _aggregate(context: Context, task: Task, progress: Progress) -> tuple[pa.Tab
     return cells.merge(plan, stream, [empty, *(cells.decode(data) for data in found.values())]), counts
 
 
-def _on_spark(context: Context, task: Task, progress: Progress) -> list[tuple[int, bytes]]:
+def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
     """Runs the job on a thread of its own, so that progress can be told and the job be cancelled."""
     if context.spark is None:
         raise NotReadyError("Spark is not up yet", "a SELECT over a stream runs on it", "try again in some seconds")
@@ -84,10 +84,9 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[tuple[in
     def collect() -> None:
         try:
             spark.sparkContext.setJobGroup(group, "ad-hoc SELECT", interruptOnCancel=True)
-            frame = spark.range(0, len(task.ranges), 1, len(task.ranges))
-            mapped = frame.mapInArrow(adhoc_job.mapping(text), adhoc_job.ROW_SQL)
-            merged = mapped.groupBy("part").applyInArrow(adhoc_job.merging(text), adhoc_job.ROW_SQL)
-            answer.extend((row.part, bytes(row.data)) for row in merged.collect())
+            numbers = spark.sparkContext.parallelize(range(len(task.ranges)), len(task.ranges))
+            gathered = numbers.flatMap(adhoc_job.mapping(text)).groupByKey(task.stream.key_parts)
+            answer.extend(gathered.map(adhoc_job.merging(text)).collect())
         except Exception as error:  # PySpark and py4j raise without a common class
             failure.append(error)
 

@@ -1,12 +1,13 @@
 """What ad-hoc queries run on the mappers' own code: Spark tasks over offset ranges, and the direct look at tuples.
 
-A Spark row is (part, data): the encoded cells of a key part, or under COUNTS and FAULT what the task has to tell.
+What goes between Spark's stages is (part, bytes): the encoded cells of a key part, or under COUNTS and FAULT what a task
+has to tell.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,11 +27,10 @@ from mars.evaluation.arrays import plain
 from mars.plan import QueryPlan, Stream
 
 COUNTS, FAULT = -1, -2
-ROW = pa.schema([("part", pa.int32()), ("data", pa.binary())])
-ROW_SQL = "part int, data binary"
 FIRST_CHUNK = 1_000
 
 OffsetRange = tuple[int, int, int]
+Part = tuple[int, bytes]
 
 
 @dataclass(frozen=True)
@@ -56,37 +56,32 @@ class Task:
                     [tuple(range_) for range_ in raw["ranges"]], raw["now_ms"])
 
 
-def mapping(task_json: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For mapInArrow over range numbers (`id`): the cells of each range by key part, and its counts."""
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def mapping(task_json: str) -> Callable[[int], list[Part]]:
+    """The first stage: of a range, by its number, the cells by key part, and the counts."""
+    def run(number: int) -> list[Part]:
         task = Task.from_json(task_json)
-        for batch in batches:
-            for number in batch["id"].to_pylist():
-                try:
-                    found = _aggregate_range(task, task.ranges[number])
-                except MarsError as error:
-                    found = [(FAULT, json.dumps([error.title, error.detail, error.hint]).encode())]
-                yield _rows(found).to_batches()[0]
+        try:
+            return _aggregate_range(task, task.ranges[number])
+        except MarsError as error:
+            return [(FAULT, json.dumps([error.title, error.detail, error.hint]).encode())]
 
     return run
 
 
-def merging(task_json: str) -> Callable[[pa.Table], pa.Table]:
-    """For applyInArrow over all rows of one `part`: the same rows merged to one."""
-    def run(table: pa.Table) -> pa.Table:
-        task = Task.from_json(task_json)
-        part, data = table["part"][0].as_py(), table["data"].to_pylist()
+def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
+    """The second stage: all that the ranges gave of one key part, merged."""
+    def run(gathered: tuple[int, Iterable[bytes]]) -> Part:
+        task, (part, data) = Task.from_json(task_json), gathered
         if part == FAULT:
-            return _rows([(FAULT, data[0])])
+            return FAULT, next(iter(data))
         if part == COUNTS:
-            return _rows([(COUNTS, json.dumps(add_counts([json.loads(d) for d in data])).encode())])
-        merged = cells.merge(task.plan, task.stream, [cells.decode(d) for d in data])
-        return _rows([(part, cells.encode(merged))])
+            return COUNTS, json.dumps(add_counts([json.loads(counts) for counts in data])).encode()
+        return part, cells.encode(cells.merge(task.plan, task.stream, [cells.decode(encoded) for encoded in data]))
 
     return run
 
 
-def add_counts(all_counts: list[dict]) -> dict:
+def add_counts(all_counts: list[dict[str, int]]) -> dict[str, int]:
     """Counters by name, added up."""
     total: dict[str, int] = {}
     for counts in all_counts:
@@ -126,7 +121,7 @@ def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | Non
     return (stream.micros(int(batch.event_time[good[0]])), "") if len(good) else (None, REASONS[faults[0]])
 
 
-def _aggregate_range(task: Task, range_: OffsetRange) -> list[tuple[int, bytes]]:
+def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
     stream, plan, config = task.stream, task.plan, task.config
     partition, start, end = range_
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
@@ -174,8 +169,3 @@ def _as_messages(messages: list[Message]) -> Messages:
                     start=np.cumsum(lengths) - lengths, length=lengths,
                     offset=np.array([message.offset for message in held], np.int64),
                     time_ms=np.array([message.time_ms for message in held], np.int64))
-
-
-def _rows(rows: list[tuple[int, bytes]]) -> pa.Table:
-    return pa.Table.from_arrays([pa.array([part for part, _ in rows], pa.int32()),
-                                 pa.array([data for _, data in rows], pa.binary())], schema=ROW)

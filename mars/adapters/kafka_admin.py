@@ -107,7 +107,7 @@ class KafkaAdmin:
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The first offset that each partition still holds."""
-        return {p: offset for p, offset in self._offsets(topic, partitions, OffsetSpec.earliest()).items()}
+        return dict(self._offsets(topic, partitions, OffsetSpec.earliest()).items())
 
     def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The last stable offset of each partition: up to it everything is readable at read_committed."""

@@ -1,0 +1,70 @@
+"""A SELECT given alone, as a Spark job over offset ranges."""
+
+from __future__ import annotations
+
+import pytest
+
+from api import adhoc
+from api.adhoc import split
+from api.spark_session import session
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture(scope="module")
+def on_spark(context):
+    """The application's context with a Spark session."""
+    # Two slots: each has a Python process whose start costs more than these tests.
+    context.spark = session(context.config.model_copy(update={"spark_master": "local[2]"}))
+    yield context
+    context.spark.stop()
+    context.spark = None
+
+
+@pytest.fixture(scope="module")
+def stream(client, kafka, stack) -> str:
+    """2,001 tuples in two partitions, one of them bad: sip s0..s9, bytes 0..1999, one second each."""
+    kafka.create("adhoc", 2)
+    lines = [b"s%d,%d,%d" % (i % 10, i, i) for i in range(2000)]
+    stack.produce("adhoc", [*lines[::2], b"x,y,z"])
+    stack.produce("adhoc", [b"\n".join(lines[1::2])], partition=1)
+    sql = "CREATE STREAM adhoc (sip STRING, bytes BIGINT, time BIGINT) FROM KAFKA 'adhoc' FORMAT CSV TIMESTAMP time UNIT s"
+    assert client.post("/v1/sql", json={"sql": sql}).status_code == 200
+    return "adhoc"
+
+
+def test_without_spark_it_says_so(client, stream, context):
+    if context.spark is None:
+        answer = client.post("/v1/sql", json={"sql": f"SELECT count(*) FROM {stream}"})
+        assert answer.status_code == 503
+
+
+def test_grouped_windowed_ordered_and_cut(client, stream, on_spark, monkeypatch):
+    monkeypatch.setattr(adhoc, "RANGE_MIN", 600)
+
+    def rows(sql: str) -> list:
+        answer = client.post("/v1/sql", json={"sql": sql})
+        assert answer.status_code == 200, answer.text
+        document = answer.json()
+        assert "1 bad" in document["notes"][0]
+        return document["rows"]
+
+    assert rows(f"SELECT sip, count(*), sum(bytes) AS b FROM {stream} GROUP BY sip ORDER BY b DESC LIMIT 2") == [
+        ["s9", 200, 200_800], ["s8", 200, 200_600]]
+    assert rows(f"SELECT count(*), max(bytes), sum(bytes) FROM {stream}") == [[2000, 1999, 1999 * 1000]]
+    windows = rows(f"SELECT count(*) FROM {stream} WHERE bytes >= 1000 WINDOWING 500 s")
+    assert windows == [["1970-01-01T00:16:40Z", "1970-01-01T00:25:00Z", 500],
+                       ["1970-01-01T00:25:00Z", "1970-01-01T00:33:20Z", 500]]
+
+
+def test_progress_is_told_and_can_stop_it(on_spark, stream, client):
+    answer = client.post("/v1/sql", json={"sql": f"SELECT count(*) FROM {stream}", "id": "mine"})
+    assert answer.status_code == 200
+    assert client.get("/v1/sql/mine").status_code == 404
+
+
+def test_ranges_cover_everything_once():
+    pieces = split([(0, 5, 1_000_000), (2, 0, 10)])
+    assert sum(end - start for _, start, end in pieces) == 1_000_005
+    assert max(end - start for _, start, end in pieces) <= 62_501
+    assert split([]) == []

@@ -1,0 +1,77 @@
+"""Topics and offsets of a real broker."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+import pytest
+from confluent_kafka import Producer
+
+from mars.adapters.kafka_admin import KafkaAdmin
+from mars.errors import NotFoundError, NotReadyError
+
+pytestmark = pytest.mark.services
+
+
+def test_asking_for_a_topic_does_not_make_it(kafka, fresh_name):
+    name = fresh_name("never")
+    assert kafka.describe(name) is None
+    with pytest.raises(NotFoundError):
+        kafka.require(name)
+    assert name not in kafka.topics()
+
+
+def test_a_topic_has_an_id_and_partitions(kafka, fresh_name):
+    made = kafka.create(fresh_name("t"), 3)
+    assert str(uuid.UUID(made.id)) == made.id
+    assert made.partitions == (0, 1, 2)
+    assert kafka.create(made.name, 3) == made
+
+
+def test_the_end_is_the_last_stable_offset(kafka, stack, fresh_name):
+    name = kafka.create(fresh_name("t")).name
+    stack.produce(name, [b"a", b"b"])
+    producer = Producer({"bootstrap.servers": stack.config.kafka_address, "transactional.id": name})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce(name, b"open")
+    producer.flush(10)
+    assert kafka.end_offsets(name, [0]) == {0: 2}
+    assert [m.value for m in kafka.peek(name, 10)] == [b"a", b"b"]
+    producer.abort_transaction(10)
+    stack.produce(name, [None])
+    deadline = time.monotonic() + 5
+    while kafka.end_offsets(name, [0]) != {0: 5}:  # the abort's marker comes after the producer has its answer
+        assert time.monotonic() < deadline
+    assert [m.value for m in kafka.peek(name, 10, newest=True)] == [b"a", b"b", None]
+
+
+def test_offsets_by_time(kafka, stack, fresh_name):
+    name = kafka.create(fresh_name("t")).name
+    stack.produce(name, [b"a"])
+    time.sleep(0.05)
+    middle = time.time_ns() // 1_000_000
+    time.sleep(0.05)
+    stack.produce(name, [b"b"])
+    assert kafka.offsets_at(name, [0], middle) == {0: 1}
+    assert kafka.offsets_at(name, [0], 0) == {0: 0}
+    assert kafka.offsets_at(name, [0], middle + 3_600_000) == {0: 2}
+
+
+def test_peek_takes_the_oldest_or_the_newest(kafka, stack, fresh_name):
+    name = kafka.create(fresh_name("t"), 2).name
+    stack.produce(name, [b"%d" % i for i in range(20)])
+    assert [m.value for m in kafka.peek(name, 3)] == [b"0", b"1", b"2"]
+    began = time.monotonic()
+    assert [m.value for m in kafka.peek(name, 3, newest=True)] == [b"17", b"18", b"19"]
+    assert time.monotonic() - began < 1.5
+
+
+def test_a_dead_broker_is_said_so_in_seconds():
+    admin = KafkaAdmin("127.0.0.1:1", timeout_s=1.0)
+    began = time.monotonic()
+    for call in (admin.topics, lambda: admin.describe("t"), lambda: admin.end_offsets("t", [0]), lambda: admin.peek("t", 1)):
+        with pytest.raises(NotReadyError, match="127.0.0.1:1"):
+            call()
+    assert time.monotonic() - began < 12

@@ -1,7 +1,8 @@
-"""The command line: what each command is called and takes. What it does lies in `api.commands`, imported when it runs.
+"""The command line: what each command is called and takes. What it does lies in `api.commands`, imported when
+it runs.
 
-Exit codes of every command: 0; 1 refused or failed; 2 usage; 3 not running; 4 set-up incomplete; 130 interrupted.
-Results go to stdout, everything else to stderr.
+Exit codes of every command: 0; 1 refused or failed; 2 usage; 3 not running; 4 set-up incomplete; 130
+interrupted. Results go to stdout, everything else to stderr.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ class Client:
         self.http.close()
 
     def sql(self, statement: str, id_: str | None = None) -> dict:
-        """The answer to one statement; it may take as long as it needs. With an id it can be followed and ended."""
+        """The answer to one statement; it may take as long as it needs. With an id it can be followed and
+        ended."""
         body = {"sql": statement, "id": id_}
         return self._send("POST", "/v1/sql", statement, json=body, timeout=None).json()
 

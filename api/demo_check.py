@@ -1,4 +1,5 @@
-"""The check at the end of the demo: every group of the result against an independent count of what was sent."""
+"""The check at the end of the demo: every group of the result against an independent count of what was
+sent."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ COUNT, SENT, FOUND = "count", "sent", "found"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the check saw. `difference` is empty when every group has the count that was sent, else it names the
-    first group that has not."""
+    """What the check saw. `difference` is empty when every group has the count that was sent, else it names
+    the first group that has not."""
 
     groups: int
     tuples: int
@@ -22,8 +23,8 @@ class Verdict:
 
 
 def compare(expected: pa.Table, results: pa.Table) -> Verdict:
-    """Compare counts by group. `expected` has the keys and `count`; `results` has them too, and `partial`, which
-    marks the rows of windows that are still open."""
+    """Compare counts by group. `expected` has the keys and `count`; `results` has them too, and `partial`,
+    which marks the rows of windows that are still open."""
     keys = [name for name in expected.column_names if name != COUNT]
     found = _counts(results, keys, expected.schema, FOUND)
     both = _counts(expected, keys, expected.schema, SENT).join(found, keys, join_type="full outer")
@@ -36,8 +37,8 @@ def compare(expected: pa.Table, results: pa.Table) -> Verdict:
 
 
 def _counts(table: pa.Table, keys: list[str], schema: pa.Schema, name: str) -> pa.Table:
-    """Keys in the types of `schema` and the count under another name. NULL keys stand as a word, as joins drop
-    them; no real key has it."""
+    """Keys in the types of `schema` and the count under another name. NULL keys stand as a word, as joins
+    drop them; no real key has it."""
     columns = {key: pc.fill_null(pc.cast(table[key], pa.string()), "\0NULL") for key in keys}
     return pa.table({**columns, name: pc.cast(table[COUNT], pa.int64())})
 

@@ -1,4 +1,5 @@
-"""An independent count over lines of text, by DuckDB: what the demo compares the results of the user's own data with."""
+"""An independent count over lines of text, by DuckDB: what the demo compares the results of the user's own
+data with."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ class Shape:
 
 
 class TextCount:
-    """The lines of a file, read as text by another engine than Mars's own. Chooses on the way a key, a window that
-    gives some ten windows, and a watermark that covers the disorder of the lines."""
+    """The lines of a file, read as text by another engine than Mars's own. Chooses on the way a key, a window
+    that gives some ten windows, and a watermark that covers the disorder of the lines."""
 
     def __init__(self, path: Path, header: bool, shape: Shape) -> None:
         self.shape = shape

@@ -1,4 +1,5 @@
-"""The user's own file or topic as the source of the demo: guessed, shown, sent, and counted by another engine."""
+"""The user's own file or topic as the source of the demo: guessed, shown, sent, and counted by another
+engine."""
 
 from __future__ import annotations
 
@@ -113,8 +114,8 @@ class FileSource(OwnSource):
 
 
 class TopicSource(OwnSource):
-    """A topic that somebody else fills: all that it holds. Its messages are read once more by another client, into a
-    file, for the independent count."""
+    """A topic that somebody else fills: all that it holds. Its messages are read once more by another client,
+    into a file, for the independent count."""
 
     start_at = "EARLIEST"
 

@@ -25,7 +25,8 @@ BACK_S, SPAN_S = 3_600, 3_540
 
 
 class Source(Protocol):
-    """Tuples for the demo. `goal` is how many are sent, 0 if that is not known; `about` says what they are."""
+    """Tuples for the demo. `goal` is how many are sent, 0 if that is not known; `about` says what they
+    are."""
 
     stream: str
     topic: str
@@ -57,8 +58,8 @@ class Source(Protocol):
 
 
 class PaperSource:
-    """The generator as a child process. The topic and the stream stay for the next demo; the query is made anew
-    each time and starts where the topic ends, so that it sees exactly what this run sends."""
+    """The generator as a child process. The topic and the stream stay for the next demo; the query is made
+    anew each time and starts where the topic ends, so that it sees exactly what this run sends."""
 
     stream, topic, name = STREAM, TOPIC, NAME
     about = "the paper's tuples: 20 fields, 148 bytes, skewed keys, 3 % out of order"

@@ -1,4 +1,5 @@
-"""The worker jobs: one Spark job of one task for each mapper and reducer slot, submitted again when its worker died."""
+"""The worker jobs: one Spark job of one task for each mapper and reducer slot, submitted again when its
+worker died."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ HEALTHY_S = 10.0
 
 
 def task(kind: str, config_json: str, slot: int) -> Callable[[], None]:
-    """The body of a worker's task. The functions are local, so that they travel by value: the worker then imports
-    what it runs and nothing of the API."""
+    """The body of a worker's task. The functions are local, so that they travel by value: the worker then
+    imports what it runs and nothing of the API."""
     def mapper() -> None:
         from mapper.job import run_mapper
 

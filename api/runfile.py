@@ -1,7 +1,8 @@
 """The run file: what runs for one data folder, and where it answers.
 
-`<data>/run.json` is written by the supervisor alone and removed when all has stopped; `<data>/run.lock` is held while
-it lives, so that a folder never has two. A run file whose supervisor is gone counts as nothing running.
+`<data>/run.json` is written by the supervisor alone and removed when all has stopped; `<data>/run.lock` is
+held while it lives, so that a folder never has two. A run file whose supervisor is gone counts as nothing
+running.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Process:
 
 @dataclass
 class Run:
-    """One running instance. Addresses are host:port, `api` is a URL; empty until known. `processes` has those that the
-    supervisor started, by name."""
+    """One running instance. Addresses are host:port, `api` is a URL; empty until known. `processes` has those
+    that the supervisor started, by name."""
 
     supervisor: Process
     state: str = STARTING

@@ -1,7 +1,7 @@
 """The server process: Spark's driver, the worker jobs and the API.
 
-It takes two JSON lines on stdin: the configuration, upon which Spark starts, and the same with all addresses, once the
-services answer. It reports on stdout and ends when stdin closes or on SIGTERM.
+It takes two JSON lines on stdin: the configuration, upon which Spark starts, and the same with all addresses,
+once the services answer. It reports on stdout and ends when stdin closes or on SIGTERM.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
 
 
 def forget_last_run(zookeeper: ZooKeeper) -> None:
-    """Take back the word to stop, and the registrations of killed workers whose sessions have not run out yet."""
+    """Take back the word to stop, and the registrations of killed workers whose sessions have not run out
+    yet."""
     zookeeper.transact(("delete", STOP))
     for path in (names.MAPPERS, names.REDUCERS):
         for child in zookeeper.children(path):
@@ -59,7 +60,8 @@ def forget_last_run(zookeeper: ZooKeeper) -> None:
 
 
 def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
-    """Say that the instance is ready once each slot has registered and the API answers; end it if one does not."""
+    """Say that the instance is ready once each slot has registered and the API answers; end it if one does
+    not."""
     deadline = time.monotonic() + WORKERS_S
     for path, count, name in ((names.MAPPERS, config.mappers, "mappers"),
                               (names.REDUCERS, config.reducers, "reducers")):

@@ -17,7 +17,8 @@ PATIENCE_S = 8.0
 
 
 class ServerProcess:
-    """A server from its start on. Spark starts at once; the rest waits for the addresses that `ready` brings."""
+    """A server from its start on. Spark starts at once; the rest waits for the addresses that `ready`
+    brings."""
 
     def __init__(self, config: Config, report: Callable[[str, str, float], None]) -> None:
         self.log = log_dir(config.data) / "server.log"

@@ -19,10 +19,11 @@ from api.commands.sql import read, run, show
 from mars.errors import MarsError
 from sql.parse import split_statements
 
-KEYWORDS = """ALTER AND AS AVG BETWEEN BIGINT BOOLEAN BY CASE COUNT CREATE CSV DATE DECIMAL DESCRIBE DISTINCT DOUBLE DROP
-EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE GROUP HAVING IDLE IN INT IS JSON KAFKA LAST LATEST LIKE
-LIMIT MAX MIN NOT NULL OR ORDER PAUSE PEEK QUERIES QUERY RESUME SELECT SHOW STDDEV STREAM STREAMS STRING SUM THEN
-TIMESTAMP UNIT VARIANCE WATERMARK WHEN WHERE WINDOWING""".split()
+WORDS = """ALTER AND AS AVG BETWEEN BIGINT BOOLEAN BY CASE COUNT CREATE CSV DATE DECIMAL DESCRIBE DISTINCT
+DOUBLE DROP EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE GROUP HAVING IDLE IN INT IS JSON
+KAFKA LAST LATEST LIKE LIMIT MAX MIN NOT NULL OR ORDER PAUSE PEEK QUERIES QUERY RESUME SELECT SHOW STDDEV
+STREAM STREAMS STRING SUM THEN TIMESTAMP UNIT VARIANCE WATERMARK WHEN WHERE WINDOWING"""
+KEYWORDS = WORDS.split()
 HELP = """\\d          streams and queries        \\x          one line a value, on and off
 \\d NAME     describe one               \\timing     show how long statements take, on and off
 \\i FILE     run a file                 \\?          this help
@@ -74,7 +75,8 @@ class Shell:
         self.pending = ""
 
     def run(self) -> None:
-        """Read and run until \\q or end of input. Ctrl-C drops what was typed, or leaves a waiting statement."""
+        """Read and run until \\q or end of input. Ctrl-C drops what was typed, or leaves a waiting
+        statement."""
         print(f"Mars at {self.client.url}   \\? for help, \\q to leave", file=sys.stderr)
         session = PromptSession(history=FileHistory(str(history_file())), completer=Names(self.client),
                                 complete_while_typing=False, lexer=PygmentsLexer(SqlLexer))
@@ -89,7 +91,8 @@ class Shell:
                 return
 
     def feed(self, line: str) -> bool:
-        """Take one line; run what is complete. False when the shell is to end. Errors are shown, not raised."""
+        """Take one line; run what is complete. False when the shell is to end. Errors are shown, not
+        raised."""
         try:
             if not self.pending and line.strip().startswith("\\"):
                 return self.shortcut(line.strip())

@@ -1,7 +1,9 @@
-"""Processes of our own: started so that they cannot outlive us, told what to do and heard in JSON lines, and ended."""
+"""Processes of our own: started so that they cannot outlive us, told what to do and heard in JSON lines, and
+ended."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -23,10 +25,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def spawn(module: str, data: Path, log: str) -> subprocess.Popen:
-    """Run one of our modules in a session of its own, with pipes on stdin and stdout and its errors in a log file.
+    """Run one of our modules in a session of its own, with pipes on stdin and stdout and its errors in a log
+    file.
 
-    The module is to end when its stdin does (`end_with_stdin`), so it cannot outlive this process; it inherits no
-    other descriptor. It runs in the data folder, so that no package of the caller's folder hides one of ours."""
+    The module is to end when its stdin does (`end_with_stdin`), so it cannot outlive this process; it
+    inherits no other descriptor. It runs in the data folder, so that no package of the caller's folder hides
+    one of ours."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with open(log_dir(data) / f"{log}.log", "ab") as errors:
         return subprocess.Popen([sys.executable, "-P", "-m", module], cwd=data, start_new_session=True,
@@ -68,7 +72,8 @@ def take_stdout() -> IO[bytes]:
 
 
 def end_with_stdin(end: Callable[[], None]) -> None:
-    """Call `end` in a thread of its own once stdin closes, which is when the process that started us has gone."""
+    """Call `end` in a thread of its own once stdin closes, which is when the process that started us has
+    gone."""
     def wait() -> None:
         while os.read(0, 4096):
             pass
@@ -107,7 +112,5 @@ def _is_zombie(process: psutil.Process) -> bool:
 
 
 def _quietly(action: Callable[[], None]) -> None:
-    try:
+    with contextlib.suppress(psutil.NoSuchProcess):
         action()
-    except psutil.NoSuchProcess:
-        pass

@@ -1,7 +1,8 @@
-"""The composition root: a supervisor that starts the services and the server, holds the run file, and ends them all.
+"""The composition root: a supervisor that starts the services and the server, holds the run file, and ends
+them all.
 
-Runs inside `mars up`, or as `python -m api.up` for `mars up --detach`: then it takes its configuration as one JSON line
-on stdin, reports as JSON lines on stdout, and closes stdout once it is ready.
+Runs inside `mars up`, or as `python -m api.up` for `mars up --detach`: then it takes its configuration as one
+JSON line on stdin, reports as JSON lines on stdout, and closes stdout once it is ready.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Supervisor:
     def start(self) -> Run:
         """Start everything at once; return when all answer and each worker has registered.
 
-        Raises MarsError with the reason when something does not come up; the caller calls `stop` in any case."""
+        Raises MarsError with the reason when something does not come up; the caller calls `stop` in any
+        case."""
         self.config = self.config.model_copy(update={"api_port": self._api_port()})
         self._start_server()
         self.services = start_all(self.config, self.config.data, self._service_ready).all()
@@ -84,7 +86,8 @@ class Supervisor:
         runfile.remove(self.config.data)
 
     def _api_port(self) -> int:
-        """The port that was asked for, else the one of last time, else the usual one, else any that is free."""
+        """The port that was asked for, else the one of last time, else the usual one, else any that is
+        free."""
         asked = self.config.api_port
         if asked and not ports.is_free(asked, self.config.api_host):
             raise ConflictError(f"Port {asked} is taken", f"on {self.config.api_host}, by another program",
@@ -117,8 +120,8 @@ class Supervisor:
 def serve(config: Config, report: Report, ready: Callable[[Run], None]) -> None:
     """Run an instance in this process until a signal or a fault; stop it whole in any case.
 
-    Raises MarsError with the reason for an end that nobody asked for, KeyboardInterrupt after SIGINT; returns after
-    SIGTERM or SIGHUP."""
+    Raises MarsError with the reason for an end that nobody asked for, KeyboardInterrupt after SIGINT; returns
+    after SIGTERM or SIGHUP."""
     descriptor = runfile.lock(config.data)
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _terminate)
@@ -158,7 +161,8 @@ def detach(config: Config, report: Report) -> Run:
 
 
 def down(data: Path, patience: float = 20.0) -> bool:
-    """Stop the instance on this folder, and whatever a killed supervisor left behind; True if anything ran."""
+    """Stop the instance on this folder, and whatever a killed supervisor left behind; True if anything
+    ran."""
     run = runfile.read(data)
     if run is None:
         return False

@@ -1,8 +1,8 @@
 """A producer process: sends generated tuples to a topic and writes the independent count of what it sent.
 
-`python -m benchmarks.feed --kafka HOST:PORT --topic T --counts FILE ...` prints one JSON line a second with the tuples
-sent so far, and writes FILE (Arrow) when the last one is acknowledged. Record batches are sent as they are, without an
-object a message; nothing is sent twice, so a lost answer ends it with an error.
+`python -m benchmarks.feed --kafka HOST:PORT --topic T --counts FILE ...` prints one JSON line a second with
+the tuples sent so far, and writes FILE (Arrow) when the last one is acknowledged. Record batches are sent as
+they are, without an object a message; nothing is sent twice, so a lost answer ends it with an error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The paper's tuples: CSV lines of 20 fields and 148 bytes, made by the million, and counted while they are made.
+"""The paper's tuples: CSV lines of 20 fields and 148 bytes, made by the million, and counted while they are
+made.
 
-A line is a ten-digit event time in seconds and one of a pool of ready tails (type, sip, dip, port, location and 14
-fields more), so that making a line is one copy. Tails are drawn with skew: a few groups have most of the tuples.
+A line is a ten-digit event time in seconds and one of a pool of ready tails (type, sip, dip, port, location
+and 14 fields more), so that making a line is one copy. Tails are drawn with skew: a few groups have most of
+the tuples.
 """
 
 from __future__ import annotations
@@ -51,8 +53,8 @@ class Pool:
 class Generator:
     """Lines of one partition after the other, and how many tuples each (sip, type, window) got.
 
-    Event time starts at `start_s` and moves on by one second every `tuples_per_second`; a few per cent of the tuples
-    are up to 4 s older than those before them, which a watermark of 5 s still takes."""
+    Event time starts at `start_s` and moves on by one second every `tuples_per_second`; a few per cent of the
+    tuples are up to 4 s older than those before them, which a watermark of 5 s still takes."""
 
     def __init__(self, start_s: int, tuples_per_second: float, seed: int = 1, pool: Pool | None = None) -> None:
         self.pool = pool or Pool(seed)

@@ -15,7 +15,8 @@ SAMPLE_S = 0.25
 
 
 def processes(run: Run, config: Config) -> dict[str, list[psutil.Process]]:
-    """The processes of each part. The driver is the server with Spark's JVM, without the workers that it started."""
+    """The processes of each part. The driver is the server with Spark's JVM, without the workers that it
+    started."""
     mappers, reducers = workers(run, config)
     parts = {name: [psutil.Process(found.pid)] for name, found in run.processes.items() if name != "server"}
     parts["mappers"] = [psutil.Process(worker["pid"]) for worker in mappers]

@@ -7,8 +7,8 @@ import struct
 import google_crc32c
 import numpy as np
 
-# base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base time, max time, producer id, its
-# epoch, base sequence, record count
+# base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base time, max time, producer
+# id, its # epoch, base sequence, record count
 HEADER = struct.Struct(">qiibIhiqqqhii")
 CRC_FROM = 21
 LENGTH_FROM = 12
@@ -16,7 +16,8 @@ NO_PRODUCER = -1
 
 
 def encode(rows: np.ndarray, now_ms: int) -> bytes:
-    """One uncompressed record batch with a message for each row of `rows` (bytes), without keys and headers."""
+    """One uncompressed record batch with a message for each row of `rows` (bytes), without keys and
+    headers."""
     records = b"".join(_records(rows))
     count = len(rows)
     head = (0, HEADER.size - LENGTH_FROM + len(records), -1, 2)
@@ -37,7 +38,8 @@ def varint(value: int) -> bytes:
 
 
 def _records(rows: np.ndarray) -> list[memoryview]:
-    """The records, in runs whose offset deltas have varints of one length, so that a run is one array of bytes."""
+    """The records, in runs whose offset deltas have varints of one length, so that a run is one array of
+    bytes."""
     runs = []
     start = 0
     for width, end in ((1, 1 << 6), (2, 1 << 13), (3, 1 << 20)):

@@ -1,8 +1,8 @@
 """How many tuples a second a whole Mars takes from a full topic to committed, checked results.
 
-`python -m benchmarks.throughput` starts an instance of its own, fills a topic with the paper's tuples, then times from
-CREATE QUERY ... FROM EARLIEST until every key part has committed the end of every partition and the closed windows are
-readable. Every group is compared with the count made while the tuples were made.
+`python -m benchmarks.throughput` starts an instance of its own, fills a topic with the paper's tuples, then
+times from CREATE QUERY ... FROM EARLIEST until every key part has committed the end of every partition and
+the closed windows are readable. Every group is compared with the count made while the tuples were made.
 """
 
 from __future__ import annotations

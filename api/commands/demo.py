@@ -1,4 +1,5 @@
-"""`mars demo`: from nothing to exact live results. Start, feed, query, watch, check, and say what to do next."""
+"""`mars demo`: from nothing to exact live results. Start, feed, query, watch, check, and say what to do
+next."""
 
 from __future__ import annotations
 
@@ -119,7 +120,8 @@ def account(client: Client, source: Source) -> Verdict:
 
 
 def watch(client: Client, source: Source, view: View) -> None:
-    """Show how it goes until all that was sent is committed. MarsError if it stands still or the query stops."""
+    """Show how it goes until all that was sent is committed. MarsError if it stands still or the query
+    stops."""
     deadline = None
     while True:
         sent_all = source.done()

@@ -35,7 +35,8 @@ def sql(data: Path | None, api: str | None, text: str | None, script: str | None
 
 
 def run(client: Client, statement: str) -> dict:
-    """The answer to one statement; while it runs long, a progress bar on a terminal. Ctrl-C stops it at the API too."""
+    """The answer to one statement; while it runs long, a progress bar on a terminal. Ctrl-C stops it at the
+    API too."""
     id_ = uuid.uuid4().hex
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(client.sql, statement, id_)

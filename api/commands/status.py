@@ -25,8 +25,8 @@ def status(data: Path | None, as_json: bool) -> None:
 
 
 def collect(config: Config) -> dict:
-    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded: then `reason`
-    says what does not answer."""
+    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded: then
+    `reason` says what does not answer."""
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}

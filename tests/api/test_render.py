@@ -17,21 +17,24 @@ ANSWER = {"kind": "rows", "columns": COLUMNS, "rows": ROWS}
 def test_json_is_one_array_of_objects():
     found = json.loads(render(ANSWER, "json"))
     assert [row["n"] for row in found] == [1, 2]
-    assert found[0]["who"] == 'ä,"b"' and found[1]["who"] is None
+    assert found[0]["who"] == 'ä,"b"'
+    assert found[1]["who"] is None
     assert json.loads(render({**ANSWER, "rows": []}, "json")) == []
 
 
 def test_csv_quotes_and_leaves_null_empty():
     rows = list(csv.reader(io.StringIO(render(ANSWER, "csv").decode())))
     assert rows[0] == ["n", "who", "amount", "share", "at"]
-    assert rows[1][1] == 'ä,"b"' and rows[2][1:3] == ["", ""]
+    assert rows[1][1] == 'ä,"b"'
+    assert rows[2][1:3] == ["", ""]
 
 
 def test_arrow_has_the_declared_types():
     table = pa.ipc.open_stream(render(ANSWER, "arrow")).read_all()
     assert table.schema.field("amount").type == pa.decimal128(10, 2)
     assert table.schema.field("at").type == pa.timestamp("us", "UTC")
-    assert str(table["amount"][0].as_py()) == "1.50" and table["at"][1].as_py() is None
+    assert str(table["amount"][0].as_py()) == "1.50"
+    assert table["at"][1].as_py() is None
     assert table["share"][1].as_py() != table["share"][1].as_py()
 
 
@@ -50,4 +53,5 @@ def test_a_plan_is_shown_as_its_lines():
 
 def test_expanded_has_a_line_a_value():
     text = render(ANSWER, "table", expanded=True).decode()
-    assert "-[ row 2 ]" in text and "who    | NULL" in text
+    assert "-[ row 2 ]" in text
+    assert "who    | NULL" in text

@@ -30,8 +30,10 @@ def shell():
 
 
 def test_a_statement_runs_with_its_semicolon(shell):
-    assert shell.feed("SELECT *") and shell.client.statements == []
-    assert shell.feed("FROM q; SHOW") and shell.client.statements == []
+    assert shell.feed("SELECT *")
+    assert shell.client.statements == []
+    assert shell.feed("FROM q; SHOW")
+    assert shell.client.statements == []
     assert shell.feed("STREAMS;")
     assert shell.client.statements == ["SELECT *\nFROM q", "SHOW\nSTREAMS"]
 
@@ -53,7 +55,9 @@ def test_the_shell_ends(shell, line):
 def test_an_error_shows_its_place_and_the_shell_goes_on(shell, capsys):
     assert shell.feed("SELEC 1; SHOW STREAMS;")
     shown = capsys.readouterr()
-    assert "^^^^^" in shown.err and "hint: SELECT" in shown.err and shown.out == ""
+    assert "^^^^^" in shown.err
+    assert "hint: SELECT" in shown.err
+    assert shown.out == ""
     assert shell.client.statements == ["SELEC 1"]
     assert shell.feed("SHOW STREAMS;")
     assert "flows" in capsys.readouterr().out
@@ -64,7 +68,8 @@ def test_expanded_and_timing_are_switched(shell, capsys):
     shell.feed("\\timing")
     shell.feed("SHOW STREAMS;")
     shown = capsys.readouterr()
-    assert "row 1" in shown.out and "ms" in shown.err
+    assert "row 1" in shown.out
+    assert "ms" in shown.err
 
 
 def test_unknown_shortcuts_show_the_help(shell, capsys):

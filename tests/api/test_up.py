@@ -1,4 +1,5 @@
-"""A whole instance: it starts detached, says what runs, mends itself, and leaves nothing behind when it is killed."""
+"""A whole instance: it starts detached, says what runs, mends itself, and leaves nothing behind when it is
+killed."""
 
 import json
 import os
@@ -57,16 +58,19 @@ def instance(tmp_path_factory):
 
 def test_status_has_the_promised_fields(instance):
     found = status(instance)
-    assert set(found) >= FIELDS and found["state"] == "ready"
+    assert set(found) >= FIELDS
+    assert found["state"] == "ready"
     assert [set(worker) >= {"id", "pid", "host"} for worker in found["mappers"]] == [True]
-    assert found["reducers"][0]["pid"] and "leader" in found["reducers"][0]
+    assert found["reducers"][0]["pid"]
+    assert "leader" in found["reducers"][0]
     with Client(found["api"]) as client:
         assert client.get("/v1/queries") == {"queries": []}
 
 
 def test_a_second_up_on_the_folder_is_refused_with_the_address(instance):
     done = mars("up", "--data", str(instance))
-    assert done.returncode == 1 and status(instance)["api"] in done.stderr
+    assert done.returncode == 1
+    assert status(instance)["api"] in done.stderr
 
 
 def test_rows_alone_on_stdout(instance, tmp_path):
@@ -77,7 +81,7 @@ def test_rows_alone_on_stdout(instance, tmp_path):
     script.write_text("CREATE STREAM calls (at BIGINT, who STRING) FROM KAFKA 'calls' FORMAT CSV TIMESTAMP at UNIT s;\n"
                       "CREATE QUERY per_who AS SELECT who, count(*) FROM calls GROUP BY who WINDOWING 10 s FROM EARLIEST")
     done = mars("sql", "-f", str(script), "--data", str(instance))
-    assert done.returncode == 0 and done.stdout == "", done.stderr
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
     def read():
         rows = mars("sql", "-c", "SELECT sum(count) AS n FROM per_who", "--format", "json", "--data", str(instance))
@@ -89,7 +93,9 @@ def test_rows_alone_on_stdout(instance, tmp_path):
 
 def test_a_refused_statement_stops_the_script_with_1(instance):
     done = mars("sql", "-c", "SELECT nothing FROM calls; SHOW STREAMS", "--data", str(instance))
-    assert done.returncode == 1 and done.stdout == "" and "^^^^^^^" in done.stderr
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "^^^^^^^" in done.stderr
 
 
 def test_a_killed_worker_and_a_killed_redis_come_back(instance):
@@ -120,12 +126,16 @@ def test_a_taken_port_is_named_and_nothing_is_started(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = mars("up", "--detach", "--port", port, "--data", str(tmp_path))
-    assert done.returncode == 1 and port in done.stderr and "--port" in done.stderr
+    assert done.returncode == 1
+    assert port in done.stderr
+    assert "--port" in done.stderr
     assert status(tmp_path) == {"state": "stopped"}
 
 
 def test_a_start_that_fails_stops_what_it_had_started(tmp_path):
     done = mars("up", "--detach", "--data", str(tmp_path), MARS_REDIS_ADDRESS="127.0.0.1:9")
-    assert done.returncode == 1 and "127.0.0.1:9" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1
+    assert "127.0.0.1:9" in done.stderr
+    assert "Traceback" not in done.stderr
     assert runfile.read(tmp_path) is None
     assert not [p for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])]

@@ -12,7 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 from confluent_kafka import (
-    Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicCollection,
+    TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
@@ -93,7 +99,10 @@ class ConfluentReader:
         if error.code() == KafkaError._PARTITION_EOF:
             return message.offset()
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-            first, last = (self._offsets(spec, [partition])[partition] for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
+            first, last = (
+                self._offsets(spec, [partition])[partition]
+                for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
+            )
             raise OffsetOutOfRange(self.topic, partition, start, first, last)
         if error.code() in UNKNOWN_TOPIC:
             raise UnknownTopic(self.topic)

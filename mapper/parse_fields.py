@@ -22,12 +22,12 @@ class Column:
     start: np.ndarray
     length: np.ndarray
     kind: np.ndarray
-    unescape: Callable[["Column"], "Column"]
+    unescape: Callable[[Column], Column]
 
     def __len__(self) -> int:
         return len(self.start)
 
-    def at(self, rows: np.ndarray) -> "Column":
+    def at(self, rows: np.ndarray) -> Column:
         """Only these rows."""
         return Column(self.buffer, self.start[rows], self.length[rows], self.kind[rows], self.unescape)
 

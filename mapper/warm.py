@@ -5,8 +5,15 @@ from __future__ import annotations
 import importlib
 import time
 
-GROUPS = {"words": "text checks", "records": "record batches", "csv": "CSV", "numbers": "numbers", "times": "dates and times",
-          "texts": "strings", "json": "JSON"}
+GROUPS = {
+    "words": "text checks",
+    "records": "record batches",
+    "csv": "CSV",
+    "numbers": "numbers",
+    "times": "dates and times",
+    "texts": "strings",
+    "json": "JSON",
+}
 
 
 def warm(say=print) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import types
 
 from mapper.kernels import BAD, ESCAPED, I64, NULL, OUT_I32, OUT_I64, OUT_I64_2D, OUT_U8, OUT_U8_2D, TEXT, U8, helper, kernel
@@ -43,7 +42,7 @@ def line_end(buffer, begin, end, delimiter, quote):
 @helper
 def is_blank(buffer, begin, end, delimiter):
     """True if nothing but spaces and tabs lies in [begin, end); a delimiter is a field's end, not a space."""
-    for at in range(begin, end):
+    for at in range(begin, end):  # noqa: SIM110 - numba has no all()
         if (buffer[at] != SPACE and buffer[at] != TAB) or buffer[at] == delimiter:
             return False
     return True
@@ -82,7 +81,7 @@ def is_null(buffer, begin, length, null_text):
     """True for an unquoted field that is empty or the stream's NULL text."""
     if length != len(null_text):
         return length == 0
-    for i in range(length):
+    for i in range(length):  # noqa: SIM110 - numba has no all()
         if buffer[begin + i] != null_text[i]:
             return False
     return True

@@ -11,8 +11,23 @@ import numpy as np
 from numba import types
 
 from mapper.kernels import (
-    BAD, ESCAPED, FRACTION, I64, LITERAL, NESTED, NULL, NUMBER, OUT_I32, OUT_I64, OUT_I64_2D, OUT_U8, OUT_U8_2D, TEXT, U8,
-    helper, kernel,
+    BAD,
+    ESCAPED,
+    FRACTION,
+    I64,
+    LITERAL,
+    NESTED,
+    NULL,
+    NUMBER,
+    OUT_I32,
+    OUT_I64,
+    OUT_I64_2D,
+    OUT_U8,
+    OUT_U8_2D,
+    TEXT,
+    U8,
+    helper,
+    kernel,
 )
 from mapper.kernels.texts import same
 from mapper.kernels.words import HIGHS, ONES, find, load64, trailing_zeros, zero_bytes
@@ -126,7 +141,12 @@ def literal_end(buffer, at, end):
     """The place after true, false or null at `at`, or WRONG."""
     if at + 4 > end:
         return np.int64(WRONG)
-    word = np.int64(buffer[at]) << 24 | np.int64(buffer[at + 1]) << 16 | np.int64(buffer[at + 2]) << 8 | np.int64(buffer[at + 3])
+    word = (
+        np.int64(buffer[at]) << 24
+        | np.int64(buffer[at + 1]) << 16
+        | np.int64(buffer[at + 2]) << 8
+        | np.int64(buffer[at + 3])
+    )
     if word == 0x74727565 or word == 0x6E756C6C:
         return at + 4
     return at + 5 if word == 0x66616C73 and at + 5 <= end and buffer[at + 4] == 101 else np.int64(WRONG)

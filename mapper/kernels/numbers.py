@@ -6,7 +6,18 @@ import numpy as np
 from numba import types
 
 from mapper.kernels import (
-    BAD, I64, NULL, OUT_F64, OUT_I64, OUT_U8, OUT_U64, SPECIAL, TEXT, U8, helper, kernel,
+    BAD,
+    I64,
+    NULL,
+    OUT_F64,
+    OUT_I64,
+    OUT_U8,
+    OUT_U64,
+    SPECIAL,
+    TEXT,
+    U8,
+    helper,
+    kernel,
 )
 
 NOT_A_NUMBER, OUT_OF_RANGE, WRONG_JSON_TYPE = 1, 2, 8  # indices of mapper.batch.REASONS

@@ -28,7 +28,7 @@ def hash_of(buffer, begin, length, seed):
 @helper
 def same(buffer, begin, keys, at, length):
     """True if `length` bytes of both buffers are the same."""
-    for i in range(0, length, 8):
+    for i in range(0, length, 8):  # noqa: SIM110 - numba has no all()
         if word_at(buffer, begin + i, length - i) != word_at(keys, at + i, length - i):
             return False
     return True
@@ -52,7 +52,9 @@ def encode(buffer, start, length, kind, first, seed, table, ends, keys, counts, 
         begin, size = start[i], length[i]
         slot = np.int64(hash_of(buffer, begin, size, seed) & mask)
         code = table[slot]
-        while code >= 0 and not (ends[code + 1] - ends[code] == size and same(buffer, begin, keys, np.int64(ends[code]), size)):
+        while code >= 0 and not (
+            ends[code + 1] - ends[code] == size and same(buffer, begin, keys, np.int64(ends[code]), size)
+        ):
             slot = (slot + 1) & np.int64(mask)
             code = table[slot]
         if code < 0:

@@ -21,8 +21,16 @@ from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from mars.adapters.kafka_errors import (
-    FENCED_OR_MOVED, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_NAME, KafkaRefused, KafkaUnreachable,
-    LogTruncated, OffsetOutOfRange, TopicRecreated, UnknownTopic,
+    FENCED_OR_MOVED,
+    OFFSET_OUT_OF_RANGE,
+    UNKNOWN_TOPIC_ID,
+    UNKNOWN_TOPIC_NAME,
+    KafkaRefused,
+    KafkaUnreachable,
+    LogTruncated,
+    OffsetOutOfRange,
+    TopicRecreated,
+    UnknownTopic,
 )
 
 READ_COMMITTED = 1
@@ -90,14 +98,16 @@ class Wire:
     """A client of one Kafka cluster.
 
     To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every call
-    retries what may pass (a broker away, a moved leader) with back-off for `timeout_s` and then raises
-    KafkaUnreachable; the next call starts afresh. `security` has kafka-python's names: security_protocol, sasl_*, ssl_*.
+    retries what may pass (a broker away, a moved leader) with back-off for `retry_s` and then raises
+    KafkaUnreachable; the next call starts afresh. One request waits `timeout_s` for its answer. `security` has kafka-python's names: security_protocol, sasl_*, ssl_*.
     """
 
-    def __init__(self, bootstrap: str, security: dict | None = None, timeout_s: float = 10.0) -> None:
+    def __init__(self, bootstrap: str, security: dict | None = None, timeout_s: float = 10.0,
+                 retry_s: float = 10.0) -> None:
         self.bootstrap = bootstrap
         self.security = security or {}
         self.timeout_s = timeout_s
+        self.retry_s = retry_s
         self._manager: _Manager | None = None
         self._net: NetworkSelector | None = None
         self._topics: dict[str, TopicInfo] = {}
@@ -246,7 +256,7 @@ class Wire:
                 socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
                                 (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
                                 (socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)], **self.security)
-            self._manager.bootstrap(timeout_ms=int(self.timeout_s * 1000))
+            self._manager.bootstrap(timeout_ms=int(self.retry_s * 1000))
         return self._manager
 
     def _send(self, requests: list) -> list:
@@ -259,8 +269,8 @@ class Wire:
         return manager.run(all_of)
 
     def _retry(self, attempt: Callable):
-        """attempt(), again with back-off while what it raises may pass, at most for timeout_s."""
-        deadline, pause = time.monotonic() + self.timeout_s, 0.02
+        """attempt(), again with back-off while what it raises may pass, at most for retry_s."""
+        deadline, pause = time.monotonic() + self.retry_s, 0.02
         while True:
             try:
                 return attempt()

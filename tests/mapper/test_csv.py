@@ -14,7 +14,7 @@ ABC = ("a", "b", "c")
 
 def texts(*items: bytes, columns=ABC, **options) -> list[tuple]:
     """(offset, line, a, b, c or the reason in angle brackets) of each tuple; column t is the time, always 1."""
-    names = {name: "STRING" for name in ABC}
+    names = dict.fromkeys(ABC, "STRING")
     of = stream({"t": "BIGINT", **names}, options=options)
     return rows(Parser(of, columns).parse(messages(items)), columns)
 

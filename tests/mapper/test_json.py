@@ -58,9 +58,20 @@ def test_dates_decimals_and_event_time_as_text():
 
 
 def test_paths_reach_inside_and_both_levels_may_be_wanted():
-    assert read(("x", "n"), b'{"n":{"y":1,"x":"in"}}', b'{"n":{"x":null}}', b'{"n":5}', b'{"n":[{"x":1}]}', b'{"x":"top"}') == [
-        (0, 0, "in", '{"y":1,"x":"in"}'), (1, 0, None, '{"x":null}'), (2, 0, None, "5"), (3, 0, None, '[{"x":1}]'),
-        (4, 0, None, None)]
+    assert read(
+        ("x", "n"),
+        b'{"n":{"y":1,"x":"in"}}',
+        b'{"n":{"x":null}}',
+        b'{"n":5}',
+        b'{"n":[{"x":1}]}',
+        b'{"x":"top"}',
+    ) == [
+        (0, 0, "in", '{"y":1,"x":"in"}'),
+        (1, 0, None, '{"x":null}'),
+        (2, 0, None, "5"),
+        (3, 0, None, '[{"x":1}]'),
+        (4, 0, None, None),
+    ]
 
 
 def test_keys_match_by_their_text_and_a_repeated_one_is_bad_for_its_columns_alone():
@@ -70,11 +81,44 @@ def test_keys_match_by_their_text_and_a_repeated_one_is_bad_for_its_columns_alon
     assert read(("x",), b'{"a":{"x":1},"n":{"x":"y"},"b":{"x":2}}') == [(0, 0, "y")]
 
 
-@pytest.mark.parametrize("item", [
-    b"{", b"}", b'{"s"}', b'{"s":}', b'{"s":1,}', b'{,}', b"{'s':1}", b'{"s":01}', b'{"s":.5}', b'{"s":1.}', b'{"s":+1}', b'{"s":1e}',
-    b'{"s":NaN}', b'{"s":tru}', b'{"s":"a\nb"}'.replace(b"\n", b"\t"), b'{"s":"\\x"}', b'{"s":"\\u12g4"}', b'{"s":"a}', b'{"s":1}{"s":2}',
-    b'{"s":1} x', b"[{}", b"[{},]", b"[{}] x", b'[{"s":1} {"s":2}]', b"\xef\xbb\xbf{}", b"{} {}", b"[" * 10_000, b'{"s":1]', b"nul",
-    b'{"a":' * 600 + b"1" + b"}" * 600, b'{"s":1', b"\0", b"[1,2"])
+@pytest.mark.parametrize(
+    "item",
+    [
+        b"{",
+        b"}",
+        b'{"s"}',
+        b'{"s":}',
+        b'{"s":1,}',
+        b"{,}",
+        b"{'s':1}",
+        b'{"s":01}',
+        b'{"s":.5}',
+        b'{"s":1.}',
+        b'{"s":+1}',
+        b'{"s":1e}',
+        b'{"s":NaN}',
+        b'{"s":tru}',
+        b'{"s":"a\nb"}'.replace(b"\n", b"\t"),
+        b'{"s":"\\x"}',
+        b'{"s":"\\u12g4"}',
+        b'{"s":"a}',
+        b'{"s":1}{"s":2}',
+        b'{"s":1} x',
+        b"[{}",
+        b"[{},]",
+        b"[{}] x",
+        b'[{"s":1} {"s":2}]',
+        b"\xef\xbb\xbf{}",
+        b"{} {}",
+        b"[" * 10_000,
+        b'{"s":1]',
+        b"nul",
+        b'{"a":' * 600 + b"1" + b"}" * 600,
+        b'{"s":1',
+        b"\0",
+        b"[1,2",
+    ],
+)
 def test_what_is_not_json_is_one_bad_tuple(item):
     assert read(("s",), b'{"s":"before"}', item, b'{"s":"after"}') == [
         (0, 0, "before"), (1, 0, "<not JSON>"), (2, 0, "after")]
@@ -90,18 +134,24 @@ def test_what_is_no_object_is_bad_by_that_name():
         *["<not a JSON object>"] * 3, "a", *["<not a JSON object>"] * 2]
 
 
-values = st.recursive(st.none() | st.booleans() | st.integers(-2**70, 2**70) | st.floats(allow_nan=False, allow_infinity=False)
-                      | st.text(max_size=12), lambda inner: st.lists(inner, max_size=3)
-                      | st.dictionaries(st.sampled_from(["x", "y", "s", ""]), inner, max_size=3), max_leaves=8)
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "y", "s", ""]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
 objects = st.dictionaries(st.sampled_from(["s", "i", "n", "d", "b", "other", "ä", "s\\"]), values, max_size=7)
 
 
 def expected(item: dict, column: str, text: str) -> object:
     """What a column reads of an object."""
-    if column == "x":
-        value = item["n"].get("x") if isinstance(item.get("n"), dict) else None
-    else:
-        value = item.get(column)
+    inner = item["n"].get("x") if isinstance(item.get("n"), dict) else None
+    value = inner if column == "x" else item.get(column)
     kind, wrong = type(value), "<wrong JSON type>"
     if value is None:
         return None

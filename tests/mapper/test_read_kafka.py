@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from mapper.fetch import Range, Reader
 from mapper.read import open_reader
@@ -146,12 +146,25 @@ def test_a_compacted_topic_has_gaps(make_topic):
     while len(told(topic.raw.read(0, 0, 300, LIMIT))) == 300 and time.monotonic() < deadline:
         time.sleep(0.5)
         topic.send(producer, b"rolls the segment", key=b"last")
+    _stop_compaction(topic)
     end = topic.end()
     all_of_it = topic.both(0, end)
     assert len(all_of_it) < 300
     for start in range(0, end, 7):
         found = told(topic.raw.read(0, start, min(start + 50, end), LIMIT))
         assert found == [item for item in all_of_it if start <= item[0] < start + 50]
+
+
+def _stop_compaction(topic: Topic) -> None:
+    """From now on the log stays as it is."""
+    entry = ConfigEntry("cleanup.policy", "delete", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": topic.address})
+    admin.incremental_alter_configs([resource])[resource].result(20)
+    before = None
+    while (now := told(topic.raw.read(0, 0, topic.end(), LIMIT))) != before:
+        before = now
+        time.sleep(1)
 
 
 def test_a_batch_larger_than_the_limit_comes_whole(make_topic):
@@ -222,9 +235,11 @@ def test_offsets_by_time(make_topic):
 
 
 def test_faults_have_names(stack, fresh_name):
+    wire = Wire(stack.config.kafka_address)
     with pytest.raises(UnknownTopic):
-        Wire(stack.config.kafka_address).topic(fresh_name("none"))
+        wire.topic(fresh_name("none"))
+    wire.close()
     with pytest.raises(KafkaUnreachable):
-        Wire("127.0.0.1:1", timeout_s=0.5).topic("t")
+        Wire("127.0.0.1:1", retry_s=0.5).topic("t")
     with pytest.raises(ConfigurationError):
         open_reader("other", stack.config.kafka_address, {}, "t", "id")

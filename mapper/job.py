@@ -32,7 +32,7 @@ from mars import faults, names
 from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.adapters.view import StreamView, read_stream, read_streams, stop_queries
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.cells_wire import encode
 from mars.config import Config
 from mars.errors import NotReadyError
@@ -40,7 +40,7 @@ from mars.plan import QueryPlan
 from mars.registry import RUNNING
 
 log = logging.getLogger("mars.mapper")
-IDLE_S = 0.01
+IDLE_S, IDLE_MAX_S = 0.01, 0.04
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS"}
 VIEW_AGE_S = 0.2
 
@@ -119,11 +119,13 @@ class Mapper:
 
     def _fetch_all(self) -> None:
         try:
+            idle_s = IDLE_S
             while not self.stopping.is_set():
                 self._refresh_views()
                 worked = [self._fetch_one(view) for view in list(self.views.values())]
+                idle_s = IDLE_S if any(worked) else min(idle_s * 1.5, IDLE_MAX_S)
                 if not any(worked):
-                    time.sleep(IDLE_S)
+                    time.sleep(idle_s)
         except BaseException as error:  # the computing thread must end with this one
             self.failure = error
         self.stopping.set()
@@ -132,9 +134,12 @@ class Mapper:
         """See ZooKeeper as it was at most VIEW_AGE_S ago; while it does not answer, the old view does no harm."""
         if time.monotonic() - self.views_at < VIEW_AGE_S or not self.zookeeper.usable:
             return
-        if self.zookeeper.client.exists(f"{names.ROOT}/stop"):
-            self.stopping.set()
-        self.views = read_streams(self.zookeeper)
+        try:
+            if self.zookeeper.client.exists(f"{names.ROOT}/stop"):
+                self.stopping.set()
+            self.views = read_streams(self.zookeeper)
+        except ZOOKEEPER_AWAY as error:
+            log.warning("waiting: %r", error)
         self.views_at = time.monotonic()
         for gone in self.readers.keys() - self.views.keys():
             self.readers.pop(gone).close()
@@ -154,8 +159,8 @@ class Mapper:
             return True
         except (StaleGenerationError, StaleEpochError):
             self.views_at = 0.0
-        except (NotReadyError, ExchangeFullError) as error:
-            log.warning("waiting: %s", error)
+        except (NotReadyError, ExchangeFullError, *ZOOKEEPER_AWAY) as error:
+            log.warning("waiting: %r", error)
             time.sleep(0.2)
         return False
 
@@ -226,19 +231,19 @@ class Mapper:
                 batch = self._parse(fetched)
                 file = spill.write(self.folder, view.stream, view.generation, claim, batch)
                 faults.point("mapper.spilled")
-                if not self._insist(lambda: self.exchange.register(view.stream.id, view.generation, claim, file)):
-                    return
-                faults.point("mapper.registered")
-            self._push(fetched, batch)
+                if self._insist(lambda: self.exchange.register(view.stream.id, view.generation, claim, file)):
+                    faults.point("mapper.registered")
+                    self._push(fetched, batch)
+            else:
+                self._push(fetched, batch)
         except (StaleGenerationError, StaleEpochError):
             self.views_at = 0.0
-        except OSError as error:
-            log.warning("the claim is left to others: %s", error)
+        except (OSError, *ZOOKEEPER_AWAY) as error:
+            log.warning("the claim is left to others: %r", error)
             time.sleep(0.5)
-            return
         finally:
             self.leases.drop(view.stream.id, claim)
-        spill.delete(file)
+            spill.delete(file)
 
     def _parse(self, fetched: Fetched) -> ParsedBatch:
         stream = fetched.view.stream

@@ -10,15 +10,12 @@ import threading
 import time
 import uuid
 
-from kazoo.exceptions import KazooException
-from kazoo.handlers.threading import KazooTimeoutError
-
 import mars.warm
 from mars import faults, names
 from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.storage import Storage
+from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView, read_streams
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.config import Config
 from mars.errors import InvariantError, NotReadyError
 from reducer.elect import Candidate
@@ -73,7 +70,10 @@ class Reducer:
                 raise InvariantError("the leader's thread ended", self.id)
             try:
                 self._follow()
-            except (KazooException, KazooTimeoutError) as error:
+            except CorruptFileError as error:
+                log.error("a commit cannot be read: %s", error)
+                time.sleep(1.0)
+            except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
             worked = [self._step(key) for key in list(self.parts)]
             if not any(worked):

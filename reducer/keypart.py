@@ -6,14 +6,11 @@ import logging
 import time
 from dataclasses import dataclass, field
 
-from kazoo.exceptions import KazooException
-from kazoo.handlers.threading import KazooTimeoutError
-
 from mars import faults, names
 from mars.adapters.exchange import Entry, Exchange, StaleGenerationError
 from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.cells_layout import schema
 from mars.cells_wire import decode
 from mars.commits import Manifest, Pointer
@@ -193,7 +190,7 @@ class KeyPart:
                 ("check", names.owner(stream_id, self.number), self.owner_version),
                 ("check", names.queries(stream_id), self.view.queries_version),
                 ("set", path, pointer.dump(), self.pointer_version))
-        except (KazooException, KazooTimeoutError) as error:
+        except ZOOKEEPER_AWAY as error:
             log.warning("outcome of a commit is unknown: %r", error)
             done = self._outcome(path, pointer)
         if done:
@@ -205,7 +202,7 @@ class KeyPart:
             try:
                 node = self.zookeeper.get_synced(path)
                 return node is not None and Pointer.load(node.data) == pointer
-            except (KazooException, KazooTimeoutError):
+            except ZOOKEEPER_AWAY:
                 time.sleep(0.1)
         raise NotReadyError("the ZooKeeper session may have ended", "in a commit of unknown outcome")
 

@@ -10,14 +10,11 @@ import logging
 import shutil
 import threading
 
-from kazoo.exceptions import KazooException
-from kazoo.handlers.threading import KazooTimeoutError
-
 from mars import faults, names
 from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView, read_streams
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.commits import Manifest, Pointer
 from mars.config import Config
 from mars.errors import MarsError
@@ -58,7 +55,7 @@ class Leader:
                     self._round()
             except (StaleGenerationError, StaleEpochError) as error:
                 log.info("next round: %s", error)
-            except (MarsError, KazooException, KazooTimeoutError) as error:
+            except (MarsError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %s", error)
                 self.stopping.wait(0.2)
 

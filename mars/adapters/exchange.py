@@ -6,9 +6,9 @@ outcome: each is idempotent by claim and epoch, by request number, or by SEQ.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
@@ -71,8 +71,14 @@ class Exchange:
             resources.files("mars").joinpath(f"lua/{name}.lua").read_text()) for name in SCRIPTS}
 
     def _call(self, script: str, stream_id: int, *arguments: object) -> object:
-        try:
+        with self._translated():
             return self._scripts[script](keys=[Keys(stream_id).prefix], args=arguments)
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Gives Redis's errors our names."""
+        try:
+            yield
         except redis.exceptions.OutOfMemoryError as error:
             raise ExchangeFullError("Redis is at its memory limit", self.address) from error
         except redis.exceptions.ResponseError as error:
@@ -130,13 +136,11 @@ class Exchange:
 
     def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
         """(partition, query) -> the least committed position over all key parts, as far as it has been told."""
-        try:
+        with self._translated():
             pipe = self.redis.pipeline(transaction=False)
             for key_part in range(key_parts):
                 pipe.hgetall(Keys(stream_id).positions(key_part))
             told = pipe.execute()
-        except redis.exceptions.RedisError as error:
-            raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
         least: dict[tuple[int, str], int] = {}
         for field in set(told[0]).intersection(*told[1:]):
             partition, query = field.decode().split(":")
@@ -147,18 +151,13 @@ class Exchange:
 
     def server_run_id(self) -> str:
         """Changes with every restart or failover of the server, after which anything may be missing."""
-        try:
-            info = self.redis.info("server")
-        except redis.exceptions.RedisError as error:
-            raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
-        return info["run_id"]
+        with self._translated():
+            return self.redis.info("server")["run_id"]
 
     def installed(self, stream_id: int) -> tuple[int, str] | None:
         """(generation, run id of the server that it was installed on), or None if the stream is not there."""
-        try:
+        with self._translated():
             generation, run_id = self.redis.hmget(Keys(stream_id).generation, "generation", "run_id")
-        except redis.exceptions.RedisError as error:
-            raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
         return (int(generation), run_id.decode()) if generation and run_id else None
 
     def install(self, stream_id: int, generation: int, leader_epoch: int, run_id: str, state: dict) -> None:
@@ -170,7 +169,9 @@ class Exchange:
         """query id -> partition -> incarnation, of what rides on the lanes."""
         found: dict[str, dict[int, int]] = {}
         for partition in partitions:
-            for query, value in self.redis.hgetall(Keys(stream_id).lanes(partition)).items():
+            with self._translated():
+                lanes = self.redis.hgetall(Keys(stream_id).lanes(partition))
+            for query, value in lanes.items():
                 if query != b"main":
                     found.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
         return found
@@ -192,23 +193,15 @@ class Exchange:
 
     def forget(self, stream_id: int) -> None:
         """Delete every key of a dropped stream."""
-        for key in self.redis.scan_iter(match=Keys(stream_id).prefix.replace("{", "[{]").replace("}", "[}]") + "*"):
-            self.redis.unlink(key)
+        with self._translated():
+            for key in self.redis.scan_iter(match=f"{Keys(stream_id).prefix}*"):
+                self.redis.unlink(key)
 
     def memory_share(self) -> float:
         """Used share of Redis's memory limit, 0 where there is none."""
-        info = self.redis.info("memory")
+        with self._translated():
+            info = self.redis.info("memory")
         return info["used_memory"] / info["maxmemory"] if info["maxmemory"] else 0.0
-
-
-def retry_until_ready(action: Callable[[], object], should_stop: Callable[[], bool], pause_s: float = 0.1) -> object:
-    """Repeat `action` while Redis is away or full. None once `should_stop` says so."""
-    while not should_stop():
-        try:
-            return action()
-        except (NotReadyError, ExchangeFullError):
-            time.sleep(pause_s)
-    return None
 
 
 def _refusal(text: str) -> MarsError | None:

@@ -9,13 +9,16 @@ import time
 from dataclasses import dataclass
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, RolledBackError
+from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError, RolledBackError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from mars.errors import NotReadyError
 
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+
+
+ZOOKEEPER_AWAY = (KazooException, KazooTimeoutError)
 
 
 @dataclass(frozen=True)

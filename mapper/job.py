@@ -27,7 +27,7 @@ from mapper.fetch import Reader
 from mapper.lease import LeaseKeeper
 from mapper.parse import Parser
 from mapper.push import TaskResult, entries, groups
-from mapper.readers import open_reader
+from mapper.read import open_reader
 from mars import faults, names
 from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
@@ -167,7 +167,8 @@ class Mapper:
     def _claim(self, view: StreamView) -> Claim | None:
         stream = view.stream
         if stream.id not in self.readers:
-            self.readers[stream.id] = open_reader(self.config, stream)
+            self.readers[stream.id] = open_reader(
+                self.config.reader, self.config.kafka_address, {}, stream.topic, stream.topic_id)
             self.claimers[stream.id] = Claimer(self.exchange, self.config, self.id)
         claimer = self.claimers[stream.id]
         if claimer.ends_are_old():

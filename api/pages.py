@@ -56,10 +56,19 @@ class Cursor:
             cursor = Cursor(**raw)
         except (binascii.Error, ValueError, TypeError, KeyError) as error:
             raise _no_cursor() from error
-        numbers = (cursor.start_us, cursor.end_us, cursor.skip, *cursor.commits)
-        if not all(isinstance(number, int) for number in numbers) or not isinstance(cursor.query, str):
+        if not cursor._is_sound():
             raise _no_cursor()
         return cursor
+
+    def _is_sound(self) -> bool:
+        """Has everything its type? A cursor may have been written by anybody."""
+        asked = self.selection
+        numbers = (self.start_us, self.end_us, self.skip, *self.commits)
+        optional = (self.bound_us, asked.first_us, asked.end_us)
+        return (all(isinstance(number, int) for number in numbers)
+                and all(number is None or isinstance(number, int) for number in optional)
+                and (asked.where is None or isinstance(asked.where, str))
+                and isinstance(self.query, str) and isinstance(self.open_id, str))
 
     def check(self, query_id: str, given: Selection) -> None:
         """RequestError if the page belongs to another query, or a parameter contradicts the first page's."""

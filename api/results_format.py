@@ -99,7 +99,9 @@ def _timestamps(column: pa.ChunkedArray) -> list[str | None]:
 def _trimmed(text: str) -> str:
     whole, _, fraction = text.replace(" ", "T").partition(".")
     fraction = fraction.rstrip("0")
-    return f"{whole}.{fraction.ljust(3, '0') if len(fraction) <= 3 else fraction.ljust(6, '0')}Z" if fraction else f"{whole}Z"
+    if not fraction:
+        return f"{whole}Z"
+    return f"{whole}.{fraction.ljust(3 if len(fraction) <= 3 else 6, '0')}Z"
 
 
 def _floats(column: pa.ChunkedArray) -> list[float | str | None]:

@@ -60,7 +60,7 @@ def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
     for part in snapshot.committed():
         found.append(cells.finish(plan, stream, open_cells(tables, snapshot, part)).cast(schema))
         found += [closed_within(tables.table(result.segment, schema), bound, None, snapshot.grace_us)
-                  for result in tables.storage.result_segments(part)
+                  for result in tables.segments(part)
                   if bound is None or result.last_end_us + snapshot.grace_us > bound]
     return pa.concat_tables(found)
 

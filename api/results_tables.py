@@ -8,20 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.results_snapshot import Snapshot
 from mars import types
 from mars.adapters.storage import Storage
-from mars.commits import Segment
+from mars.commits import QueryCommit, ResultSegment, Segment, load_index
 from mars.expressions import Column
 from mars.plan import QueryPlan
 
 CACHE_BYTES = 256 * 1024 * 1024
+INDEXES = 64
 STRATUM_ROWS = 20_000
-INSTANT = types.to_arrow("TIMESTAMP")
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class ResultTables:
         self.storage = storage
         self.cache_bytes = cache_bytes
         self._tables: OrderedDict[Segment, pa.Table] = OrderedDict()
+        self._indexes: OrderedDict[Segment, list[ResultSegment]] = OrderedDict()
         self._held = 0
         self._lock = threading.Lock()
 
@@ -59,6 +59,21 @@ class ResultTables:
                 self._held -= self._tables.popitem(last=False)[1].nbytes
         return table
 
+    def segments(self, part: QueryCommit) -> list[ResultSegment]:
+        """All result segments of a query in a key part, oldest first; an index is read once while it stays the same."""
+        index = part.results_index
+        if index is None:
+            return part.results
+        with self._lock:
+            older = self._indexes.get(index)
+        if older is None:
+            older = load_index(self.storage.read(index))
+            with self._lock:
+                self._indexes[index] = older
+                while len(self._indexes) > INDEXES:
+                    self._indexes.popitem(last=False)
+        return older + part.results
+
     def closed(self, snapshot: Snapshot, bound_us: int, above_us: int | None = None,
                first_us: int | None = None, last_us: int | None = None) -> list[Piece]:
         """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with
@@ -66,7 +81,7 @@ class ResultTables:
         schema, grace = schema_of(snapshot.query.plan), snapshot.grace_us
         pieces = []
         for part in snapshot.committed():
-            for result in self.storage.result_segments(part):
+            for result in self.segments(part):
                 if above_us is not None and result.last_end_us + grace <= above_us:
                     continue
                 if (first_us is not None and result.last_start_us < first_us) \
@@ -127,8 +142,3 @@ def order_of(plan: QueryPlan) -> list[str]:
     shown = {output.expression.name: output.name for output in plan.outputs if isinstance(output.expression, Column)}
     keys = [shown.get(f"k{i}") for i in range(len(plan.keys))]
     return [output.name for output in plan.outputs] if None in keys else keys
-
-
-def instant(time_us: int) -> np.datetime64:
-    """A point in time for Arrow and numpy."""
-    return np.datetime64(time_us, "us")

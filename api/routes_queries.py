@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
@@ -43,7 +45,7 @@ def create(context: Here, body: NewQuery, response: Response) -> dict:
     """201 with the new query; 200 if a query of this name and meaning is there, so that a retry is safe."""
     made, notes = statements_define.create_or_find(context, body.name, body.sql, body.into)
     response.status_code = 201 if made else 200
-    response.headers["Location"] = f"/v1/queries/{body.name}" if body.name.isidentifier() else ""
+    response.headers["Location"] = f"/v1/queries/{quote(body.name, safe='')}"
     return {**_document(context, body.name), "notes": notes}
 
 

@@ -10,7 +10,7 @@ from api import adhoc_job
 from api.answers import Answer
 from api.context import Context
 from api.results_format import timestamp_text
-from mars.adapters.catalog import did_you_mean, require_free
+from mars.adapters.catalog_names import did_you_mean, require_free
 from mars.adapters.kafka_admin import Topic
 from mars.errors import ConflictError, MarsError, NotFoundError, SqlError
 from mars.plan import QueryPlan, Stream

@@ -12,7 +12,7 @@ from api.context import Context
 from api.pages import Selection
 from api.results_reason import why_empty
 from api.statements_define import source
-from mars.adapters.catalog import did_you_mean
+from mars.adapters.catalog_names import did_you_mean
 from mars.errors import NotFoundError
 from mars.plan import QueryPlan, Stream
 from mars.registry import Query

@@ -16,8 +16,6 @@ from mars.plan import Stream
 from mars.registry import Query
 
 
-
-
 def query_document(context: Context, stream: Stream, query: Query) -> dict:
     """A query as `GET /v1/queries/{name}` shows it. `lag` is null while Kafka does not answer."""
     snapshot = context.snapshots.read(stream, query)
@@ -72,7 +70,7 @@ def workers(context: Context, path: str) -> list[dict]:
 def dependencies(context: Context) -> dict[str, dict]:
     """Each part by name: {"ready": bool, "detail": text}; all are asked at once, none for longer than some seconds."""
     checks: dict[str, Callable[[], str]] = {
-        "zookeeper": lambda: answering(context.zk, lambda: context.zk.get(names.CATALOG)) and context.config.zookeeper_address,
+        "zookeeper": lambda: context.catalog.catalog() and context.config.zookeeper_address,
         "kafka": lambda: context.kafka.topics() is not None and context.config.kafka_address,
         "redis": lambda: _ping_redis(context.config.redis_address),
         "spark": lambda: _spark(context),

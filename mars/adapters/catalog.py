@@ -6,7 +6,6 @@ written here: the reducers' leader watches these znodes and attaches or detaches
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from kazoo.exceptions import (
 from kazoo.handlers.threading import KazooTimeoutError
 
 from mars import names
+from mars.adapters.catalog_names import find_stream, query_place, require_free, unknown
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import ConflictError, NotFoundError, NotReadyError
 from mars.plan import QueryPlan, Stream
@@ -51,15 +51,15 @@ class CatalogStore:
 
     def stream(self, name: str) -> Stream:
         """The stream of that name in any case; NotFoundError with a did-you-mean."""
-        return _stream(self.catalog(), name)
+        return find_stream(self.catalog(), name)
 
     def query(self, name: str) -> tuple[Stream, Query]:
         """The query of that name in any case, and its stream; NotFoundError with a did-you-mean."""
         catalog = self.catalog()
-        stream, id_ = _query_place(catalog, name)
+        stream, id_ = query_place(catalog, name)
         found = self.query_set(stream).queries.get(id_)
         if found is None:
-            raise _unknown("query", name, catalog)
+            raise unknown("query", name, catalog)
         return stream, found
 
     def query_set(self, stream: Stream) -> QuerySet:
@@ -95,7 +95,7 @@ class CatalogStore:
 
         def attempt() -> Stream | None:
             catalog, version = self._read_catalog()
-            stream = _stream(catalog, name)
+            stream = find_stream(catalog, name)
             self._require_unused(catalog, stream)
             del catalog.streams[stream.name.lower()]
             deletions = [("delete", path) for path in self._tree(names.stream(stream.id))]
@@ -110,7 +110,7 @@ class CatalogStore:
         def attempt() -> Query | None:
             catalog, version = self._read_catalog()
             require_free(catalog, name)
-            stream = _stream(catalog, plan.stream)
+            stream = find_stream(catalog, plan.stream)
             queries, queries_version = self._read_queries(stream)
             query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
                           created_ms=time.time_ns() // 1_000_000)
@@ -127,7 +127,7 @@ class CatalogStore:
 
         def attempt() -> Query | None:
             catalog, version = self._read_catalog()
-            stream, id_ = _query_place(catalog, name)
+            stream, id_ = query_place(catalog, name)
             queries, queries_version = self._read_queries(stream)
             query = queries.queries.pop(id_)
             del catalog.queries[name.lower()]
@@ -146,7 +146,7 @@ class CatalogStore:
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Query], bool], refusal: str) -> Query:
         def attempt() -> Query | None:
-            stream, id_ = _query_place(self._read_catalog()[0], name)
+            stream, id_ = query_place(self._read_catalog()[0], name)
             queries, version = self._read_queries(stream)
             query = queries.queries[id_]
             if not allowed(query):
@@ -217,13 +217,6 @@ def answering(zk: ZooKeeper, call: Callable[[], T]) -> T:
         raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """'did you mean x? ' for the closest known name, or nothing."""
-    by_key = {k.lower(): k for k in known}
-    near = difflib.get_close_matches(name.lower(), by_key, n=1, cutoff=0.6)
-    return f"did you mean {by_key[near[0]]}? " if near else ""
-
-
 def _stream_znodes(stream: Stream, queries: QuerySet) -> list[tuple]:
     """The creation of everything that lies below one stream, parents first."""
     root = names.stream(stream.id)
@@ -233,35 +226,3 @@ def _stream_znodes(stream: Stream, queries: QuerySet) -> list[tuple]:
         creations += [("create", f"{root}/parts/{part}", b""), ("create", names.owner(stream.id, part), b""),
                       ("create", names.pointer(stream.id, part), b"")]
     return creations
-
-
-def require_free(catalog: Catalog, name: str) -> None:
-    """ConflictError if a stream or query has the name."""
-    kind = catalog.kind(name)
-    if kind:
-        raise ConflictError("the name exists", f"{name} is a {kind} already",
-                            f"choose another name, or DROP {kind.upper()} {name} first")
-
-
-def _stream(catalog: Catalog, name: str) -> Stream:
-    stream = catalog.streams.get(name.lower())
-    if stream is None:
-        raise _unknown("stream", name, catalog)
-    return stream
-
-
-def _query_place(catalog: Catalog, name: str) -> tuple[Stream, str]:
-    place = catalog.queries.get(name.lower())
-    if place is None:
-        raise _unknown("query", name, catalog)
-    return _stream(catalog, place[0]), place[1]
-
-
-def _unknown(kind: str, name: str, catalog: Catalog) -> NotFoundError:
-    other = catalog.kind(name)
-    if other and other != kind:
-        return NotFoundError(f"unknown {kind}", f"{name} is a {other}, not a {kind}", f"see `DESCRIBE {name}`")
-    known = [s.name for s in catalog.streams.values()] if kind == "stream" else list(catalog.queries)
-    listing = "SHOW STREAMS" if kind == "stream" else "SHOW QUERIES"
-    return NotFoundError(f"unknown {kind}", f"there is no {kind} {name}",
-                         f"{did_you_mean(name, known)}`{listing}` lists them all")

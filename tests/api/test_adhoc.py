@@ -7,6 +7,9 @@ import pytest
 from api import adhoc
 from api.adhoc import split
 from api.spark_session import session
+from mars.errors import SqlError
+from sql.compile import compile_select
+from sql.parse import parse
 
 pytestmark = pytest.mark.services
 
@@ -57,10 +60,19 @@ def test_grouped_windowed_ordered_and_cut(client, stream, on_spark, monkeypatch)
                        ["1970-01-01T00:25:00Z", "1970-01-01T00:33:20Z", 500]]
 
 
-def test_progress_is_told_and_can_stop_it(on_spark, stream, client):
-    answer = client.post("/v1/sql", json={"sql": f"SELECT count(*) FROM {stream}", "id": "mine"})
-    assert answer.status_code == 200
-    assert client.get("/v1/sql/mine").status_code == 404
+def test_progress_is_told_and_the_statement_ends_when_asked(on_spark, stream, client):
+    told = []
+
+    def stop_at_once(done: int, total: int) -> bool:
+        told.append((done, total))
+        return False
+
+    made = on_spark.catalog.stream(stream)
+    plan = compile_select(parse(f"SELECT count(*) FROM {stream}"), made, continuous=False)
+    with pytest.raises(SqlError, match="stopped"):
+        adhoc.run(on_spark, made, plan, {0: 0, 1: 0}, {0: 1001, 1: 1}, stop_at_once)
+    assert told == [(0, 2)]
+    assert client.get("/v1/sql/nothing").status_code == 404
 
 
 def test_ranges_cover_everything_once():

@@ -8,7 +8,8 @@ import pytest
 from api.embedded import Engine, condition
 from mars.errors import SqlError
 
-TABLE = LOCAL_TABLE = pa.table({"window_start": pa.array([0, 60_000_000], pa.timestamp("us", "UTC")), "count": pa.array([1, 2])})
+STARTS = pa.array([0, 60_000_000], pa.timestamp("us", "UTC"))
+TABLE = LOCAL_TABLE = pa.table({"window_start": STARTS, "count": pa.array([1, 2])})
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +25,9 @@ def test_types_come_back_as_they_went_in(engine):
 
 @pytest.mark.parametrize("sql", [
     "SELECT * FROM read_csv('/etc/passwd')", "SELECT * FROM '/etc/passwd'", "COPY q TO '/tmp/q.csv'", "ATTACH '/tmp/x.db'",
-    "SET threads = 1", "INSTALL httpfs", "LOAD httpfs", "CREATE TABLE x AS SELECT 1", "SELECT 1; SELECT 2", "EXPLAIN SELECT 1",
-    "SELECT * FROM LOCAL_TABLE", "SELECT * FROM glob('/*')", "SELECT getenv('HOME')", "SELECT read_text('/etc/passwd')"])
+    "SET threads = 1", "INSTALL httpfs", "LOAD httpfs", "CREATE TABLE x AS SELECT 1", "SELECT 1; SELECT 2",
+    "EXPLAIN SELECT 1", "SELECT * FROM LOCAL_TABLE", "SELECT * FROM glob('/*')", "SELECT getenv('HOME')",
+    "SELECT read_text('/etc/passwd')"])
 def test_nothing_outside_is_reached(engine, sql):
     with pytest.raises(SqlError):
         engine.run(sql, {"q": TABLE})

@@ -1,0 +1,52 @@
+"""Finding names in a catalog, and what to say when they are not there or there already: pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from mars.errors import ConflictError, NotFoundError
+from mars.plan import Stream
+from mars.registry import Catalog
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """'did you mean x? ' for the closest known name, or nothing."""
+    by_key = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(name.lower(), by_key, n=1, cutoff=0.6)
+    return f"did you mean {by_key[near[0]]}? " if near else ""
+
+
+def require_free(catalog: Catalog, name: str) -> None:
+    """ConflictError if a stream or query has the name."""
+    kind = catalog.kind(name)
+    if kind:
+        raise ConflictError("the name exists", f"{name} is a {kind} already",
+                            f"choose another name, or DROP {kind.upper()} {name} first")
+
+
+def find_stream(catalog: Catalog, name: str) -> Stream:
+    """The stream of that name in any case; NotFoundError with a did-you-mean."""
+    stream = catalog.streams.get(name.lower())
+    if stream is None:
+        raise unknown("stream", name, catalog)
+    return stream
+
+
+def query_place(catalog: Catalog, name: str) -> tuple[Stream, str]:
+    """The stream and the id of the query of that name in any case; NotFoundError with a did-you-mean."""
+    place = catalog.queries.get(name.lower())
+    if place is None:
+        raise unknown("query", name, catalog)
+    return find_stream(catalog, place[0]), place[1]
+
+
+def unknown(kind: str, name: str, catalog: Catalog) -> NotFoundError:
+    """The error for a name that is no `kind`."""
+    other = catalog.kind(name)
+    if other and other != kind:
+        return NotFoundError(f"unknown {kind}", f"{name} is a {other}, not a {kind}", f"see `DESCRIBE {name}`")
+    known = [s.name for s in catalog.streams.values()] if kind == "stream" else list(catalog.queries)
+    listing = "SHOW STREAMS" if kind == "stream" else "SHOW QUERIES"
+    return NotFoundError(f"unknown {kind}", f"there is no {kind} {name}",
+                         f"{did_you_mean(name, known)}`{listing}` lists them all")

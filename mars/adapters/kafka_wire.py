@@ -97,9 +97,10 @@ def _receive(sock: socket.socket) -> tuple[bytes, Exception | None]:
 class Wire:
     """A client of one Kafka cluster.
 
-    To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every call
-    retries what may pass (a broker away, a moved leader) with back-off for `retry_s` and then raises
-    KafkaUnreachable; the next call starts afresh. One request waits `timeout_s` for its answer. `security` has kafka-python's names: security_protocol, sasl_*, ssl_*.
+    To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every
+    call retries what may pass (a broker away, a moved leader) with back-off for `retry_s` and then raises
+    KafkaUnreachable; the next call starts afresh. One request waits `timeout_s` for its answer. `security` has
+    kafka-python's names: security_protocol, sasl_*, ssl_*.
     """
 
     def __init__(self, bootstrap: str, security: dict | None = None, timeout_s: float = 10.0,

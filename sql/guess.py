@@ -48,7 +48,8 @@ class Guess:
 
 
 def guess_schema(messages: Iterable[bytes]) -> Guess | None:
-    """The guess over the first messages (each with one line or many); None if they hold no tuple."""
+    """The guess over the first messages (each with one line or many); None if they hold no tuple
+    that can be shown."""
     lines = [
         line
         for message in messages
@@ -59,7 +60,10 @@ def guess_schema(messages: Iterable[bytes]) -> Guess | None:
     if not lines:
         return None
     objects = json_objects(lines)
-    return guess_json(objects) if objects else guess_csv(lines)
+    try:
+        return guess_json(objects) if objects else guess_csv(lines)
+    except csv.Error:
+        return None    # a field longer than any that a person would look at
 
 
 def create_stream_sql(guess: Guess, name: str, topic: str) -> str:

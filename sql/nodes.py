@@ -89,11 +89,10 @@ def lower_in(lowering: Lowering, node: exp.In) -> Expression:
         raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
                               "write x IN (1, 2, 3)")
     value = lowering.lower(node.this)
-    members = [lowering.lower(member) for member in node.expressions]
+    call = lowering.call("in", (value, *(lowering.lower(member) for member in node.expressions)), node)
+    value, *members = call.arguments
     if all(isinstance(member, Literal) for member in members):
-        call = lowering.call("in", (value, *members), node)
-        if all(isinstance(member, Literal) for member in call.arguments[1:]):
-            return call
+        return call
     found = lowering.call("eq", (value, members[0]), node)
     for member in members[1:]:
         found = lowering.call("or", (found, lowering.call("eq", (value, member), node)), node)

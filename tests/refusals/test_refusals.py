@@ -23,7 +23,8 @@ COLUMNS = ("sip STRING, type INT, bytes BIGINT, price DECIMAL(10, 2), ratio DOUB
 
 def stream(unit: str):
     """The stream that the files are compiled over."""
-    return compile_stream(parse(f"CREATE STREAM s ({COLUMNS}) FROM KAFKA 'flows' FORMAT CSV TIMESTAMP timestamp UNIT {unit}"))
+    source = f"FROM KAFKA 'flows' FORMAT CSV TIMESTAMP timestamp UNIT {unit}"
+    return compile_stream(parse(f"CREATE STREAM s ({COLUMNS}) {source}"))
 
 
 def refuse(over: str, sql: str) -> None:

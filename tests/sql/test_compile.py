@@ -31,7 +31,8 @@ def test_the_bare_event_time_is_the_window_and_no_key(flows: Stream) -> None:
 
 
 def test_the_event_time_is_raw_in_where_and_in_aggregates(flows: Stream) -> None:
-    plan = plan_of("SELECT timestamp + 1, max(timestamp) FROM flows WHERE timestamp > 5 GROUP BY timestamp WINDOWING 1 s", flows)
+    plan = plan_of("SELECT timestamp + 1, max(timestamp) FROM flows WHERE timestamp > 5 "
+                   "GROUP BY timestamp WINDOWING 1 s", flows)
     assert unparse(plan.where, plain=True) == "timestamp > 5"
     assert plan.aggregates[0].argument == Column("timestamp", "BIGINT")
     assert unparse(plan.outputs[0].expression, plain=True) == "window_time + 1"
@@ -84,8 +85,7 @@ def test_policies_and_their_defaults(flows: Stream, clauses: str, values: tuple)
 
 
 def test_given_alone_it_starts_at_the_earliest_and_may_be_ordered(flows: Stream) -> None:
-    plan = plan_of("SELECT sip, sum(bytes) AS b FROM flows GROUP BY sip ORDER BY b DESC, upper(sip), 1 LIMIT 7"
-                   .replace("upper(sip)", "sip"), flows)
+    plan = plan_of("SELECT sip, sum(bytes) AS b FROM flows GROUP BY sip ORDER BY b DESC, sip, 1 LIMIT 7", flows)
     assert (plan.start, plan.window, plan.order_by, plan.limit) == ("EARLIEST", None, ((1, True), (0, False), (0, False)), 7)
     windows = plan_of("SELECT window_end, count(*) FROM flows WINDOWING 1 s ORDER BY count, window_start DESC", flows)
     assert windows.order_by == ((0, False), (-2, True))
@@ -105,8 +105,10 @@ def test_strict_streams_read_every_column() -> None:
 
 @pytest.mark.parametrize(("written", "lowered"), [
     ("type BETWEEN 1 AND 5", "type >= 1 AND type <= 5"), ("type NOT IN (1, NULL)", "NOT type IN (1, NULL)"),
-    ("bytes IN (type, 3)", "bytes = cast(type AS BIGINT) OR bytes = 3"), ("sip NOT LIKE 'a!%' ESCAPE '!'", r"NOT sip LIKE 'a\%'"),
-    ("sip ILIKE 'A%'", "lower(sip) LIKE 'a%'"), ("sip IS DISTINCT FROM dip", "NOT sip <=> dip"), ("ok IS TRUE", "ok <=> true"),
+    ("bytes IN (type, 3)", "bytes = cast(type AS BIGINT) OR bytes = 3"),
+    ("sip NOT LIKE 'a!%' ESCAPE '!'", r"NOT sip LIKE 'a\%'"),
+    ("sip ILIKE 'A%'", "lower(sip) LIKE 'a%'"), ("sip IS DISTINCT FROM dip", "NOT sip <=> dip"),
+    ("ok IS TRUE", "ok <=> true"),
     ("CASE type WHEN 1 THEN ok END", "CASE WHEN type = 1 THEN ok ELSE NULL END"), ("type = '80'", "type = 80"),
     ("seen > '2026-01-31'", "seen > TIMESTAMP '2026-01-31T00:00:00Z'"), ("price > 1", "price > 1.00"),
     ("NOT ok OR ok AND NOT ok", "NOT ok OR ok AND NOT ok"), ("type - (1 - 2) > -3", "type - (1 - 2) > -3"),

@@ -25,6 +25,7 @@ def test_defaults() -> None:
 
 
 def test_json_has_paths_and_text_times_count_in_microseconds() -> None:
-    stream = compile_stream(parse("CREATE STREAM s (t STRING PATH 'a.t', `PATH` INT) FROM KAFKA 's' FORMAT JSON TIMESTAMP t"))
+    sql = "CREATE STREAM s (t STRING PATH 'a.t', `PATH` INT) FROM KAFKA 's' FORMAT JSON TIMESTAMP t"
+    stream = compile_stream(parse(sql))
     assert stream.columns == (StreamColumn("t", "STRING", "a.t"), StreamColumn("PATH", "INT"))
     assert (stream.time_unit, stream.options) == ("us", {})

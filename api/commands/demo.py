@@ -17,7 +17,7 @@ from api.demo_check import Verdict, compare
 from api.demo_source import PaperSource, Source
 from api.demo_view import Moment, View
 from mars.config import Config
-from mars.errors import MarsError, NotFoundError
+from mars.errors import ConflictError, MarsError, NotFoundError
 
 LOOK_S = 0.5
 ROWS_SHOWN = 8
@@ -54,6 +54,9 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
     run = runfile.running(config.data)
     if run is not None:
         say(f"Mars runs already on {config.data} at {run.api}")
+        if kafka and kafka != run.kafka:
+            raise ConflictError("This instance reads another Kafka", f"{run.kafka}, not {kafka}",
+                                "stop it with `mars down`, or give another folder with --data")
         return runfile.require(config.data)
     say(f"Starting Mars, data in {config.data}")
     wanted = config.model_copy(update={"kafka_address": kafka}) if kafka else config

@@ -98,6 +98,22 @@ def test_a_refused_statement_stops_the_script_with_1(instance):
     assert "^^^^^^^" in done.stderr
 
 
+def test_the_demo_is_exact_and_says_what_goes_on(instance):
+    done = mars("demo", "--data", str(instance), "--rate", "5000", "--seconds", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("EXACT: 15,000 tuples")
+    assert "mars down" in done.stderr
+
+
+def test_the_demo_counts_a_file_of_the_users_own(instance, tmp_path):
+    lines = tmp_path / "visits.json"
+    lines.write_text("".join(json.dumps({"at": 1_700_000_000_000 + 700 * i, "page": f"p{i % 4}"}) + "\n"
+                             for i in range(500)))
+    done = mars("demo", "--data", str(instance), "--file", str(lines))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("EXACT: 500 tuples")
+
+
 def test_a_killed_worker_and_a_killed_redis_come_back(instance):
     before = status(instance)
     os.kill(before["mappers"][0]["pid"], signal.SIGKILL)

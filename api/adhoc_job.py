@@ -17,7 +17,7 @@ from mapper.aggregate import aggregate_task
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.fetch import Reader
 from mapper.parse import Parser
-from mapper.readers import open_reader
+from mapper.read import open_reader
 from mars import cells, types
 from mars.adapters.kafka_admin import Message
 from mars.config import Config
@@ -94,9 +94,8 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
     """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size;
     with each the number of tuples that do not read."""
     parser, chunk = Parser(stream, plan.columns), FIRST_CHUNK
-    reader = open_reader(config, stream)
+    reader = _reader(config, stream)
     try:
-        reader.last_stable_offsets()
         for partition, start, end in ranges:
             while start < end:
                 stop = min(start + chunk, end)
@@ -126,9 +125,8 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
     partition, start, end = range_
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     counts: dict[str, int] = {}
-    reader, parser = open_reader(config, stream), Parser(stream, plan.columns)
+    reader, parser = _reader(config, stream), Parser(stream, plan.columns)
     try:
-        reader.last_stable_offsets()
         for first in range(start, end, config.run_tuples_max):
             last = min(first + config.run_tuples_max, end)
             batch = parser.parse(_read(config, reader, (partition, first, last)))
@@ -140,6 +138,12 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
         reader.close()
     merged = [(part, cells.merge(plan, stream, held)) for part, held in enumerate(parts)]
     return [(COUNTS, json.dumps(counts).encode()), *((part, cells.encode(table)) for part, table in merged if len(table))]
+
+
+def _reader(config: Config, stream: Stream) -> Reader:
+    reader = open_reader(config.reader, config.kafka_address, {}, stream.topic, stream.topic_id)
+    reader.last_stable_offsets()  # no range is read past an end that the reader has not seen
+    return reader
 
 
 def _read(config: Config, reader: Reader, range_: OffsetRange) -> Messages:

@@ -1,8 +1,8 @@
 """Our own clauses of a SELECT, cut out of its words so that plain SQL is left.
 
-    window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n
-    [EVERY m] then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s] ·
-    EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
+    window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
+    then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
+    · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
 
 The keywords may be names of columns: a clause begins only where an expression has just ended, outside
 parentheses and after the FROM of the stream, where no name can stand.

@@ -51,6 +51,7 @@ MEANT = {
 
 
 def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
+    """A number or a text."""
     literal = Literal(node.this, "STRING") if node.is_string else literals.number(node.this)
     if literal is None:
         raise lowering.refuse(
@@ -60,6 +61,7 @@ def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
 
 
 def lower_column(lowering: Lowering, node: exp.Column) -> Expression:
+    """A column; * stands alone."""
     if isinstance(node.this, exp.Star):
         raise lowering.refuse(
             node, "* stands alone", "SELECT * FROM stream LIMIT n shows tuples", "name the columns"
@@ -68,12 +70,14 @@ def lower_column(lowering: Lowering, node: exp.Column) -> Expression:
 
 
 def lower_negate(lowering: Lowering, node: exp.Neg) -> Expression:
+    """-x; a constant is negated here."""
     value = lowering.lower(node.this)
     negative = literals.negated(value) if isinstance(value, Literal) else None
     return negative or lowering.call("negate", (value,), node)
 
 
 def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
+    """IS NULL, IS TRUE, IS FALSE."""
     value, other = lowering.lower(node.this), node.expression
     if isinstance(other, exp.Null):
         return lowering.call("is_null", (value,), node)
@@ -85,6 +89,7 @@ def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
 
 
 def lower_in(lowering: Lowering, node: exp.In) -> Expression:
+    """IN: of constants one call, else one equality after another."""
     if not node.expressions:
         raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
                               "write x IN (1, 2, 3)")
@@ -100,6 +105,7 @@ def lower_in(lowering: Lowering, node: exp.In) -> Expression:
 
 
 def lower_between(lowering: Lowering, node: exp.Between) -> Expression:
+    """a BETWEEN b AND c as a >= b AND a <= c."""
     value = lowering.lower(node.this)
     low = lowering.call("ge", (value, lowering.lower(node.args["low"])), node)
     return lowering.call(
@@ -108,6 +114,7 @@ def lower_between(lowering: Lowering, node: exp.Between) -> Expression:
 
 
 def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> Expression:
+    """LIKE with the backslash as its escape; ILIKE by small letters."""
     value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
     if isinstance(pattern, Literal) and isinstance(pattern.value, str):
         text = literals.backslash_pattern(pattern.value, escape)
@@ -123,6 +130,7 @@ def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> 
 
 
 def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
+    """LIKE ... ESCAPE."""
     escape = node.expression.name
     if not isinstance(node.this, (exp.Like, exp.ILike)) or len(escape) != 1:
         raise lowering.refuse(node, "ESCAPE takes one character", "", "write LIKE 'a!%%' ESCAPE '!'")
@@ -130,6 +138,7 @@ def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
 
 
 def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
+    """RLIKE; the constant pattern is compiled to see that it reads."""
     value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
     if isinstance(pattern, Literal) and isinstance(pattern.value, str):
         try:
@@ -142,6 +151,7 @@ def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
 
 
 def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
+    """CASE in both forms; ELSE is always there."""
     arguments: list[Expression] = []
     for branch in node.args["ifs"]:
         condition = lowering.lower(branch.this)
@@ -154,6 +164,7 @@ def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
 
 
 def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
+    """cast(x AS type) and x::type; of a constant here, where that is exact."""
     value, written = lowering.lower(node.this), node.to.sql("spark")
     target = types.normalize(written)
     if target is None:
@@ -176,7 +187,14 @@ def functions_types() -> tuple[str, ...]:
     return tuple(t for t in types.ARROW if t != "VOID")
 
 
+def lower_distinct_from(lowering: Lowering, node: exp.NullSafeNEQ) -> Expression:
+    """a IS DISTINCT FROM b as NOT a <=> b."""
+    equal = lowering.call("null_safe_eq", (lowering.lower(node.this), lowering.lower(node.expression)), node)
+    return lowering.call("not", (equal,), node)
+
+
 def lower_extract(lowering: Lowering, node: exp.Extract) -> Expression:
+    """extract(part FROM t) is part(t)."""
     part = node.name.lower()
     if part not in ("year", "month", "day", "hour", "minute", "second"):
         raise lowering.refuse(
@@ -186,6 +204,7 @@ def lower_extract(lowering: Lowering, node: exp.Extract) -> Expression:
 
 
 def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
+    """A scalar function."""
     written = call_name(node)
     name = functions.scalar_name(written)
     if name is None:
@@ -210,68 +229,33 @@ def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: ex
     return lowering.call("case", (equal, Literal(None, arguments[0].type), arguments[0]), node)
 
 
-def lower_aggregate_only(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "this belongs to an aggregate", "FILTER, DISTINCT and IGNORE NULLS need one",
-                          "write count(DISTINCT x), sum(x) FILTER (WHERE ...), first(x) IGNORE NULLS")
+def lower_refused(lowering: Lowering, node: exp.Expression) -> Expression:
+    """Refuses a kind of node of which REFUSED says what to write instead."""
+    raise lowering.refuse(node, *REFUSED[type(node)])
 
 
-def lower_clock(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "the clock is not part of the dialect",
-                          "a result must not depend on when it is computed",
-                          "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'")
-
-
-def lower_interval(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(
-        node, "intervals are not part of the dialect", "", "calculate with unix_timestamp(t), in seconds"
-    )
-
-
-def lower_over(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "OVER is not part of the dialect", "windows of time are made by WINDOWING",
-                          "make a query, and use OVER on its results")
-
-
-def lower_subquery(lowering: Lowering, node: exp.Expression) -> Expression:
-    raise lowering.refuse(node, "sub-queries are not part of the dialect", "a SELECT reads one stream",
-                          "sub-queries work over the results of queries")
-
-
-METHODS = {
-    exp.Literal: lower_literal,
-    exp.Column: lower_column,
-    exp.Neg: lower_negate,
-    exp.Is: lower_is,
-    exp.In: lower_in,
-    exp.Between: lower_between,
-    exp.Like: lower_like,
-    exp.ILike: lower_like,
-    exp.Escape: lower_escape,
-    exp.RegexpLike: lower_rlike,
-    exp.Case: lower_case,
-    exp.Cast: lower_cast,
-    exp.TryCast: lower_cast,
-    exp.Extract: lower_extract,
-    exp.Anonymous: lower_call,
-    exp.Filter: lower_aggregate_only,
-    exp.Distinct: lower_aggregate_only,
-    exp.IgnoreNulls: lower_aggregate_only,
-    exp.RespectNulls: lower_aggregate_only,
-    exp.CurrentDate: lower_clock,
-    exp.CurrentTimestamp: lower_clock,
-    exp.CurrentTime: lower_clock,
-    exp.Interval: lower_interval,
-    exp.Window: lower_over,
-    exp.Subquery: lower_subquery,
-    exp.Select: lower_subquery,
-    exp.Exists: lower_subquery,
+AGGREGATE_ONLY = ("this belongs to an aggregate", "FILTER, DISTINCT and IGNORE NULLS need one",
+                  "write count(DISTINCT x), sum(x) FILTER (WHERE ...), first(x) IGNORE NULLS")
+CLOCK = ("the clock is not part of the dialect", "a result must not depend on when it is computed",
+         "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'")
+SUB_QUERY = ("sub-queries are not part of the dialect", "a SELECT reads one stream",
+             "sub-queries work over the results of queries")
+REFUSED = {
+    exp.Filter: AGGREGATE_ONLY, exp.Distinct: AGGREGATE_ONLY, exp.IgnoreNulls: AGGREGATE_ONLY,
+    exp.RespectNulls: AGGREGATE_ONLY, exp.CurrentDate: CLOCK, exp.CurrentTimestamp: CLOCK, exp.CurrentTime: CLOCK,
+    exp.Subquery: SUB_QUERY, exp.Select: SUB_QUERY, exp.Exists: SUB_QUERY,
+    exp.Interval: ("intervals are not part of the dialect", "a time is no number here",
+                   "calculate with unix_timestamp(t), in seconds"),
+    exp.Window: ("OVER is not part of the dialect", "windows of time are made by WINDOWING",
+                 "make a query, and use OVER on its results"),
+}
+METHODS = dict.fromkeys(REFUSED, lower_refused) | {
+    exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
+    exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
+    exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,
+    exp.Extract: lower_extract, exp.Anonymous: lower_call, exp.NullSafeNEQ: lower_distinct_from,
     exp.Paren: lambda lowering, node: lowering.lower(node.this),
     exp.Not: lambda lowering, node: lowering.call("not", (lowering.lower(node.this),), node),
     exp.Boolean: lambda lowering, node: Literal(bool(node.this), "BOOLEAN"),
     exp.Null: lambda lowering, node: Literal(None, "VOID"),
-    exp.NullSafeNEQ: lambda lowering, node: lowering.call(
-        "not",
-        (lowering.call("null_safe_eq", (lowering.lower(node.this), lowering.lower(node.expression)), node),),
-        node,
-    ),
 }

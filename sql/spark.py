@@ -1,5 +1,4 @@
-"""A plan as plain Spark SQL: the same answer by other means, for EXPLAIN (FORMAT SPARK) and as the oracle of
-tests.
+"""A plan as plain Spark SQL: the same answer by other means, for EXPLAIN (FORMAT SPARK) and as the tests' oracle.
 
 Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=UTC.
 """

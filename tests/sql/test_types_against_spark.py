@@ -42,7 +42,8 @@ def spark():
                .config("spark.sql.codegen.factoryMode", "NO_CODEGEN").config("spark.sql.shuffle.partitions", "1")
                .getOrCreate())
     session.sql("""CREATE OR REPLACE TEMP VIEW tuples AS
-        SELECT 1000L AS timestamp, 'a' AS sip, 'b' AS dip, 6 AS type, 2L AS bytes, cast(3 AS DECIMAL(10, 2)) AS price, 1.5D AS ratio, true AS ok, DATE '2026-01-31' AS d,
+        SELECT 1000L AS timestamp, 'a' AS sip, 'b' AS dip, 6 AS type, 2L AS bytes,
+        cast(3 AS DECIMAL(10, 2)) AS price, 1.5D AS ratio, true AS ok, DATE '2026-01-31' AS d,
         TIMESTAMP '2026-01-31 01:02:03' AS seen, 0 AS _partition, 0L AS _offset, 0 AS _line""")
     yield session
     session.stop()

@@ -99,7 +99,8 @@ def _format(config: Config, data_dir: Path, settings: Path) -> None:
     """Gives a new data folder its identity; done once. Raises NotReadyError with what the formatter said."""
     if (data_dir / NAME / "topics" / "meta.properties").exists():
         return
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    # Begins with "A": one that began with "-" would read as an option.
+    cluster_id = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
     log = log_dir(data_dir) / "kafka-format.out"
     main = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]
     line = _java(config, log.parent, 128, main)

@@ -15,6 +15,7 @@ from mars.adapters.kafka_errors import KafkaUnreachable
 from mars.adapters.kafka_wire import FetchedPartition, Want, Wire
 
 KEPT_PARTITIONS = 4  # so many partitions' surplus is kept
+LISTED_S = 1.0  # so long a list of partitions is believed
 PAUSES_S = (0.05, 1.0)  # between tries while Kafka is away: first and longest
 
 
@@ -72,12 +73,18 @@ class RawReader:
         self.topic = topic
         self.topic_id = topic_id
         self._held: dict[int, _Held] = {}
+        self._listed: list[int] = []
+        self._listed_at = 0.0
 
     def partitions(self) -> list[int]:
-        return list(self.wire.topic(self.topic, self.topic_id).partitions)
+        self._listed = list(self.wire.topic(self.topic, self.topic_id).partitions)
+        self._listed_at = time.monotonic()
+        return self._listed
 
     def last_stable_offsets(self) -> dict[int, int]:
-        return self.wire.end_offsets(self.topic, self.partitions())
+        # An idle mapper asks many times a second; new partitions are rare.
+        listed = self._listed if time.monotonic() - self._listed_at < LISTED_S else self.partitions()
+        return self.wire.end_offsets(self.topic, listed)
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:

@@ -66,18 +66,26 @@ def _not_closed(snapshot: Snapshot, rows: pa.Table) -> str:
     plan, topic = snapshot.query.plan, snapshot.stream.topic
     ends = rows["window_end"].cast(pa.int64())
     count, first_end = pc.count_distinct(ends).as_py(), pc.min(ends).as_py()
-    needed = timestamp_text(first_end + (plan.grace_ms + plan.watermark_ms) * 1000)
+    needed = first_end + (plan.grace_ms + plan.watermark_ms) * 1000
+    windows = "1 window is open" if count == 1 else f"{count:,} windows are open"
     mark = timestamp_text(snapshot.watermark_us) or "not known yet"
     holder, time = holding_partition(snapshot)
-    if time is None:
-        idle = "IDLE is OFF, so it is waited for" if plan.idle_ms is None \
-            else f"it is left out once it has been idle for {plan.idle_ms / 1000:g} s"
-        behind = f"partition {holder} of topic '{topic}' has brought no tuple yet ({idle})"
-    else:
-        behind = f"partition {holder} of topic '{topic}' holds it, with {timestamp_text(snapshot.stream.micros(time))}"
-    windows = "1 window is open" if count == 1 else f"{count:,} windows are open"
+    if time is not None and snapshot.stream.micros(time) >= needed:
+        return (f"No window is closed yet: {windows}, the watermark is {mark}, and partition {holder} of topic '{topic}', the "
+                f"last one, has passed {timestamp_text(needed)}, so that one of the next commits closes the first of them.")
+    behind = _behind(snapshot, holder, time)
     return (f"No window is closed yet: {windows}, and the next closes once the event time of every active partition has "
-            f"reached {needed}; the watermark is {mark}, and {behind}.")
+            f"reached {timestamp_text(needed)}; the watermark is {mark}, and {behind}.")
+
+
+def _behind(snapshot: Snapshot, partition: int, time: int | None) -> str:
+    """What keeps the watermark where it is."""
+    place, idle_ms = f"partition {partition} of topic '{snapshot.stream.topic}'", snapshot.query.plan.idle_ms
+    if time is not None:
+        return f"{place} holds it, with {timestamp_text(snapshot.stream.micros(time))}"
+    idle = "IDLE is OFF, so it is waited for" if idle_ms is None \
+        else f"it is left out once it has been idle for {idle_ms / 1000:g} s"
+    return f"{place} has brought no tuple yet ({idle})"
 
 
 def holding_partition(snapshot: Snapshot) -> tuple[int, int | None]:

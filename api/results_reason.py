@@ -72,7 +72,7 @@ def _not_closed(snapshot: Snapshot, rows: pa.Table) -> str:
     holder, time = holding_partition(snapshot)
     if time is not None and snapshot.stream.micros(time) >= needed:
         return (f"No window is closed yet: {windows}, the watermark is {mark}, and partition {holder} of topic '{topic}', "
-                f"the last one, has passed {timestamp_text(needed)}, so that one of the next commits closes the first of them.")
+                f"the last one, has passed {timestamp_text(needed)}, so that one of the next commits closes the first.")
     behind = _behind(snapshot, holder, time)
     return (f"No window is closed yet: {windows}, and the next closes once the event time of every active partition has "
             f"reached {timestamp_text(needed)}; the watermark is {mark}, and {behind}.")

@@ -16,7 +16,6 @@ from kazoo.exceptions import (
     ConnectionLoss,
     KazooException,
     NotEmptyError,
-    RuntimeInconsistency,
     SessionExpiredError,
 )
 from kazoo.handlers.threading import KazooTimeoutError
@@ -85,7 +84,7 @@ class CatalogStore:
             made = replace(stream, id=catalog.next_id)
             catalog.next_id += 1
             catalog.streams[stream.name.lower()] = made
-            return made if self._transact(("set", names.CATALOG, catalog.dump(), version),
+            return made if self.zk.transact(("set", names.CATALOG, catalog.dump(), version),
                                             *_stream_znodes(made, query_set)) else None
 
         return self._retry(attempt)
@@ -99,7 +98,7 @@ class CatalogStore:
             self._require_unused(catalog, stream)
             del catalog.streams[stream.name.lower()]
             deletions = [("delete", path) for path in self._tree(names.stream(stream.id))]
-            done = self._transact(("set", names.CATALOG, catalog.dump(), version), *deletions)
+            done = self.zk.transact(("set", names.CATALOG, catalog.dump(), version), *deletions)
             return stream if done else None
 
         return self._retry(attempt)
@@ -153,7 +152,7 @@ class CatalogStore:
                 raise ConflictError("wrong state", f"query {query.name} is {query.state}: {refusal}",
                                     f"see `DESCRIBE {query.name}`")
             queries.raise_incarnation(id_, state)
-            return query if self._transact(("set", names.queries(stream.id), queries.dump(), version)) else None
+            return query if self.zk.transact(("set", names.queries(stream.id), queries.dump(), version)) else None
 
         return self._retry(attempt)
 
@@ -170,15 +169,8 @@ class CatalogStore:
         return QuerySet.load(znode.data), znode.version
 
     def _write(self, stream: Stream, catalog: Catalog, version: int, queries: QuerySet, queries_version: int) -> bool:
-        return self._transact(("set", names.CATALOG, catalog.dump(), version),
+        return self.zk.transact(("set", names.CATALOG, catalog.dump(), version),
                                 ("set", names.queries(stream.id), queries.dump(), queries_version))
-
-    def _transact(self, *operations: tuple) -> bool:
-        try:
-            return self.zk.transact(*operations)
-        except (NotEmptyError, RuntimeInconsistency):
-            # A worker made a znode below meanwhile; or an operation failed and those after it report only that.
-            return False
 
     def _require_unused(self, catalog: Catalog, stream: Stream) -> None:
         live = {id_ for of, id_ in catalog.queries.values() if of.lower() == stream.name.lower()}

@@ -9,7 +9,14 @@ import time
 from dataclasses import dataclass
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError, RolledBackError
+from kazoo.exceptions import (
+    BadVersionError,
+    KazooException,
+    NodeExistsError,
+    NoNodeError,
+    RolledBackError,
+    RuntimeInconsistency,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
@@ -18,6 +25,9 @@ from mars.errors import NotReadyError
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)
 
 
+# In a refused transaction the operations before the failed one report RolledBackError, those after it
+# RuntimeInconsistency.
+REFUSED = (BadVersionError, NoNodeError, NodeExistsError, RolledBackError, RuntimeInconsistency)
 ZOOKEEPER_AWAY = (KazooException, KazooTimeoutError)
 
 
@@ -105,7 +115,7 @@ class ZooKeeper:
         results = transaction.commit()
         failures = [r for r in results if isinstance(r, Exception)]
         for failure in failures:
-            if not isinstance(failure, (BadVersionError, NoNodeError, NodeExistsError, RolledBackError)):
+            if not isinstance(failure, REFUSED):
                 raise failure
         return not failures
 

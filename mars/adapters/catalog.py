@@ -15,7 +15,6 @@ from kazoo.exceptions import (
     ConnectionClosedError,
     ConnectionLoss,
     KazooException,
-    NotEmptyError,
     SessionExpiredError,
 )
 from kazoo.handlers.threading import KazooTimeoutError

@@ -14,6 +14,7 @@ from kazoo.exceptions import (
     KazooException,
     NodeExistsError,
     NoNodeError,
+    NotEmptyError,
     RolledBackError,
     RuntimeInconsistency,
 )
@@ -27,7 +28,7 @@ logging.getLogger("kazoo").setLevel(logging.CRITICAL)
 
 # In a refused transaction the operations before the failed one report RolledBackError, those after it
 # RuntimeInconsistency.
-REFUSED = (BadVersionError, NoNodeError, NodeExistsError, RolledBackError, RuntimeInconsistency)
+REFUSED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError, RolledBackError, RuntimeInconsistency)
 ZOOKEEPER_AWAY = (KazooException, KazooTimeoutError)
 
 

@@ -27,11 +27,17 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from mars.errors import MarsError, NotFoundError, NotReadyError
 
 TIMEOUT_S = 5.0
+ELECTION_S = 5.0
 LOG = logging.getLogger(__name__)
 MISSING = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION,
            KafkaError.TOPIC_EXCEPTION)
 AWAY = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE,
         KafkaError.REQUEST_TIMED_OUT, KafkaError._WAIT_COORD, KafkaError._DESTROY)
+LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+
+
+class LeaderlessError(NotReadyError):
+    """A partition has no leader, or its leader does not know of it yet."""
 
 
 @dataclass(frozen=True)
@@ -163,9 +169,16 @@ class KafkaAdmin:
         asked = {TopicPartition(topic, p): spec for p in partitions}
         if not asked:
             return {}
-        futures = self._call(lambda: self._admin.list_offsets(
-            asked, isolation_level=isolation, request_timeout=self.timeout_s))
-        return {where.partition: self._result(future).offset for where, future in futures.items()}
+        deadline = time.monotonic() + ELECTION_S
+        while True:
+            futures = self._call(lambda: self._admin.list_offsets(
+                asked, isolation_level=isolation, request_timeout=self.timeout_s))
+            try:
+                return {where.partition: self._result(future).offset for where, future in futures.items()}
+            except LeaderlessError:  # so it is for a moment with a topic that was just made
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
 
     def _result(self, future: Future):
         return self._call(lambda: future.result(self.timeout_s + 1))
@@ -182,6 +195,8 @@ class KafkaAdmin:
         cause = error.args[0]
         if cause.code() in MISSING:
             return NotFoundError("unknown topic or partition", cause.str(), "see `SHOW STREAMS` and Kafka's own tools")
+        if cause.code() in LEADERLESS:
+            return LeaderlessError("a partition has no leader", cause.str(), "try again; if it stays so, see the broker's log")
         if cause.code() in AWAY or cause.retriable():
             return self._away(cause.str())
         return NotReadyError("Kafka refused a request", cause.str(), "see the broker's log")

@@ -151,6 +151,8 @@ def detach(config: Config, report: Report) -> Run:
                 child.wait()
                 raise supervise.error(event)
             elif "done" in event:
+                child.stdout.close()
+                child.returncode = 0  # it is meant to outlive us, so Popen need not warn that it does
                 return runfile.require(config.data)
         log = log_dir(config.data) / "supervisor.log"
         raise MarsError("The supervisor ended", f"its last words are in {log}:\n{tail(log)}")

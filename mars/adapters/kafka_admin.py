@@ -109,6 +109,9 @@ class KafkaAdmin:
                 raise self._translate(error) from error
         except TimeoutError as error:
             raise self._away(str(error)) from error
+        deadline = time.monotonic() + ELECTION_S
+        while self.describe(topic) is None and time.monotonic() < deadline:
+            time.sleep(0.05)  # the broker that is asked may not have heard of it yet
         return self.require(topic)
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:

@@ -42,7 +42,7 @@ from mars.registry import RUNNING
 log = logging.getLogger("mars.mapper")
 IDLE_S, IDLE_MAX_S = 0.01, 0.04
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS"}
-VIEW_AGE_S = 0.2
+VIEW_AGE_S = 0.5
 
 
 @dataclass

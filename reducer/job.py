@@ -23,8 +23,8 @@ from reducer.keypart import KeyPart
 from reducer.lead import Leader
 
 log = logging.getLogger("mars.reducer")
-VIEW_AGE_S = 0.1
-IDLE_S = 0.01
+VIEW_AGE_S = 0.25
+IDLE_S, IDLE_MAX_S = 0.005, 0.03
 
 
 def run_reducer(config_json: str, slot: int) -> None:
@@ -63,6 +63,7 @@ class Reducer:
         """Step every owned key part, until stopped."""
         thread = threading.Thread(target=self.leader.run, name="lead", daemon=True)
         thread.start()
+        idle_s = IDLE_S
         while not self.stopping.is_set():
             if self.zookeeper.expired:
                 raise NotReadyError("the ZooKeeper session may have ended", self.id)
@@ -76,8 +77,9 @@ class Reducer:
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
             worked = [self._step(key) for key in list(self.parts)]
+            idle_s = IDLE_S if any(worked) else min(idle_s * 1.5, IDLE_MAX_S)
             if not any(worked):
-                time.sleep(IDLE_S)
+                time.sleep(idle_s)
         for part in self.parts.values():
             self._last_commit(part)
 

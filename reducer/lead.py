@@ -23,7 +23,7 @@ from reducer.lanes import attach_state, install_state
 from reducer.watch_topic import TopicWatch
 
 log = logging.getLogger("mars.leader")
-ROUND_S = 0.1
+ROUND_S = 0.15
 
 
 class Leader:

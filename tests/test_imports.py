@@ -33,7 +33,7 @@ def modules() -> list[Path]:
 def texts() -> Iterator[tuple[Path, str]]:
     """Every text file of the project with its content."""
     files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*")]
-    files += [file for file in ROOT.iterdir() if not file.name.startswith(".") or file.suffix == ""]
+    files += [file for file in ROOT.iterdir() if file.name != ".git"]
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts:
             try:

@@ -213,10 +213,10 @@ class Cluster:
         return snapshot.positions() == ends
 
     def wait(self, condition: Callable[[], object], timeout_s: float, otherwise: str, queries: Iterable[str] = ()):
-        """The condition's value once it is true. After `timeout_s`: an AssertionError with what the queries and the
+        """The condition's value once it is neither None nor False. After `timeout_s`: an AssertionError with what the queries and the
         logs say."""
         deadline = time.monotonic() + timeout_s
-        while not (value := condition()):
+        while (value := condition()) in (None, False):
             if time.monotonic() > deadline:
                 raise AssertionError(f"{otherwise} after {timeout_s:.0f} s\n{self.report(queries)}")
             time.sleep(POLL_S)

@@ -45,8 +45,8 @@ def test_whole(cluster):
 
 
 def test_other_batches_and_workers(cluster):
-    """Three mappers with batches of seven tuples, two reducers."""
-    cluster.scale(3, 2, batch_tuples=7, run_tuples_max=7)
+    """Three mappers with batches of 25 tuples, two reducers."""
+    cluster.scale(3, 2, batch_tuples=25, run_tuples_max=25)
     held = cases("small")
     run(cluster, held)
     check(cluster, held)

@@ -1,0 +1,45 @@
+"""Pieces of a log without Redis: a query over two partitions, ranges of tuples and their cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from mars import cells
+from mars.cells_wire import encode
+from mars.plan import QueryPlan, Stream
+from mars.registry import Query
+from reducer.merge import Piece, QueryState
+from sql.compile import compile_select
+from sql.create import compile_stream
+from sql.parse import parse
+
+STREAM: Stream = compile_stream(parse("CREATE STREAM s (t BIGINT, k BIGINT) FROM KAFKA 's' FORMAT CSV TIMESTAMP t UNIT s"))
+PLAN: QueryPlan = compile_select(parse(
+    "SELECT k, t, count(*), sum(k) FROM s GROUP BY k, t WINDOWING 10 s WATERMARK 2 s IDLE 1 s GRACE 3 s"), STREAM, True)
+QUERY = Query("q1", "q", PLAN, incarnation=1, start={0: 0, 1: 0})
+NOW_MS = 1_000_000
+
+
+def fresh(query: Query = QUERY) -> QueryState:
+    """A query that has merged nothing."""
+    return QueryState.resume(query, STREAM, None, [])
+
+
+def piece(seq: int, partition: int, start: int, times: list[int], end: int | None = None) -> Piece:
+    """The tuples of offsets from `start` on, one a second of `times`, with key offset % 3."""
+    end = start + len(times) if end is None else end
+    offsets = np.arange(start, start + len(times))
+    table = cells.aggregate(PLAN, STREAM, {"k": pa.array(offsets % 3), "t": pa.array(times, pa.int64())},
+                            np.array(times, np.int64), None, partition, offsets, np.zeros(len(times), np.int32))
+    counts = {"tuples": len(times), "bad": 0, "future": 0, "filtered": 0}
+    marker = {"p": partition, "s": start, "e": end, "t": {"q1": 1}, "now": NOW_MS, "met": max(times, default=None), "le": 4,
+              "l": [["q1", 1]], "n": {"q1": counts}, "r": {"q1": {"k: not a number": len(times)}}}
+    return Piece(seq, marker, encode(table) if times else b"")
+
+
+def content(state: QueryState) -> dict[tuple, tuple]:
+    """(window, key) -> (tuples, sum) of all open cells."""
+    merged = cells.merge(PLAN, STREAM, state.open + state.delta)
+    return {(row["w"], row["k0"]): tuple(value for name, value in row.items() if name not in ("w", "k0"))
+            for row in merged.to_pylist()}

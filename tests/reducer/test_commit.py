@@ -1,0 +1,156 @@
+"""Commits as files: what is written is what is read back, also after a refusal, a new base, and a tidying of results."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pyarrow as pa
+import pytest
+
+from mars.adapters.storage import Storage
+from mars.cells_layout import schema
+from mars.cells_wire import decode
+from mars.commits import Manifest, Pointer
+from reducer import commit
+from reducer.merge import QueryState
+from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece
+
+WEEK_MS = 7 * 86_400_000
+
+
+@pytest.fixture
+def storage(tmp_path) -> Storage:
+    """A state URI of our own."""
+    return Storage(tmp_path.as_uri())
+
+
+def step(storage: Storage, manifest: Manifest, state: QueryState, retention_ms: int = WEEK_MS) -> Manifest:
+    """Commit, as the owner does when its transaction goes through."""
+    prepared = commit.prepare(storage, manifest, {"q1": state}, retention_ms)
+    commit.adopt({"q1": state}, prepared)
+    return prepared.manifest
+
+
+def resumed(storage: Storage, manifest: Manifest) -> QueryState:
+    """The state as a new owner reads it."""
+    committed = storage.manifest(_pointer(storage, manifest)).queries["q1"]
+    tables = [decode(storage.read(segment), schema(PLAN, STREAM)) for segment in committed.state]
+    return QueryState.resume(QUERY, STREAM, committed, tables)
+
+
+def _pointer(storage: Storage, manifest: Manifest) -> Pointer:
+    [segment] = storage.write("0/0", "manifest", [manifest.dump()])
+    return Pointer(segment, manifest.commit)
+
+
+def closed_rows(storage: Storage, manifest: Manifest) -> list[tuple]:
+    """(window start in s, count) of all result rows, in the order of the segments."""
+    tables = [pa.ipc.open_stream(storage.read(result.segment)).read_all()
+              for result in storage.result_segments(manifest.queries["q1"])]
+    return [(int(row["window_start"].timestamp()), row["count"]) for table in tables for row in table.to_pylist()]
+
+
+def test_a_new_owner_reads_what_was_committed(storage):
+    state, manifest = fresh(), Manifest(0, 0)
+    for number in range(3):
+        state.accept(piece(number, 0, number * 4, [1, 12, 23, 34]))
+        manifest = step(storage, manifest, state)
+    again = resumed(storage, manifest)
+    assert content(again) == content(state)
+    assert again.commit == state.commit
+    assert (again.position(0), manifest.commit, again.commit.commits) == (12, 3, 3)
+
+
+def test_a_refused_commit_can_be_made_again(storage):
+    """Nothing of the working state is lost or doubled by a commit whose transaction fails."""
+    state, manifest = fresh(), Manifest(0, 0)
+    state.accept(piece(1, 0, 0, [1, 2, 30]))
+    state.close(20)
+    commit.prepare(storage, manifest, {"q1": state}, WEEK_MS)
+    state.accept(piece(2, 0, 3, [31, 32]))
+    manifest = step(storage, manifest, state)
+    assert content(resumed(storage, manifest)) == content(state)
+    assert sorted(closed_rows(storage, manifest)) == [(0, 1), (0, 1)]
+
+
+def test_a_commit_without_changes_writes_no_cells(storage):
+    state = fresh()
+    state.accept(piece(1, 0, 0, [1, 2]))
+    first = step(storage, Manifest(0, 0), state)
+    second = step(storage, first, state)
+    assert second.queries["q1"] == first.queries["q1"]
+    assert second.commit == 2
+
+
+def test_segments_do_not_grow_without_end(storage):
+    state, manifest = fresh(), Manifest(0, 0)
+    most = 0
+    for number in range(3 * commit.DELTAS_MAX):
+        state.accept(piece(number, 0, number, [number % 50]))
+        manifest = step(storage, manifest, state)
+        most = max(most, len(manifest.queries["q1"].state))
+    assert commit.DELTAS_MAX <= most <= commit.DELTAS_MAX + 1
+    assert content(resumed(storage, manifest)) == content(state)
+    assert sum(count for count, _ in content(state).values()) == 3 * commit.DELTAS_MAX
+
+
+def test_closed_windows_leave_the_state(storage):
+    state, manifest = fresh(), Manifest(0, 0)
+    state.accept(piece(1, 0, 0, [1, 2, 3]))
+    manifest = step(storage, manifest, state)
+    state.close(13)
+    manifest = step(storage, manifest, state)
+    assert manifest.queries["q1"].state == []
+    assert len(closed_rows(storage, manifest)) == 3
+    assert content(resumed(storage, manifest)) == {}
+
+
+def test_a_delta_of_a_window_that_closed_later_does_not_come_back(storage):
+    state, manifest = fresh(), Manifest(0, 0)
+    state.accept(piece(1, 0, 0, [1, 2, 3, 30]))
+    manifest = step(storage, manifest, state)
+    state.close(13)
+    manifest = step(storage, manifest, state)
+    assert {window for window, _ in content(resumed(storage, manifest))} == {30}
+
+
+def close_windows(storage: Storage, count: int, retention_ms: int) -> Manifest:
+    """Commit so many times, one tuple in one window each time."""
+    state, manifest = fresh(), Manifest(0, 0)
+    for number in range(count):
+        state.accept(piece(number, 0, number, [number * 10]))
+        state.close(number * 10 + 13)
+        manifest = step(storage, manifest, state, retention_ms)
+    return manifest
+
+
+def test_many_results_are_put_together_and_stay_in_order(storage):
+    count = 2 * commit.RECENT_MAX + 5
+    manifest = close_windows(storage, count, WEEK_MS)
+    entry = manifest.queries["q1"]
+    assert len(entry.results) <= commit.RECENT_MAX
+    assert entry.results_index is not None
+    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(count)]
+
+
+def test_results_older_than_their_retention_are_dropped(storage):
+    manifest = close_windows(storage, 2 * commit.RECENT_MAX + 5, retention_ms=-1)
+    assert len(closed_rows(storage, manifest)) < commit.RECENT_MAX + 5
+
+
+def test_only_old_files_that_nothing_names_are_unused(storage):
+    state, manifest = fresh(), Manifest(0, 0)
+    for number in range(2):
+        state.accept(piece(number, 0, number * 2, [1, 2]))
+        state.close(3)
+        prepared = commit.prepare(storage, manifest, {"q1": state}, WEEK_MS)
+        commit.adopt({"q1": state}, prepared)
+        manifest = prepared.manifest
+    assert commit.unused_files(storage, prepared) == []
+    long_ago = time.time() - 2 * commit.KEEP_UNUSED_S
+    for path, _ in storage.files("0/0"):
+        os.utime(storage.root / path, (long_ago, long_ago))
+    [unused] = commit.unused_files(storage, prepared)
+    assert "manifest" in unused
+    assert unused != prepared.segment.path

@@ -35,6 +35,8 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     first = Config.from_json(next(messages)["config"])
     spark = spark_session.session(first)
     supervise.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
+    # The services are still starting: time enough for Spark's Python daemon to load the kernels.
+    threading.Thread(target=spark_session.run_task, args=(spark, "mars-warm", bool), daemon=True).start()
     config = Config.from_json(next(messages)["config"])
     supervise.end_with_stdin(lambda: os._exit(1))
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)

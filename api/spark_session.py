@@ -79,6 +79,7 @@ def _settings(config: Config, logs: Path) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": "api.jobs_daemon",
         # A second attempt of a worker is a new worker, and only the supervisor starts one.
         "spark.speculation": "false",
         "spark.task.maxFailures": "1",

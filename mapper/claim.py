@@ -11,6 +11,7 @@ from mars.config import Config
 
 STAY_CLAIMS = 4
 ENDS_AGE_S = 0.2
+EMPTY_S = 0.2
 MEMORY_SHARE_MAX = 0.7
 
 
@@ -51,6 +52,8 @@ class Claimer:
     _request: int = 0
     _stayed: int = 0
     _partition: int | None = None
+    _empty_ends: dict[int, int] = field(default_factory=dict)
+    _empty_at: float = 0.0
     _memory_at: float = 0.0
     _memory_full: bool = False
 
@@ -65,14 +68,21 @@ class Claimer:
 
     def next(self, view: StreamView) -> Claim | None:
         """The next claim, or None if there is nothing to do. Staying on the partition where the buffer is pays, but
-        only a few times: the partition furthest behind holds everybody's watermark (rule 11)."""
-        self._request += 1
+        only a few times: the partition furthest behind holds everybody's watermark (rule 11). While the topic does
+        not grow, the exchange is asked only now and then, for claims that ran out."""
+        if self.ends == self._empty_ends and time.monotonic() - self._empty_at < EMPTY_S:
+            return None
         stay = self._partition if self._stayed < STAY_CLAIMS else None
         claim = self.exchange.claim(
-            view.stream.id, view.generation, self.worker, self._request, lease_ms=self.config.lease_ms,
+            view.stream.id, view.generation, self.worker, self._request + 1, lease_ms=self.config.lease_ms,
             most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
             key_parts=view.stream.key_parts, ends=self.ends, stay=stay, allow_new=not self._redis_is_full())
-        if claim:
+        # Only now: after an unknown outcome the same request is made again, and gives the same claim (rule 6).
+        self._request += 1
+        if claim is None:
+            self._empty_ends, self._empty_at = dict(self.ends), time.monotonic()
+        else:
+            self._empty_ends = {}
             self._stayed = self._stayed + 1 if claim.partition == self._partition else 0
             self._partition = claim.partition
         return claim

@@ -1,4 +1,7 @@
-"""count(DISTINCT x), exact: the partial is the list of distinct values of the cell. NULL is not counted, NaN is one value."""
+"""count(DISTINCT x), exact: the partial is the list of distinct values of the cell.
+
+NULL is not counted, NaN is one value, -0 is 0.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Columns, in order: `w` int64, the window's start in the stream's unit (0 without a window); `k0`, `k1`, ... the keys (text as
 dictionary<int32, string>); `n` int64, the tuples in the cell; then `a{i}_{suffix}`, the partial of aggregate i
-(mars/aggregates.py; count(*) without FILTER has none, `n` is its partial). No two rows of a table have the same window and keys.
+(mars/aggregates.py; count(*) without FILTER has none, `n` is its partial). No two rows of a table have the same window
+and keys.
 """
 
 from __future__ import annotations

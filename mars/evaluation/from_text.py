@@ -4,7 +4,7 @@ read is NULL."""
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -115,7 +115,7 @@ def _timestamp(text: str) -> datetime | None:
     try:
         instant = datetime(day.year, day.month, day.day, int(match["hour"] or 0), int(match["minute"] or 0),
                            int(match["second"] or 0), int(fraction), _zone((match["zone"] or "").strip()))
-        return instant.astimezone(timezone.utc)
+        return instant.astimezone(UTC)
     except (ValueError, OverflowError, KeyError, OSError):
         return None
 
@@ -123,7 +123,7 @@ def _timestamp(text: str) -> datetime | None:
 def _zone(text: str) -> timezone | ZoneInfo:
     """Z, an offset like +1:30 or GMT+1, or the name of a region; ValueError or KeyError for anything else."""
     if text in ("", "Z", "UTC", "GMT", "UT"):
-        return timezone.utc
+        return UTC
     match = OFFSET.match(text)
     if not match:
         return ZoneInfo(text)

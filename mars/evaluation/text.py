@@ -37,7 +37,7 @@ def _by_combination(compute: Callable, columns: list[pa.Array]) -> pa.Array:
     rows = np.argsort(groups.ids, kind="stable")
     ends = np.cumsum(np.bincount(groups.ids, minlength=groups.count))
     pieces = []
-    for start, end, first in zip([0, *ends], ends, groups.first_row):
+    for start, end, first in zip([0, *ends[:-1]], ends, groups.first_row, strict=True):
         constants = [other[first].as_py() for other in others]
         part = column.take(pa.array(rows[start:end]))
         pieces.append(pa.nulls(len(part)) if None in constants else compute(part, *constants))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
 from datetime import UTC, datetime
 
 import pyarrow as pa

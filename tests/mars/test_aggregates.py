@@ -100,6 +100,16 @@ def test_variance_is_stable_far_from_zero() -> None:
     assert result("var_pop", [1e9, 1e9 + 1, 1e9 + 2], "DOUBLE") == pytest.approx(2 / 3, rel=1e-12)
 
 
+def test_variance_of_partials_that_hold_several_values_each() -> None:
+    call = AggregateCall("var_pop", Column("x", "DOUBLE"), None, "DOUBLE")
+    zeros = np.zeros(5, np.int32)
+    order = Order(zeros.astype(np.int64), 0, zeros.astype(np.int64), zeros)
+    halves = aggregates.update(call, pa.array([1.0, 2.0, 10.0, 20.0, 30.0]), None,
+                               np.array([0, 0, 1, 1, 1], np.int32), 2, order)
+    merged = aggregates.merge(call, halves, np.zeros(2, np.int32), 1)
+    assert aggregates.finish(call, merged)[0].as_py() == pytest.approx(np.var([1, 2, 10, 20, 30]), rel=1e-12)
+
+
 def test_first_and_last_are_by_event_time_then_by_place_and_may_be_null() -> None:
     assert result("first", ["b", "a", "c"], "STRING", times=[5, 3, 3], offsets=[0, 2, 1]) == "c"
     assert result("last", ["b", "a", "c"], "STRING", times=[3, 5, 5], offsets=[0, 2, 1]) == "a"

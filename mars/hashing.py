@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from mars.evaluation.arrays import canonical_bits, coded, is_coded, limbs, numbers, valid_mask
+from mars.evaluation.arrays import canonical_bits, coded, is_coded, limbs, numbers, read_only, valid_mask
 from mars.kernel_cache import kernel
 
 VERSION = 1
@@ -64,7 +64,7 @@ def hash_strings(strings: pa.Array) -> np.ndarray:
         return np.zeros(0, np.uint64)
     _, offsets, data = strings.buffers()
     ends = np.frombuffer(offsets, np.int32)[strings.offset:strings.offset + len(strings) + 1]
-    return fnv1a(np.frombuffer(data or b"", np.uint8), ends)
+    return fnv1a(read_only(np.frombuffer(data or b"", np.uint8)), read_only(ends))
 
 
 @kernel

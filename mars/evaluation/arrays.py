@@ -46,7 +46,13 @@ def fixed_width(array: pa.Array, dtype: object) -> np.ndarray:
     if len(array) == 0:
         return np.empty(0, dtype)
     itemsize = np.dtype(dtype).itemsize
-    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * itemsize)
+    return read_only(np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * itemsize))
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """The array as one that is never written to: kernels are compiled for that apart, and buffers of Arrow may be either."""
+    values.flags.writeable = False
+    return values
 
 
 def numbers(array: pa.Array) -> np.ndarray:

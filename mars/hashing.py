@@ -2,8 +2,8 @@
 
 Version 1. Strings: FNV-1a over their UTF-8 bytes; integers, dates, timestamps and booleans: their value as int64;
 floats: the bits of the double with one NaN and -0 = 0; decimals: both 64-bit limbs in turn; NULL: a constant. Columns
-are joined with the finalizer of splitmix64 (Steele, Lea, Flood 2014). A change here moves keys to other key parts: a stream keeps
-the version it was made with.
+are joined with the finalizer of splitmix64 (Steele, Lea, Flood 2014). A change here moves keys to
+other key parts: a stream keeps the version it was made with.
 """
 
 from __future__ import annotations

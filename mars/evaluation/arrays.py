@@ -44,7 +44,7 @@ def valid_mask(array: pa.Array) -> np.ndarray | None:
 def fixed_width(array: pa.Array, dtype: object) -> np.ndarray:
     """The values of a fixed-width array as a read-only view of its buffer; what stands at a NULL is undefined."""
     if len(array) == 0:
-        return np.empty(0, dtype)
+        return read_only(np.empty(0, dtype))
     itemsize = np.dtype(dtype).itemsize
     return read_only(np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * itemsize))
 

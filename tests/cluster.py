@@ -146,8 +146,8 @@ class Cluster:
         """Return once every slot's process has told ZooKeeper that it lives."""
         def present() -> bool:
             zk = self.context.zk
-            living = {(kind, int(id_.split("-")[0])) for kind, path in (("mapper", names.MAPPERS), ("reducer", names.REDUCERS))
-                      if zk.get(path) for id_ in zk.children(path)}
+            kinds = (("mapper", names.MAPPERS), ("reducer", names.REDUCERS))
+            living = {(kind, int(id_.split("-")[0])) for kind, path in kinds if zk.get(path) for id_ in zk.children(path)}
             return self.slots.keys() <= living
 
         self.wait(present, timeout_s, "not every worker has come")
@@ -213,10 +213,11 @@ class Cluster:
         return snapshot.positions() == ends
 
     def wait(self, condition: Callable[[], object], timeout_s: float, otherwise: str, queries: Iterable[str] = ()):
-        """The condition's value once it is neither None nor False. After `timeout_s`: an AssertionError with what the queries and the
-        logs say."""
+        """The condition's value once it is neither None nor False. After `timeout_s`: an AssertionError with what the
+        queries and the logs say.
+        """
         deadline = time.monotonic() + timeout_s
-        while (value := condition()) in (None, False):
+        while (value := condition()) is None or value is False:
             if time.monotonic() > deadline:
                 raise AssertionError(f"{otherwise} after {timeout_s:.0f} s\n{self.report(queries)}")
             time.sleep(POLL_S)

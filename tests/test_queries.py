@@ -81,9 +81,9 @@ def run(cluster: Cluster, held: list[Case], after_produce: Callable[[], None] = 
         now = [case for case in held if number < len(phases[case.query])]
         cluster.produce(message for case in now for message in phases[case.query][number])
         after_produce()
-        waits = [case for case in held if number + 1 < len(phases[case.query])]
-        for case in waits if number + 1 < max(map(len, phases.values())) else held:
-            cluster.wait(lambda case=case: is_settled(cluster, case.query), LONG_S, f"{case.query} is not done", [case.query])
+        for case in now if number + 1 < max(map(len, phases.values())) else held:
+            cluster.wait(lambda query=case.query: is_settled(cluster, query), LONG_S, f"{case.query} is not done",
+                         [case.query])
 
 
 def is_settled(cluster: Cluster, query: str) -> bool:

@@ -65,9 +65,9 @@ class Workload:
         by_key, by_rest = self.by_key(), self.by_rest()
         rows = self.cluster.rows
         for query, expected in zip(self.queries, (by_key, by_rest), strict=True):
-            self.cluster.wait(lambda query=query, n=len(expected): self.cluster.has_read_all(query)
-                              and len(rows(query)) >= n, LONG_S, f"{query} is not done", self.queries)
-        assert _differences({(r["k"], r["t"]): (r["count"], r["sum"]) for r in rows(self.queries[0]).to_pylist()}, by_key) == {}
+            self._wait_for_rows(query, len(expected))
+        assert _differences({(r["k"], r["t"]): (r["count"], r["sum"])
+                             for r in rows(self.queries[0]).to_pylist()}, by_key) == {}
         assert _differences({(r["window_start"].timestamp(), r["rest"]): (r["count"], r["keys"], r["max"])
                              for r in rows(self.queries[1]).to_pylist()}, by_rest) == {}
         assert len(rows(self.queries[0])) == len(by_key)
@@ -79,6 +79,10 @@ class Workload:
         fixed = {"tuples": len(self.tuples), "bad": bad, "late": 0, "future": 0}
         assert counters == [{**fixed, "filtered": 0}, {**fixed, "filtered": filtered}]
         return sum(skipped)
+
+    def _wait_for_rows(self, query: str, count: int) -> None:
+        self.cluster.wait(lambda: self.cluster.has_read_all(query) and len(self.cluster.rows(query)) >= count, LONG_S,
+                          f"{query} is not done", self.queries)
 
     def closed(self) -> list[tuple[int, str, int]]:
         """The tuples of windows that close."""

@@ -107,4 +107,4 @@ def check(cluster: Cluster, held: list[Case]) -> None:
     later = {case.query: wrong for case in held if (wrong := difference(case.answer(cluster), case.golden.read_text()))}
     assert later == {}
     for case in held:
-        cluster.sql(f"DROP QUERY {case.query}")
+        case.drop(cluster)

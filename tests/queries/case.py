@@ -38,6 +38,11 @@ class Case:
         return f"q_{self.path.stem}_{self.suffix}"
 
     @property
+    def stream(self) -> str:
+        """The stream's name here."""
+        return f"s_{self.path.stem}_{self.suffix}"
+
+    @property
     def topic(self) -> str:
         """The topic's name here."""
         return f"t_{self.path.stem}_{self.suffix}"
@@ -45,8 +50,8 @@ class Case:
     def statements(self) -> list[str]:
         """CREATE STREAM and CREATE QUERY."""
         text = self.path.read_text()
-        for word, name in (("stream", f"s_{self.path.stem}_{self.suffix}"), ("topic", self.topic), ("query", self.query)):
-            text = text.replace(f"{{{word}}}", name)
+        for word in ("stream", "topic", "query"):
+            text = text.replace(f"{{{word}}}", getattr(self, word))
         return split_statements(text)
 
     def setting(self, name: str) -> str | None:
@@ -59,6 +64,11 @@ class Case:
         cluster.create_topic(self.topic, int(self.setting("partitions") or 1))
         for statement in self.statements():
             cluster.sql(statement)
+
+    def drop(self, cluster: Cluster) -> None:
+        """Drop the query and the stream."""
+        cluster.sql(f"DROP QUERY {self.query}")
+        cluster.sql(f"DROP STREAM {self.stream}")
 
     def phases(self) -> list[list[tuple[str, int, bytes | None]]]:
         """The messages, as (topic, partition, value), in the parts that are produced one after the other."""

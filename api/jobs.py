@@ -4,6 +4,7 @@ worker died."""
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -32,6 +33,14 @@ def task(kind: str, config_json: str, slot: int) -> Callable[[], None]:
         run_reducer(config_json, slot)
 
     return {"mapper": mapper, "reducer": reducer}[kind]
+
+
+def reason_of(error: Exception) -> str:
+    """What ended a worker, in a line: the last line of its Python traceback, else what Spark says first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt|Exit)\b", line)
+              and not line.startswith(("org.", "java."))]
+    return (raised or lines or [repr(error)])[-1 if raised else 0][:500]
 
 
 class Workers:
@@ -69,6 +78,6 @@ class Workers:
                 run_task(self.spark, group, task(kind, self.config_json, slot))
                 LOG.warning("%s returned", group)
             except Exception as error:  # whatever ended the worker, its slot gets a new one
-                LOG.warning("%s died: %s", group, str(error)[:4000])
+                LOG.warning("%s died: %s", group, reason_of(error))
             pause = PAUSE_S if time.monotonic() - began > HEALTHY_S else min(PAUSE_MAX_S, pause * 2)
             self.stopping.wait(pause)

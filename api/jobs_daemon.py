@@ -7,6 +7,8 @@ Arrow and the kernels for itself, and a killed one would be back seconds later.
 from __future__ import annotations
 
 import gc
+import logging
+import sys
 
 from pyspark import daemon
 
@@ -18,6 +20,10 @@ import reducer.job  # noqa: F401  imported for the workers' sake
 
 def main() -> None:
     """Load the kernels, then do what Spark's daemon does. Stdout belongs to Spark: nothing else may be written to it."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr,
+                        format="%(asctime)s %(process)d %(levelname)s %(name)s %(message)s")
+    for chatty in ("kafka", "kazoo", "py4j"):
+        logging.getLogger(chatty).setLevel(logging.ERROR)
     mapper.warm.warm(say=lambda *_, **__: None)
     mars.warm.warm()
     gc.freeze()  # so that a collection in a worker does not copy the pages that it shares with this process

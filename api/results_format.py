@@ -32,6 +32,10 @@ def choose(accept: str) -> str:
     raise FormatError("no accepted format", f"Accept is {accept}", f"accept {JSON}, {CSV} or {ARROW}")
 
 
+# The years 1 to 9999.
+CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
+
+
 def to_json(document: dict, table: pa.Table) -> bytes:
     """The document with `rows` of the table."""
     return orjson.dumps({**document, "rows": rows(table)})
@@ -73,7 +77,9 @@ def named_types(schema: pa.Schema) -> list[dict[str, str]]:
 
 
 def timestamp_text(time_us: int | None) -> str | None:
-    """An instant as RFC 3339 in UTC; None stays None."""
+    """An instant as RFC 3339 in UTC; None stays None. Far from the calendar it is told by its number."""
+    if time_us is not None and not CALENDAR_US[0] <= time_us < CALENDAR_US[1]:
+        return f"{time_us / 1e6:.0f} s after 1970"
     return None if time_us is None else _timestamps(pa.chunked_array([pa.array([time_us]).cast(pa.timestamp("us"))]))[0]
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import pyarrow as pa
+
 from api import adhoc, results
 from api.answers import Answer
 from api.context import Context
 from api.embedded import ROWS_MAX
+from api.pages import Selection
+from api.results_reason import why_empty
 from api.statements_define import same_topic, source, start_offsets
 from mars.adapters.storage import CorruptFileError
 from sql import statements as kinds
@@ -22,7 +28,16 @@ def over_queries(context: Context, statement: kinds.SelectFromQuery) -> Answer:
     has_limit = any(word.is_("LIMIT") for word in read_words(statement.sql))
     rows = context.engine.run(statement.engine_sql, tables, None if has_limit else ROWS_MAX + 1)
     truncated = not has_limit and len(rows) > ROWS_MAX
-    return Answer("rows", table=rows.slice(0, ROWS_MAX) if truncated else rows, truncated=truncated)
+    extra = {} if len(rows) else {"reason": _why_no_rows(context, statement.queries, tables)}
+    return Answer("rows", table=rows.slice(0, ROWS_MAX) if truncated else rows, truncated=truncated, extra=extra)
+
+
+def _why_no_rows(context: Context, names: Iterable[str], tables: dict[str, pa.Table]) -> str:
+    """A sentence: the first query without closed rows says why; if all have some, the statement left them out."""
+    for name in names:
+        if not len(tables[name]):
+            return why_empty(context, context.snapshots.read(*context.catalog.query(name)), Selection())
+    return "The closed windows have rows, but the statement leaves all of them out."
 
 
 def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) -> Answer:

@@ -46,6 +46,7 @@ class Supervisor:
         self.run = Run(Process.of(os.getpid()))
         self.server: ServerProcess | None = None
         self.services: list[Service] = []
+        self.reserved: int | None = None
 
     def start(self) -> Run:
         """Start everything at once; return when all answer and each worker has registered.
@@ -92,7 +93,14 @@ class Supervisor:
         if asked and not ports.is_free(asked, self.config.api_host):
             raise ConflictError(f"Port {asked} is taken", f"on {self.config.api_host}, by another program",
                                 "give another with --port, or leave it out to get a free one")
-        return asked or ports.pick(self.config.data, "api", API_PORT)
+        return asked or ports.pick(self.config.data, "api", API_PORT, self._is_ours)
+
+    def _is_ours(self, port: int) -> bool:
+        """Can the API have this port? It binds it only once all else is up, so it is kept from other instances now."""
+        if not ports.is_free(port, self.config.api_host):
+            return False
+        self.reserved = ports.reserve(port)
+        return self.reserved is not None
 
     def _start_server(self) -> None:
         self.run.state = runfile.STARTING

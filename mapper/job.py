@@ -23,14 +23,15 @@ from mapper import spill
 from mapper.aggregate import aggregate_task, max_event_time
 from mapper.batch import Messages, ParsedBatch
 from mapper.claim import Claimer
-from mapper.fetch import Reader
+from mapper.decode import CorruptRecords
+from mapper.fetch import Range, Reader
 from mapper.lease import LeaseKeeper
 from mapper.parse import Parser
 from mapper.push import TaskResult, entries, groups
 from mapper.read import open_reader
 from mars import faults, names
 from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.adapters.kafka_errors import KafkaRefused, LogTruncated, OffsetOutOfRange, TopicRecreated, UnknownTopic
 from mars.adapters.view import StreamView, read_stream, read_streams, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.cells_wire import encode
@@ -41,7 +42,9 @@ from mars.registry import RUNNING
 
 log = logging.getLogger("mars.mapper")
 IDLE_S, IDLE_MAX_S = 0.01, 0.04
-STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS"}
+PAUSE_S = 1.0
+STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
+          CorruptRecords: "FAILED"}
 VIEW_AGE_S = 0.5
 
 
@@ -84,6 +87,8 @@ class Mapper:
         self.claimers: dict[int, Claimer] = {}
         self.readers: dict[int, Reader] = {}
         self.parsers: dict[tuple, Parser] = {}
+        self.paused_until: dict[int, float] = {}
+        self.last_epochs: dict[tuple[int, int], tuple[int, int]] = {}
         self.fetched: queue.Queue[Fetched] = queue.Queue(maxsize=1)
         self.stopping = threading.Event()
         self.failure: BaseException | None = None
@@ -147,7 +152,7 @@ class Mapper:
 
     def _fetch_one(self, view: StreamView) -> bool:
         """Claim a range of a stream and fetch it. False if there was nothing to do."""
-        if not view.queries.running():
+        if not view.queries.running() or time.monotonic() < self.paused_until.get(view.stream.id, 0.0):
             return False
         try:
             claim = self._claim(view)
@@ -159,6 +164,10 @@ class Mapper:
             return True
         except (StaleGenerationError, StaleEpochError):
             self.views_at = 0.0
+        except (UnknownTopic, TopicRecreated, KafkaRefused) as error:
+            # One stream's topic must not hold the others; the leader gives the queries their state.
+            log.warning("stream %s waits: %s", view.stream.name, error)
+            self.paused_until[view.stream.id] = time.monotonic() + PAUSE_S
         except (NotReadyError, ExchangeFullError, *ZOOKEEPER_AWAY) as error:
             log.warning("waiting: %r", error)
             time.sleep(0.2)
@@ -187,9 +196,8 @@ class Mapper:
         if batch is not None:
             return Fetched(view, claim, plans, batch, -1)
         try:
-            got = self.readers[view.stream.id].read(claim.partition, claim.start, claim.end, self.config.run_bytes_max,
-                                                    should_stop=self.stopping.is_set)
-        except NotReadyError:
+            got = self._fetch(view, claim)
+        except (NotReadyError, UnknownTopic, KafkaRefused):
             self.leases.drop(view.stream.id, claim)
             self.exchange.renew(view.stream.id, view.generation, claim, 200)
             raise
@@ -201,6 +209,18 @@ class Mapper:
             return None
         faults.point("mapper.fetched")
         return Fetched(view, claim, plans, got.messages, got.leader_epoch)
+
+    def _fetch(self, view: StreamView, claim: Claim) -> Range | None:
+        """The claim's range. If this worker read up to its start, the broker is told the leader epoch that was read
+        last there, and says so if the log has been rewritten since."""
+        key = (view.stream.id, claim.partition)
+        read_to, epoch = self.last_epochs.get(key, (-1, -1))
+        got = self.readers[view.stream.id].read(
+            claim.partition, claim.start, claim.end, self.config.run_bytes_max,
+            last_epoch=epoch if read_to == claim.start else -1, should_stop=self.stopping.is_set)
+        if got is not None:
+            self.last_epochs[key] = (claim.end, got.leader_epoch)
+        return got
 
     def _plans(self, view: StreamView, claim: Claim) -> dict[str, QueryPlan]:
         """The plans of the claim's live tasks. A task that ZooKeeper does not know is either too new for this view,

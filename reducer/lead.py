@@ -64,11 +64,13 @@ class Leader:
         self._assign(views)
         self.run_id = self.exchange.server_run_id()
         for view in views.values():
-            if self._recover_if_needed(view):
-                continue
-            self._reconcile_lanes(view)
-        for view in views.values():
-            self.topics.look(view, self.candidate, self.zookeeper)
+            try:
+                if not self._recover_if_needed(view):
+                    self._reconcile_lanes(view)
+                    self.topics.look(view, self.candidate, self.zookeeper)
+            except (StaleGenerationError, MarsError) as error:
+                # One stream's trouble must not hold the others.
+                log.warning("stream %s: %s", view.stream.name, error)
         self._clean(views)
 
     # -- recovery (rule 5) ----------------------------------------------------------------------------------------

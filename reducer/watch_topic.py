@@ -16,11 +16,11 @@ from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
-from mars.errors import NotReadyError
 from reducer.elect import Candidate
 
 log = logging.getLogger("mars.leader")
 OFFSETS_S = 2.0
+MISSING_S = 10.0
 
 
 @dataclass
@@ -30,6 +30,7 @@ class Seen:
     begun: int
     quiet: dict[int, tuple[int, float]] = field(default_factory=dict)
     told_at: float = 0.0
+    missing_since: float | None = None
     told: dict[int, int] = field(default_factory=dict)
 
 
@@ -53,7 +54,9 @@ class TopicWatch:
         publish({"begun": seen.begun})
         topic = self.admin.describe(stream.topic)
         if topic is None:
-            raise NotReadyError("a stream's topic is not there", stream.topic)
+            self._miss(view, seen, zookeeper)
+            return
+        seen.missing_since = None
         if topic.id != stream.topic_id:
             stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
                          f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is {topic.id};"
@@ -65,6 +68,14 @@ class TopicWatch:
             return
         publish({"done": seen.begun, **self._idle(seen, self.admin.high_watermarks(stream.topic, topic.partitions))})
         self._tell_kafka(view, seen)
+
+    def _miss(self, view: StreamView, seen: Seen, zookeeper: ZooKeeper) -> None:
+        """The broker has no such topic. A broker that has just started may say so too, so it is given some time."""
+        seen.missing_since = seen.missing_since or time.monotonic()
+        if time.monotonic() - seen.missing_since > MISSING_S:
+            stop_queries(zookeeper, view.stream, view.queries.running(), "DATA_LOSS",
+                         f"topic {view.stream.topic} was deleted: what had not been read of it is lost; closed windows stay"
+                         " readable")
 
     def _add_partitions(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper, new: list[int]) -> None:
         """Enter partitions that were added later: every query starts there at the first record (rule 18)."""

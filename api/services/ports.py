@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import random
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
+from api.services.paths import cache_dir
 from mars.errors import MarsError
 
 # Below the range from which Linux and macOS take the ports of outgoing connections, which would race with us.
@@ -26,9 +30,23 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
     return True
 
 
-def pick(data_dir: Path, name: str, preferred: int = 0) -> int:
-    """The port of `name` in this instance: the remembered one if it is free, else `preferred` if it is given
-    and free, else any free one; then remembered. Nothing is reserved: the caller binds it soon.
+def reserve(port: int) -> int | None:
+    """A descriptor that keeps other instances of this user from picking the port until it is closed or this process
+    ends; None if another holds it. For a port that is bound only long after it was picked."""
+    folder = cache_dir() / "ports"
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / str(port), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def pick(data_dir: Path, name: str, preferred: int = 0, usable: Callable[[int], bool] = is_free) -> int:
+    """The port of `name` in this instance: the remembered one if it is usable, else `preferred` if it is given
+    and usable, else any usable one; then remembered. Nothing is reserved: the caller binds it soon.
 
     Safe for threads of one process; one instance has one process that picks.
     """
@@ -39,7 +57,7 @@ def pick(data_dir: Path, name: str, preferred: int = 0) -> int:
         candidates = [ports.get(name, 0), preferred]
         candidates += random.sample(range(_FIRST, _LAST), 200)
         for port in candidates:
-            if port and port not in taken and is_free(port):
+            if port and port not in taken and usable(port):
                 ports[name] = port
                 data_dir.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(ports))

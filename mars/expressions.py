@@ -33,7 +33,7 @@ class Call:
     condition, value, condition, value, ..., else value as its arguments (the else is always there)."""
 
     function: str
-    arguments: tuple["Expression", ...]
+    arguments: tuple[Expression, ...]
     type: str
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import redis
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from api import results
 from api.context import Context
@@ -181,6 +182,11 @@ class Cluster:
     def create_topic(self, name: str, partitions: int) -> None:
         """An empty topic."""
         self.context.kafka.create(name, partitions)
+
+    def delete_topic(self, name: str) -> None:
+        """Kafka forgets the topic."""
+        admin = AdminClient({"bootstrap.servers": self.config.kafka_address})
+        admin.delete_topics([name])[name].result(10)
 
     def produce(self, messages: Iterable[tuple[str, int, bytes | None]]) -> None:
         """Append (topic, partition, value) in their order; they are readable when this returns."""

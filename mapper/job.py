@@ -34,6 +34,7 @@ from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpoc
 from mars.adapters.kafka_errors import KafkaRefused, LogTruncated, OffsetOutOfRange, TopicRecreated, UnknownTopic
 from mars.adapters.view import StreamView, read_stream, read_streams, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
+from mars.allocator import keep_large_blocks
 from mars.cells_wire import encode
 from mars.config import Config
 from mars.errors import NotReadyError
@@ -63,6 +64,7 @@ def run_mapper(config_json: str, slot: int) -> None:
     """Work as mapper `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
+    keep_large_blocks()
     # Loading the kernels takes a second; no claim must wait for it.
     mapper.warm.warm(say=lambda *_, **__: None)
     mars.warm.warm()

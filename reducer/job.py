@@ -16,6 +16,7 @@ from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError,
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView, read_streams
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
+from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import InvariantError, NotReadyError
 from reducer.elect import Candidate
@@ -31,6 +32,7 @@ def run_reducer(config_json: str, slot: int) -> None:
     """Work as reducer `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
+    keep_large_blocks()
     mars.warm.warm()
     reducer = Reducer(config, slot)
     try:

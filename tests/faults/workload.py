@@ -49,6 +49,11 @@ class Workload:
                              for i, (t, k, v) in enumerate(self.tuples[:end]) if i >= self.produced)
         self.produced = end
 
+    def pause_and_resume(self) -> None:
+        """Attach the first query anew, at its committed positions."""
+        self.cluster.sql(f"PAUSE QUERY {self.queries[0]}")
+        self.cluster.sql(f"RESUME QUERY {self.queries[0]}")
+
     def drop(self) -> None:
         """Drop the queries and the stream."""
         for query in self.queries:

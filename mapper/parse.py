@@ -8,8 +8,8 @@ from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.csv_fields import CsvFields
 from mapper.json_fields import JsonFields
 from mapper.kernels.numbers import NULLED
-from mapper.parse_columns import ColumnReader, read_values
-from mapper.parse_fields import Column, Fields
+from mapper.parse_columns import ColumnReader, Values, read_values
+from mapper.parse_fields import Fields
 from mars.plan import Stream
 
 NULL_EVENT_TIME = REASONS.index("null event time")
@@ -26,22 +26,26 @@ class Parser:
         self._fields = (JsonFields if stream.format == "JSON" else CsvFields)(stream, needed)
         types = {column.name: column.type for column in stream.columns}
         self._readers = {name: ColumnReader(types[name]) for name in self._fields.columns}
-        self._time_type = types[stream.time_column]
+        self._time_as = {"STRING": "TIMESTAMP"}.get(types[stream.time_column], types[stream.time_column])
 
     def parse(self, messages: Messages) -> ParsedBatch:
         """All tuples of the messages; what a tuple reads as depends on nothing but its message and the stream."""
         fields = self._fields.fields(messages)
         bad: dict[str, np.ndarray] = {}
-        time, reasons = self._event_time(fields.columns[self.stream.time_column])
+        time_column = self.stream.time_column
+        times = read_values(self._time_as, fields.columns[time_column])
+        time, reasons = _event_time(times)
         columns = {}
         for name, reader in self._readers.items():
-            if name == self.stream.time_column and name not in self.columns:
+            if name == time_column and name not in self.columns:
                 continue
-            columns[name], bad_values = reader.read(fields.columns[name])
+            # The event time is read once, also when it is wanted as a column.
+            is_read = name == time_column and self._time_as == reader.type
+            columns[name], bad_values = reader.array(times) if is_read else reader.read(fields.columns[name])
             if bad_values is not None:
                 bad[name] = bad_values
         if reasons is not None:
-            bad[self.stream.time_column] = reasons
+            bad[time_column] = reasons
         tuple_bad = self._strict(fields, bad)
         return ParsedBatch({name: columns[name] for name in self.columns}, time, fields.offset, fields.line,
                            {name: value for name, value in bad.items() if name in self._fields_asked()}, tuple_bad)
@@ -49,16 +53,6 @@ class Parser:
     def _fields_asked(self) -> set[str]:
         """The columns whose bad values are told by name."""
         return {*self.columns, self.stream.time_column}
-
-    def _event_time(self, column: Column) -> tuple[np.ndarray, np.ndarray | None]:
-        """(event time in the stream's unit, reason per tuple or None); a NULL has the reason 'null event time'."""
-        type_ = "TIMESTAMP" if self._time_type == "STRING" else self._time_type
-        time, state, others = read_values(type_, column)
-        if not others:
-            return time, None
-        time[state != 0] = 0
-        state[state == NULLED] = NULL_EVENT_TIME
-        return time, state
 
     def _strict(self, fields: Fields, bad: dict[str, np.ndarray]) -> np.ndarray | None:
         """Reasons of whole tuples; a STRICT stream's tuple is bad also for a column that nobody asked for."""
@@ -69,3 +63,11 @@ class Parser:
                 tuple_bad = np.zeros(len(fields), np.uint8) if tuple_bad is None else tuple_bad
                 np.copyto(tuple_bad, reasons, where=tuple_bad == 0)
         return tuple_bad
+
+
+def _event_time(values: Values) -> tuple[np.ndarray, np.ndarray | None]:
+    """(event time in the stream's unit, reason per tuple or None); a NULL has the reason 'null event time'."""
+    time, state, others = values
+    if not others:
+        return time, None
+    return np.where(state == 0, time, 0), np.where(state == NULLED, np.uint8(NULL_EVENT_TIME), state)

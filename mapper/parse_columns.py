@@ -45,7 +45,11 @@ class ColumnReader:
         """(Arrow column, reason per tuple or None if all read)."""
         if self.dictionary is not None:
             self.dictionary.trim()
-        values, state, others = read_values(self.type, column, self.dictionary)
+        return self.array(read_values(self.type, column, self.dictionary))
+
+    def array(self, read: Values) -> tuple[pa.Array, np.ndarray | None]:
+        """The same of values that are read already; they are not changed."""
+        values, state, others = read
         if not others:
             return self._array(values, None), None
         null = state != 0

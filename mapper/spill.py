@@ -40,7 +40,7 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
     path = folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
     with open(path, "wb") as file:
         file.write(data)
-    return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(memoryview(data).tobytes())}
+    return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(np.frombuffer(data, np.uint8))}
 
 
 def read(stream: Stream, generation: int, claim: Claim) -> ParsedBatch | None:

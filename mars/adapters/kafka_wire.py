@@ -17,7 +17,9 @@ from kafka import errors as kafka_errors
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaTCPTransport
+from kafka.protocol import parser
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.metadata import MetadataRequest
 
 from mars.adapters.kafka_errors import (
@@ -37,6 +39,7 @@ READ_COMMITTED = 1
 LATEST, EARLIEST = -1, -2
 RECEIVE_BYTES = 256 << 10  # a read of the socket; kafka-python's own 4 KB halves the speed
 SOCKET_BUFFER = 8 << 20
+VIEWED_BYTES = 64 << 10
 LARGEST_RESPONSE = 1 << 30
 
 
@@ -71,6 +74,22 @@ class FetchedPartition:
     aborted: list[tuple[int, int]]
     records: bytes
     throttled: bool
+
+
+class _Frame(KafkaBytes):
+    """kafka-python's buffer of one response; a large part of it is read as a view, where the library copies it twice."""
+
+    def read(self, nbytes: int | None = None) -> bytes | memoryview:
+        begin = self.tell()
+        end = len(self) if nbytes is None else min(len(self), begin + nbytes)
+        if end - begin < VIEWED_BYTES:
+            return super().read(nbytes)
+        self.seek(end)
+        return memoryview(self)[begin:end].toreadonly()
+
+
+# The library names its buffer nowhere but in this module.
+parser.KafkaBytes = _Frame
 
 
 class _Manager(KafkaConnectionManager):

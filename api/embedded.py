@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from mars.errors import SqlError
 from sql.words import read_words
@@ -64,8 +64,10 @@ def condition(text: str) -> str:
     try:
         tree = parse_one(text, read="spark", into=exp.Condition)
     except SqlglotError as error:
-        raise SqlError("the condition does not read", _first_line(error), "write, for example: count > 10",
-                       sql=text) from None
+        place = (error.errors or [{}])[0] if isinstance(error, ParseError) else {}
+        raise SqlError("the condition does not read", f"it ends or goes wrong at {place.get('highlight') or 'its end'}",
+                       "write, for example: count > 10", sql=text, line=place.get("line") or 1,
+                       column=place.get("col") or max(1, len(text))) from None
     if tree.find(exp.Query, exp.Table, exp.Subquery):
         raise SqlError("a condition here has no subqueries", text, "run `SELECT ... FROM` the query instead", sql=text)
     return tree.sql(dialect="duckdb")

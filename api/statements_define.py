@@ -142,8 +142,8 @@ def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: Qu
     before = sum(max(0, offset - first[partition]) for partition, offset in offsets.items())
     if not before:
         return [f"Topic '{stream.topic}' holds no tuple before the start."]
-    return [f"{before} tuples of topic '{stream.topic}' lie before the start and are not counted; "
-            "add FROM EARLIEST at the end of the SELECT to count them."]
+    return [f"{before} tuples of topic '{stream.topic}' (a message of many lines told as one) lie before the start "
+            "and are not counted; add FROM EARLIEST at the end of the SELECT to count them."]
 
 
 def _topic(context: Context, statement: kinds.CreateStream) -> Topic:

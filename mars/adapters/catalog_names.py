@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from mars.errors import ConflictError, NotFoundError
+from mars.errors import ConflictError, NotFoundError, SqlError
 from mars.plan import Stream
 from mars.registry import Catalog
 
@@ -18,7 +18,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def require_free(catalog: Catalog, name: str) -> None:
-    """ConflictError if a stream or query has the name."""
+    """ConflictError if a stream or query has the name; SqlError if no address could hold it."""
+    if not name.strip() or any(c == "/" or not c.isprintable() for c in name):
+        raise SqlError("this cannot be a name", repr(name), "leave out slashes and control characters: names stand in "
+                       "the addresses of the REST interface")
     kind = catalog.kind(name)
     if kind:
         raise ConflictError("the name exists", f"{name} is a {kind} already",

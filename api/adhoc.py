@@ -12,15 +12,17 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pyarrow as pa
 
 from api import adhoc_job
 from api.adhoc_job import COUNTS, FAULT, OffsetRange, Part, Task
 from api.context import Context
-from mars import cells
+from mars import cells, types
 from mars.errors import MarsError, NotReadyError, SqlError
+from mars.expressions import Literal
 from mars.plan import QueryPlan, Stream
 
 ROWS_MAX = 10_000
@@ -48,10 +50,21 @@ def run(context: Context, stream: Stream, plan: QueryPlan, starts: dict[int, int
     if not plan.grouped:
         return _show_tuples(context, stream, plan, whole, progress)
     table, counts = _aggregate(context, Task(context.config, stream, plan, split(whole), _now_ms()), progress)
-    rows = cells.finish(plan, stream, table)
+    without_keys = plan.window is None and not plan.keys
+    rows = row_of_nothing(plan, stream) if without_keys and not len(table) else cells.finish(plan, stream, table)
     if plan.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, counts)
+
+
+def row_of_nothing(plan: QueryPlan, stream: Stream) -> pa.Table:
+    """What aggregates without keys give over no tuple, as in SQL: one row, with counts of 0 and NULL for the rest. It is
+    the row of one made-up tuple that no aggregate selects."""
+    nobody = Literal(False, "BOOLEAN")
+    plan = replace(plan, aggregates=tuple(replace(call, filter=nobody) for call in plan.aggregates))
+    columns = {c.name: pa.nulls(1, types.to_arrow(c.type)) for c in stream.columns}
+    zero = np.zeros(1, np.int64)
+    return cells.finish(plan, stream, cells.aggregate(plan, stream, columns, zero, None, 0, zero, zero.astype(np.int32)))
 
 
 def split(ranges: list[OffsetRange]) -> list[OffsetRange]:
@@ -116,9 +129,9 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
     wanted = (ROWS_MAX if plan.limit is None else plan.limit) + 1
     total, bad, seen = sum(end - start for _, start, end in ranges), 0, 0
     rows = pa.schema([]).empty_table()
-    for table, unreadable in adhoc_job.tuples(context.config, stream, plan, ranges):
+    for table, looked_at, unreadable in adhoc_job.tuples(context.config, stream, plan, ranges):
         rows = pa.concat_tables([rows, table]) if rows.num_columns else table
-        bad, seen = bad + unreadable, seen + len(table) + unreadable
+        bad, seen = bad + unreadable, seen + looked_at
         if not progress(min(seen, total), total):
             raise SqlError("the statement was stopped", "as asked")
         if plan.order_by and len(rows) > 4 * wanted + ROWS_MAX:

@@ -90,9 +90,10 @@ def add_counts(all_counts: list[dict[str, int]]) -> dict[str, int]:
     return total
 
 
-def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange]) -> Iterator[tuple[pa.Table, int]]:
+def tuples(config: Config, stream: Stream, plan: QueryPlan,
+           ranges: list[OffsetRange]) -> Iterator[tuple[pa.Table, int, int]]:
     """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size;
-    with each the number of tuples that do not read."""
+    with each how many tuples were looked at, and how many of them do not read."""
     parser, chunk = Parser(stream, plan.columns), FIRST_CHUNK
     reader = _reader(config, stream)
     try:
@@ -101,7 +102,7 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
                 stop = min(start + chunk, end)
                 batch = parser.parse(_read(config, reader, (partition, start, stop)))
                 reads = _reads(plan, stream, batch)
-                yield _shown(plan, batch, reads), int(len(batch) - np.count_nonzero(reads))
+                yield _shown(plan, batch, reads), len(batch), int(len(batch) - np.count_nonzero(reads))
                 start, chunk = stop, min(chunk * 2, config.run_tuples_max)
     finally:
         reader.close()

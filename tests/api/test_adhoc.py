@@ -9,6 +9,7 @@ from api.adhoc import split
 from api.spark_session import session
 from mars.errors import SqlError
 from sql.compile import compile_select
+from sql.create import compile_stream
 from sql.parse import parse
 
 pytestmark = pytest.mark.services
@@ -80,3 +81,11 @@ def test_ranges_cover_everything_once():
     assert sum(end - start for _, start, end in pieces) == 1_000_005
     assert max(end - start for _, start, end in pieces) <= 62_501
     assert split([]) == []
+
+
+def test_aggregates_without_keys_give_one_row_over_nothing():
+    stream = compile_stream(parse("CREATE STREAM s (t BIGINT, k STRING, v DECIMAL(9,2)) FROM KAFKA 's' FORMAT CSV "
+                                  "TIMESTAMP t UNIT ms"))
+    select = parse("SELECT count(*), sum(v), min(k), count(DISTINCT k) AS kinds, first(v) FROM s")
+    [row] = adhoc.row_of_nothing(compile_select(select, stream, continuous=False), stream).to_pylist()
+    assert row == {"count": 0, "sum": None, "min": None, "kinds": 0, "first": None}

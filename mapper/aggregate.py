@@ -14,6 +14,7 @@ from mars.plan import UNITS_PER_SECOND, QueryPlan, Stream
 
 # The calendar ends with years 1 and 9999; a year is left at both ends for the bounds of windows.
 FIRST_SECOND, END_SECOND = -62_104_060_800, 253_370_764_800
+MARGIN_S = 100 * 366 * 86_400
 NO_CALENDAR_TIME = REASONS.index("out of range")
 
 
@@ -93,7 +94,8 @@ def _time_reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndar
     if name in batch.bad:
         reasons.append((f"{name}: ", batch.bad[name]))
     second = UNITS_PER_SECOND[stream.time_unit]
-    first, end = FIRST_SECOND * second, END_SECOND * second  # for ns both lie beyond int64, and no time can
+    # In ns the calendar is longer than int64: there the ends of windows must still fit.
+    first, end = max(FIRST_SECOND * second, -2**63 + MARGIN_S * second), min(END_SECOND * second, 2**63 - MARGIN_S * second)
     if len(time) and not first <= int(time.min()) <= int(time.max()) < end:
         reasons.append((f"{name}: ", ((time < first) | (time >= end)) * np.uint8(NO_CALENDAR_TIME)))
     return reasons

@@ -69,6 +69,13 @@ def test_a_tuple_bad_elsewhere_moves_the_watermark_and_one_without_a_time_does_n
     assert max_event_time(STREAM, given, NOW, LIMIT) == 5
 
 
+def test_in_ns_a_window_never_wraps_around() -> None:
+    stream = replace(STREAM, time_unit="ns")
+    done = aggregate_task(PLAN, stream, batch([-2**63, 2**63 - 1, 5]), 0, NOW, LIMIT)
+    assert done.bad_reasons == {"t: out of range": 2}
+    assert done.counted == 1
+
+
 def test_a_time_outside_the_calendar_does_not_read() -> None:
     given = batch([FIRST_SECOND * 1_000 - 1, -(2**63), 5])
     done = aggregate_task(PLAN, STREAM, given, 0, NOW, LIMIT)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 
@@ -35,12 +33,16 @@ def as_json(columns: Sequence[dict], rows: Sequence[list]) -> str:
 
 
 def as_csv(columns: Sequence[dict], rows: Sequence[list]) -> str:
-    """RFC 4180 with a header; NULL is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column["name"] for column in columns])
-    writer.writerows([[_plain(value) if value is not None else "" for value in row] for row in rows])
-    return out.getvalue()
+    """RFC 4180 with a header; NULL is empty, the empty text is two quotes."""
+    lines = [[column["name"] for column in columns], *rows]
+    return "".join(",".join(map(_csv_field, line)) + "\n" for line in lines)
+
+
+def _csv_field(value: object) -> str:
+    text = "" if value is None else str(_plain(value))
+    if value == "" or any(c in text for c in ',"\r\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def table(columns: Sequence[dict], rows: Sequence[list]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -30,8 +31,19 @@ def sql(data: Path | None, api: str | None, text: str | None, script: str | None
             Shell(client, format_ or "table").run()
             return
         format_ = format_ or ("table" if sys.stdout.isatty() else "csv")
-        for statement in split_statements(text):
+        for statement in in_place(text):
             show(run(client, statement), format_)
+
+
+def in_place(script: str) -> Iterator[str]:
+    """The statements of a script, each moved by white space to its line and column there: so a refusal names its place in
+    the script."""
+    at = 0
+    for statement in split_statements(script):
+        at = script.index(statement, at)
+        line_start = script.rfind("\n", 0, at) + 1
+        yield "\n" * script.count("\n", 0, at) + " " * (at - line_start) + statement
+        at += len(statement)
 
 
 def run(client: Client, statement: str) -> dict:

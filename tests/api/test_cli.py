@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.cli import main
+from api.commands.sql import in_place
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -118,3 +119,11 @@ def test_a_setting_out_of_range_is_1_and_named(mars, tmp_path):
     done = mars("status", "--data", str(tmp_path), MARS_MAPPERS="0")
     assert done.returncode == 1
     assert "MARS_MAPPERS" in done.stderr
+
+
+def test_a_statement_of_a_script_keeps_its_place():
+    script = "SHOW STREAMS;\nSELECT\n  kk FROM s; SHOW QUERIES"
+    placed = list(in_place(script))
+    assert [text.strip() for text in placed] == ["SHOW STREAMS", "SELECT\n  kk FROM s", "SHOW QUERIES"]
+    assert placed[1].split("\n")[2] == "  kk FROM s"
+    assert placed[2].split("\n")[2].index("SHOW") == script.split("\n")[2].index("SHOW")

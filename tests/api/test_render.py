@@ -6,7 +6,7 @@ import json
 
 import pyarrow as pa
 
-from api.render import render
+from api.render import as_csv, render
 
 COLUMNS = [{"name": "n", "type": "BIGINT"}, {"name": "who", "type": "STRING"}, {"name": "amount", "type": "DECIMAL(10,2)"},
            {"name": "share", "type": "DOUBLE"}, {"name": "at", "type": "TIMESTAMP"}]
@@ -55,3 +55,8 @@ def test_expanded_has_a_line_a_value():
     text = render(ANSWER, "table", expanded=True).decode()
     assert "-[ row 2 ]" in text
     assert "who    | NULL" in text
+
+
+def test_csv_tells_null_from_the_empty_text():
+    columns = [{"name": "a", "type": "STRING"}, {"name": "b", "type": "STRING"}]
+    assert as_csv(columns, [[None, ""], ['x"y', "1,2"]]) == 'a,b\n,""\n"x""y","1,2"\n'

@@ -3,6 +3,7 @@ engine."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from dataclasses import replace
@@ -32,6 +33,7 @@ class OwnSource:
     def __init__(self, topic: str, guess: Guess, options: dict) -> None:
         self.topic = topic
         self.options = options
+        self.has_own_select = bool(options["select"])
         self.stream = re.sub(r"\W+", "_", topic).strip("_") or "tuples"
         self.guess = replace(guess, time_column=options["time_column"] or guess.time_column,
                              unit=options["unit"] or guess.unit)
@@ -51,11 +53,11 @@ class OwnSource:
     def query_sql(self, document: dict) -> str:
         """CREATE QUERY with the given SELECT, else counts by a column that has few values."""
         if self.options["select"]:
-            return f"CREATE QUERY {NAME} AS {self.options['select'].rstrip('; ')} FROM {self.start_at}"
+            return f"CREATE QUERY {self.name} AS {self.options['select'].rstrip('; ')} FROM {self.start_at}"
         self.count = TextCount(self.lines_path(), self.has_header(), Shape.of(document))
         key = f"{name_text(self.count.key)}, " if self.count.key else ""
         group = f" GROUP BY {name_text(self.count.key)}" if self.count.key else ""
-        return (f"CREATE QUERY {NAME} AS SELECT {key}count(*) FROM {name_text(self.stream)}{group} "
+        return (f"CREATE QUERY {self.name} AS SELECT {key}count(*) FROM {name_text(self.stream)}{group} "
                 f"WINDOWING {self.count.window_s} s WATERMARK {self.count.disorder_s} s FROM {self.start_at}")
 
     def expected(self) -> pa.Table | None:
@@ -70,7 +72,12 @@ class FileSource(OwnSource):
 
     def __init__(self, kafka: str, path: Path, options: dict) -> None:
         self.file = LineFile(path)
-        super().__init__(options["topic"] or re.sub(r"[^\w.-]+", "-", path.stem), self.file.guess, options)
+        name = re.sub(r"[^\w.-]+", "-", path.stem)
+        topic = options["topic"] or free_topic(kafka, name)
+        if options["select"] and topic not in (options["topic"], name):
+            raise MarsError(f"Topic {name} exists", "its tuples would be counted too", "give another name with --topic, "
+                            "and name the stream so in --sql")
+        super().__init__(topic, self.file.guess, options)
         self.kafka = kafka
         self.failure: MarsError | None = None
         header = ", line 1 names the columns" if self.file.header else ""
@@ -111,6 +118,14 @@ class FileSource(OwnSource):
 
     def _progress(self, lines: int, _size: int) -> None:
         self.sent = lines
+
+
+def free_topic(kafka: str, name: str) -> str:
+    """The name, or the first of name-2, name-3, ... that is no topic yet: the file must not end up among other tuples."""
+    admin = KafkaAdmin(kafka)
+    taken = set(admin.topics())
+    admin.close()
+    return next(n for n in itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2))) if n not in taken)
 
 
 class TopicSource(OwnSource):

@@ -34,6 +34,7 @@ class Source(Protocol):
     about: str
     goal: int
     sent: int
+    has_own_select: bool
 
     def stream_sql(self) -> str:
         """The CREATE STREAM statement."""
@@ -62,6 +63,7 @@ class PaperSource:
     anew each time and starts where the topic ends, so that it sees exactly what this run sends."""
 
     stream, topic, name = STREAM, TOPIC, NAME
+    has_own_select = False
     about = "the paper's tuples: 20 fields, 148 bytes, skewed keys, 3 % out of order"
 
     def __init__(self, data: Path, kafka: str, rate: int, seconds: int) -> None:
@@ -75,11 +77,11 @@ class PaperSource:
 
     def stream_sql(self) -> str:
         """The paper's stream."""
-        return f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{TOPIC}' FORMAT CSV TIMESTAMP timestamp UNIT s"
+        return f"CREATE STREAM {self.stream} ({SCHEMA}) FROM KAFKA '{TOPIC}' FORMAT CSV TIMESTAMP timestamp UNIT s"
 
     def query_sql(self, _stream: dict) -> str:
         """The paper's query."""
-        return f"CREATE QUERY {NAME} AS {QUERY.format(stream=STREAM)} FROM LATEST"
+        return f"CREATE QUERY {self.name} AS {QUERY.format(stream=self.stream)} FROM LATEST"
 
     def prepare(self) -> None:
         """Make the topic if it is absent."""

@@ -4,8 +4,10 @@ next."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -92,19 +94,44 @@ def play(client: Client, source: Source, began: float) -> Verdict:
 
 
 def create(client: Client, source: Source) -> None:
-    """Make the stream unless the same is there from last time, and the query anew."""
-    with contextlib.suppress(NotFoundError):
-        client.sql(f"DROP QUERY {source.name}")
-    wanted = source.stream_sql()
-    found = stream_document(client, source.stream)
-    if found and found["sql"].strip() != wanted.strip():
-        client.sql(f"DROP STREAM {source.stream}")
-        found = None
-    if found is None:
-        client.sql(wanted)
-    query = source.query_sql(stream_document(client, source.stream))
-    say(f"  stream  {wanted}\n  query   {query}\n")
+    """Make the stream and the query under names that are free. What an earlier demo made with the same text is used
+    again, the query anew; nothing else that exists is touched."""
+    taken = {document["name"].lower() for kind in ("streams", "queries") for document in client.get(f"/v1/{kind}")[kind]}
+    for name in numbered(source.stream):
+        source.stream = name
+        found = stream_document(client, source.stream)
+        if found and found["sql"].strip() == source.stream_sql().strip():
+            break
+        if source.stream.lower() not in taken:
+            client.sql(source.stream_sql())
+            break
+        if source.has_own_select:
+            raise ConflictError("The name exists", f"{source.stream} is another stream or query, which --sql would read",
+                                "give another --topic, or drop it")
+    document = stream_document(client, source.stream)
+    for name in numbered(source.name):
+        source.name = name
+        query = source.query_sql(document)
+        if source.name.lower() not in taken:
+            break
+        if made_before(client, source.name, query):
+            client.sql(f"DROP QUERY {source.name}")
+            break
+    say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
     client.sql(query)
+
+
+def numbered(name: str) -> Iterator[str]:
+    """The name, then name_2, name_3 and so on."""
+    yield name
+    yield from (f"{name}_{number}" for number in itertools.count(2))
+
+
+def made_before(client: Client, name: str, statement: str) -> bool:
+    """Is there a query of that name with the SELECT of this CREATE QUERY statement?"""
+    with contextlib.suppress(NotFoundError):
+        return client.get(f"/v1/queries/{name}")["sql"].strip() == statement.split(" AS ", 1)[1].strip()
+    return False
 
 
 def stream_document(client: Client, name: str) -> dict | None:

@@ -30,9 +30,17 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
     arrays |= {f"bad {name}": pa.array(reasons) for name, reasons in batch.bad.items()}
     if batch.tuple_bad is not None:
         arrays["tuple_bad"] = pa.array(batch.tuple_bad)
-    arrays |= {"event_time": pa.array(batch.event_time), "offset": pa.array(batch.offset),
-               "line": pa.array(batch.line)}
-    table = pa.table(arrays).replace_schema_metadata({"mars": _header(stream, generation, claim)})
+    metadata = {"mars": _header(stream, generation, claim)}
+    # What follows from the rest is left out: a third of the file is what a plain batch needs.
+    if _is_column(batch, stream):
+        metadata["event_time"] = stream.time_column
+    else:
+        arrays["event_time"] = pa.array(batch.event_time)
+    if _is_gapless(batch):
+        metadata["first_offset"] = str(batch.offset[0])
+    else:
+        arrays |= {"offset": pa.array(batch.offset), "line": pa.array(batch.line)}
+    table = pa.table(arrays).replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -83,6 +91,19 @@ def _header(stream: Stream, generation: int, claim: Claim) -> str:
     return json.dumps([stream.topic_id, generation, claim.partition, claim.start, claim.end])
 
 
+def _is_column(batch: ParsedBatch, stream: Stream) -> bool:
+    """Is the event time the very memory of its column?"""
+    column = batch.columns.get(stream.time_column)
+    return (column is not None and pa.types.is_int64(column.type) and column.null_count == 0 and len(column) > 0
+            and column.buffers()[1].address == batch.event_time.ctypes.data)
+
+
+def _is_gapless(batch: ParsedBatch) -> bool:
+    """Is it one tuple for each offset?"""
+    return (len(batch) > 0 and int(batch.offset[-1]) - int(batch.offset[0]) == len(batch) - 1
+            and not batch.line.any())
+
+
 def _batch(table: pa.Table) -> ParsedBatch:
     def chunk(name: str) -> pa.Array:
         column = table.column(name)
@@ -91,9 +112,15 @@ def _batch(table: pa.Table) -> ParsedBatch:
     def numbers(name: str) -> np.ndarray:
         return chunk(name).to_numpy(zero_copy_only=True)
 
-    names = table.column_names
+    names, metadata = table.column_names, table.schema.metadata
+    time = f"column {metadata[b'event_time'].decode()}" if b"event_time" in metadata else "event_time"
+    if b"first_offset" in metadata:
+        first = int(metadata[b"first_offset"])
+        offset, line = np.arange(first, first + table.num_rows), np.zeros(table.num_rows, np.int32)
+    else:
+        offset, line = numbers("offset"), numbers("line")
     return ParsedBatch(
         columns={n.removeprefix("column "): chunk(n) for n in names if n.startswith("column ")},
-        event_time=numbers("event_time"), offset=numbers("offset"), line=numbers("line"),
+        event_time=numbers(time), offset=offset, line=line,
         bad={n.removeprefix("bad "): numbers(n) for n in names if n.startswith("bad ")},
         tuple_bad=numbers("tuple_bad") if "tuple_bad" in names else None)

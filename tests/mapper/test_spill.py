@@ -1,0 +1,64 @@
+"""The local file of a batch gives the batch back, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mapper import spill
+from mapper.batch import Messages, ParsedBatch
+from mapper.parse import Parser
+from mars.adapters.exchange import Claim
+from mars.plan import Stream, StreamColumn
+
+STREAM = Stream("s", 3, "t", "id", (StreamColumn("t", "BIGINT"), StreamColumn("k", "STRING")), "CSV", "t", "ms")
+CLAIM = Claim(1, 0, 10, 20, {"q": 1}, 5, 1_000, 1, None)
+
+
+def parsed(*values: bytes, columns: tuple[str, ...] = ("t", "k")) -> ParsedBatch:
+    """The batch of these messages, at offsets from 10 on."""
+    length = np.array([len(v) for v in values])
+    start = np.concatenate([[0], np.cumsum(length)[:-1]])
+    places = (start, length, np.arange(10, 10 + len(values)), np.zeros(len(values), np.int64))
+    return Parser(STREAM, columns).parse(Messages(np.frombuffer(b"".join(values), np.uint8), *places))
+
+
+@pytest.mark.parametrize("batch", [
+    parsed(b"1,a", b"2,b", b"3,a"), parsed(b"1,a", b"x,b", b",c"), parsed(b"1,a\n2,b", b"3,c"),
+    parsed(b"7,a", columns=("k",)), parsed(b"")], ids=["plain", "bad", "packed", "time not wanted", "empty"])
+def test_what_is_written_is_read_again(tmp_path, batch):
+    file = spill.write(tmp_path, STREAM, 2, CLAIM, batch)
+    again = spill.read(STREAM, 2, replace(CLAIM, file=file))
+    for name in ("event_time", "offset", "line"):
+        assert getattr(again, name).tolist() == getattr(batch, name).tolist()
+    assert {n: c.to_pylist() for n, c in again.columns.items()} == {n: c.to_pylist() for n, c in batch.columns.items()}
+    assert {n: b.tolist() for n, b in again.bad.items()} == {n: b.tolist() for n, b in batch.bad.items()}
+
+
+@pytest.mark.parametrize("change", ["generation", "range", "bytes", "gone"])
+def test_what_does_not_match_is_deleted_and_not_read(tmp_path, change):
+    file = spill.write(tmp_path, STREAM, 2, CLAIM, parsed(b"1,a"))
+    path = tmp_path / file["path"].rsplit("/", 1)[1]
+    if change == "bytes":
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+    if change == "gone":
+        path.unlink()
+    claim = replace(CLAIM, file=file, end=21 if change == "range" else 20)
+    assert spill.read(STREAM, 3 if change == "generation" else 2, claim) is None
+    assert not path.exists()
+
+
+def test_a_file_of_another_host_is_not_looked_for(tmp_path):
+    file = spill.write(tmp_path, STREAM, 2, CLAIM, parsed(b"1,a"))
+    assert spill.read(STREAM, 2, replace(CLAIM, file={**file, "host": "elsewhere"})) is None
+
+
+def test_the_sweep_leaves_what_is_registered_or_new(tmp_path):
+    file = spill.write(tmp_path, STREAM, 2, CLAIM, parsed(b"1,a"))
+    spill.sweep(tmp_path, {file["path"]}, older_than_s=-1)
+    spill.sweep(tmp_path, set(), older_than_s=60)
+    assert list(tmp_path.iterdir())
+    spill.sweep(tmp_path, set(), older_than_s=-1)
+    assert not list(tmp_path.iterdir())

@@ -65,7 +65,7 @@ def pause(context: Here, name: str) -> dict:
 @router.post("/queries/{name}/resume", summary="Resume a query")
 def resume(context: Here, name: str) -> dict:
     """It goes on where it stopped."""
-    context.catalog.resume(name)
+    statements_define.resume(context, name)
     return _document(context, name)
 
 

@@ -79,7 +79,15 @@ def pause_query(context: Context, statement: kinds.PauseQuery) -> Answer:
 
 def resume_query(context: Context, statement: kinds.ResumeQuery) -> Answer:
     """Let a query go on."""
-    return Answer("resumed", context.catalog.resume(statement.name.text).name)
+    return Answer("resumed", resume(context, statement.name.text).name)
+
+
+def resume(context: Context, name: str) -> Query:
+    """Let a query go on; ConflictError if it stopped because its topic is gone or another one, and still is."""
+    stream, query = context.catalog.query(name)
+    if query.state in ("DATA_LOSS", "TOPIC_RECREATED"):
+        same_topic(context, stream)
+    return context.catalog.resume(name)
 
 
 def compile_query(context: Context, statement: kinds.CreateQuery) -> tuple[Stream, QueryPlan]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
+from confluent_kafka.admin import AdminClient
+
+from mars.adapters.view import stop_queries
 
 pytestmark = pytest.mark.services
 COLUMNS = "(sip STRING, bytes BIGINT, time BIGINT)"
@@ -168,3 +171,16 @@ def test_an_empty_result_says_why(client, new_query, stack):
     for part in (0, 1):
         committer.commit(part, counters={"tuples": 2 if part == 0 else 0, "bad": 2 if part == 0 else 0}, watermark=None)
     assert "None of the 2 tuples" in client.get(url).json()["reason"]
+
+
+def test_a_query_whose_topic_is_gone_is_not_resumed(client, context, kafka, new_query):
+    query = new_query()
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    admin.delete_topics([query.stream.topic])[query.stream.topic].result(10)
+    deadline = time.monotonic() + 20
+    while kafka.describe(query.stream.topic) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    stop_queries(context.zk, query.stream, [query.query.id], "DATA_LOSS", "the topic was deleted")
+    answer = client.post(f"/v1/queries/{query.query.name}/resume")
+    assert answer.status_code == 409
+    assert "DROP STREAM" in answer.json()["hint"]

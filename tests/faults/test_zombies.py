@@ -42,14 +42,16 @@ def test_a_mapper_sleeps_longer_than_its_lease(cluster, workload):
     stream_id = cluster.context.catalog.stream(load.name).id
     keys = Keys(stream_id)
     load.produce(0.2)
+    load.wait_for_commit()  # so the workers are there and awake
 
     def holds_a_claim() -> bool:
         claims = (json.loads(claim) for claim in cluster.redis.hvals(keys.claims))
         return any(claim["worker"].startswith("0-") for claim in claims)
 
-    for share in range(3, 9):
-        load.produce(share / 10)
-        for _ in range(200):
+    # A claim is held for milliseconds: catch one of many small ones.
+    for share in range(21, 95):
+        load.produce(share / 100)
+        for _ in range(100):
             with cluster.paused("mapper", 0):
                 if holds_a_claim():
                     time.sleep(2.5 * cluster.config.lease_ms / 1000)
@@ -57,6 +59,8 @@ def test_a_mapper_sleeps_longer_than_its_lease(cluster, workload):
         else:
             continue
         break
+    else:
+        pytest.fail("the mapper was never caught with a claim")
     counters = cluster.redis.hgetall(keys.counters)
     assert int(counters[b"epoch"]) > int(counters[b"claim"]), "no claim was given a second time"
     load.produce()

@@ -151,6 +151,8 @@ class Mapper:
         for gone in self.readers.keys() - self.views.keys():
             self.readers.pop(gone).close()
             self.claimers.pop(gone)
+        for key in [key for key in list(self.parsers) if key[0] not in self.views]:
+            self.parsers.pop(key, None)
 
     def _fetch_one(self, view: StreamView) -> bool:
         """Claim a range of a stream and fetch it. False if there was nothing to do."""
@@ -276,7 +278,9 @@ class Mapper:
             parser = self.parsers[(stream.id, columns)] = Parser(stream, columns)
         batch = parser.parse(fetched.content)
         claim = fetched.claim
-        self.claimers[stream.id].sizes.learn(claim.end - claim.start, len(batch), int(fetched.content.length.sum()))
+        claimer = self.claimers.get(stream.id)  # None if the stream has just been dropped
+        if claimer is not None:
+            claimer.sizes.learn(claim.end - claim.start, len(batch), int(fetched.content.length.sum()))
         return batch
 
     def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:

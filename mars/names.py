@@ -58,6 +58,7 @@ class Keys:
         self.progress = self.prefix + "progress"       # hash: partition -> greatest event time pushed
         self.facts = self.prefix + "facts"             # hash: what the leader saw of the partitions
         self.counters = self.prefix + "counters"       # hash: claim ids and epochs
+        self.owners = self.prefix + "owners"           # hash: key part -> greatest assignment epoch seen
 
     def lanes(self, partition: int) -> str:
         """Hash: 'main' -> cursor; query id -> 'incarnation:cursor', or 'incarnation:main' once it has joined."""
@@ -68,7 +69,7 @@ class Keys:
         return f"{self.prefix}stops:{partition}"
 
     def nows(self, partition: int) -> str:
-        """Hash: end offset -> the "now" that a range ending there must be claimed with again (rule 26)."""
+        """Sorted set of 'end:now' by end: the "now" that a range ending there must be claimed with again (rule 26)."""
         return f"{self.prefix}nows:{partition}"
 
     def log(self, key_part: int) -> str:

@@ -11,7 +11,7 @@ import shutil
 import threading
 
 from mars import faults, names
-from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
+from mars.adapters.exchange import Exchange
 from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView, read_streams
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
@@ -53,8 +53,6 @@ class Leader:
                 led = leads
                 if leads:
                     self._round()
-            except (StaleGenerationError, StaleEpochError) as error:
-                log.info("next round: %s", error)
             except (MarsError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %s", error)
                 self.stopping.wait(0.2)
@@ -68,7 +66,7 @@ class Leader:
                 if not self._recover_if_needed(view):
                     self._reconcile_lanes(view)
                     self.topics.look(view, self.candidate, self.zookeeper)
-            except (StaleGenerationError, MarsError) as error:
+            except MarsError as error:
                 # One stream's trouble must not hold the others.
                 log.warning("stream %s: %s", view.stream.name, error)
         self._clean(views)

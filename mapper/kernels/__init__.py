@@ -29,7 +29,6 @@ os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
 from numba import njit, types  # noqa: E402
 
 U8 = types.Array(types.uint8, 1, "C", readonly=True)  # what is read; writable arrays convert to it
-I32 = types.Array(types.int32, 1, "C", readonly=True)
 I64 = types.Array(types.int64, 1, "C", readonly=True)
 I64_2D = types.Array(types.int64, 2, "C", readonly=True)
 OUT_U8 = types.uint8[::1]

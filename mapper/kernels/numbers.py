@@ -23,7 +23,6 @@ from mapper.kernels import (
 NOT_A_NUMBER, OUT_OF_RANGE, WRONG_JSON_TYPE = 1, 2, 8  # indices of mapper.batch.REASONS
 LIBRARY, NULLED = 254, 255  # states of a value besides 0 and reasons: a library must read it; it is NULL
 POWERS = np.array([10.0**i for i in range(23)])  # all exact
-LARGEST = np.uint64(2**64 - 1)
 FAR = 10**12  # an exponent further than this stands for any further one
 
 

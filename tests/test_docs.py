@@ -146,7 +146,7 @@ def test_znodes_and_keys() -> None:
     numbered = {f"{name}:<{of}>" for name, of in (("lanes", "p"), ("stops", "p"), ("nows", "p"), ("log", "k"),
                                                   ("positions", "k"))}
     table = [cells[0] for cells in rows(text) if not cells[0].startswith("`/")]
-    assert set(re.findall(r"`([^`]+)`", "".join(table))) - {"owners"} == plain | numbered
+    assert set(re.findall(r"`([^`]+)`", "".join(table))) == plain | numbered
 
 
 def test_rules_are_complete_and_known() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 from api.context import Context
@@ -16,14 +17,15 @@ from mars.plan import Stream
 from mars.registry import Query
 
 
-def query_document(context: Context, stream: Stream, query: Query) -> dict:
-    """A query as `GET /v1/queries/{name}` shows it. `lag` is null while Kafka does not answer."""
+def query_document(context: Context, stream: Stream, query: Query, asked_at: float | None = None) -> dict:
+    """A query as `GET /v1/queries/{name}` shows it. `lag` is null while Kafka does not answer; it counts all that was
+    in the topic at `asked_at` (monotonic; None: now)."""
     snapshot = context.snapshots.read(stream, query)
     positions = snapshot.positions()
     return {
         "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
         "reason": query.reason or None, "watermark": timestamp_text(snapshot.watermark_us),
-        "lag": _lag(context, stream, positions), "positions": {str(p): offset for p, offset in positions.items()},
+        "lag": _lag(context, stream, positions, asked_at), "positions": {str(p): offset for p, offset in positions.items()},
         "counters": snapshot.counters(), "bad_reasons": snapshot.bad_reasons(), "commit": snapshot.commit,
         "created": timestamp_text(query.created_ms * 1000),
     }
@@ -31,7 +33,8 @@ def query_document(context: Context, stream: Stream, query: Query) -> dict:
 
 def query_documents(context: Context) -> list[dict]:
     """All queries, in the order of creation."""
-    return [query_document(context, stream, query) for stream, query in context.catalog.queries()]
+    asked_at = time.monotonic()
+    return [query_document(context, stream, query, asked_at) for stream, query in context.catalog.queries()]
 
 
 def stream_document(stream: Stream, queries: Iterable[str]) -> dict:
@@ -49,9 +52,9 @@ def stream_documents(context: Context) -> list[dict]:
     return [stream_document(s, [q.name for q in context.catalog.query_set(s).queries.values()]) for s in streams]
 
 
-def _lag(context: Context, stream: Stream, positions: dict[int, int]) -> dict | None:
+def _lag(context: Context, stream: Stream, positions: dict[int, int], asked_at: float | None) -> dict | None:
     try:
-        ends = context.ends.read(stream.topic, positions)
+        ends = context.ends.read(stream.topic, positions, asked_at)
     except MarsError:
         return None
     behind = {p: max(0, ends.get(p, position) - position) for p, position in positions.items()}

@@ -68,15 +68,20 @@ def _is_idle(plan: QueryPlan, facts: Facts, partition: int, position: int) -> bo
 
 @dataclass
 class CheckedWatermark:
-    """Holds watermarks back until a check of the partition list that began after they were reached has ended (rule 23).
+    """Holds watermarks back until a check of the topic that began after they were reached has ended (rule 23).
 
     A partition that appears in such a check was not there when the watermark was reached, so it could not have held it.
+    The check looks at the high watermarks too: one that was reached by leaving out an idle partition, which meanwhile
+    has got records, is not reached any more and is forgotten. Records that are sent to all partitions after a pause
+    are so never late only because one partition was read first.
     """
 
     waiting: list[tuple[int, int]] = field(default_factory=list)
 
     def offer(self, reached: int | None, facts: Facts) -> int | None:
-        """Note what has been reached; the greatest watermark that may close windows now, or None."""
+        """Note what has been reached; the greatest watermark that may close windows now, or None. Both arguments must
+        be of the same moment."""
+        self.waiting = [(w, begun) for w, begun in self.waiting if reached is not None and w <= reached]
         if reached is not None and (not self.waiting or reached > self.waiting[-1][0]):
             if self.waiting and self.waiting[-1][1] == facts.begun:
                 self.waiting.pop()

@@ -1,4 +1,4 @@
-"""Kafka's jars: a pinned, hashed list, fetched in parallel into the user's cache."""
+"""Jars as pinned, hashed lists, fetched in parallel into the user's cache. Without a list, Kafka's is meant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ssl
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,11 +30,13 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Jar:
-    """One line of the list: Maven coordinates group:artifact:version, size, SHA-256."""
+    """One line of a list: Maven coordinates group:artifact:version, size, SHA-256. `place` is the folder in the cache;
+    Kafka's if it is empty."""
 
     coordinates: str
     size_bytes: int
     sha256: str
+    place: str = ""
 
     @property
     def url_path(self) -> str:
@@ -43,25 +45,30 @@ class Jar:
 
     @property
     def file(self) -> Path:
-        return folder() / self.url_path.rpartition("/")[2]
+        return folder(self.place) / self.url_path.rpartition("/")[2]
 
 
-def folder() -> Path:
-    """Where the jars lie."""
-    return cache_dir() / f"kafka-{KAFKA_VERSION}"
+def folder(place: str = "") -> Path:
+    """Where the jars of a list lie."""
+    return cache_dir() / (place or f"kafka-{KAFKA_VERSION}")
 
 
 @lru_cache(maxsize=1)
 def pinned() -> tuple[Jar, ...]:
     """All jars that Kafka needs."""
-    lines = resources.files("api.services").joinpath("kafka_jars.txt").read_text().splitlines()
-    rows = [line.split() for line in lines if line and not line.startswith("#")]
-    return tuple(Jar(coordinates, int(size), sha256) for coordinates, size, sha256 in rows)
+    return parse(resources.files("api.services").joinpath("kafka_jars.txt").read_text())
 
 
-def missing() -> list[Jar]:
+def parse(text: str, place: str = "") -> tuple[Jar, ...]:
+    """The jars of a list's text: a line each, with coordinates, size in bytes and SHA-256; # begins a comment line."""
+    rows = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    return tuple(Jar(coordinates, int(size), sha256, place) for coordinates, size, sha256 in rows)
+
+
+def missing(jars: Sequence[Jar] | None = None) -> list[Jar]:
     """The jars that are not there in full length; quick enough for every start."""
-    return [jar for jar in pinned() if not jar.file.exists() or jar.file.stat().st_size != jar.size_bytes]
+    return [jar for jar in (pinned() if jars is None else jars)
+            if not jar.file.exists() or jar.file.stat().st_size != jar.size_bytes]
 
 
 def damaged() -> list[Jar]:
@@ -78,19 +85,22 @@ def classpath() -> str:
     return os.pathsep.join(str(jar.file) for jar in pinned())
 
 
-def fetch(config: Config) -> int:
-    """Fetches the missing jars and returns how many those were. Goes on where an interrupted fetch stopped.
+def fetch(config: Config, jars: Sequence[Jar] | None = None, label: str = f"Kafka {KAFKA_VERSION}") -> int:
+    """Fetches the missing ones of `jars`, which share one place, and returns how many those were. Goes on where an
+    interrupted fetch stopped.
 
     Raises SetupError that names the jar, the cause and what to set.
     """
-    if not missing():
+    absent = missing(jars)
+    if not absent:
         return 0
-    folder().mkdir(parents=True, exist_ok=True)
-    with (folder() / "lock").open("w") as lock:
+    place = folder(absent[0].place)
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        wanted = missing()
+        wanted = missing(jars)
         root = (config.maven_url or default_root()).rstrip("/")
-        with _progress(wanted) as advance, ThreadPoolExecutor(_PARALLEL) as pool:
+        with _progress(label, wanted) as advance, ThreadPoolExecutor(_PARALLEL) as pool:
             for future in as_completed([pool.submit(_fetch, root, jar, advance) for jar in wanted]):
                 try:
                     future.result()
@@ -150,10 +160,10 @@ def _sha256(file: Path) -> str:
 
 
 @contextmanager
-def _progress(wanted: list[Jar]) -> Iterator[Callable[[int], None]]:
+def _progress(label: str, wanted: list[Jar]) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, one line elsewhere; gives a function to be told of each received byte."""
     total_bytes = sum(jar.size_bytes for jar in wanted)
-    label = f"Kafka {KAFKA_VERSION}: {len(wanted)} jars"
+    label = f"{label}: {len(wanted)} jars"
     if not sys.stderr.isatty():
         print(f"{label}, {total_bytes / 1e6:.0f} MB", file=sys.stderr, flush=True)
         yield lambda _bytes: None

@@ -72,3 +72,11 @@ def test_damage_is_noticed(repository: Path) -> None:
     jar = jars.pinned()[0]
     jar.file.write_bytes(b"x" * jar.size_bytes)
     assert (jars.missing(), jars.damaged()) == ([], [jar])
+
+
+def test_another_list_has_a_place_of_its_own(repository: Path) -> None:
+    text = "\n".join(f"{jar.coordinates} {jar.size_bytes} {jar.sha256}" for jar in jars.pinned()[:1])
+    others = jars.parse(f"# why\n{text}\n", "others")
+    assert jars.fetch(load({"maven_url": repository.as_uri()}, environment={}), others, "Others") == 1
+    assert (jars.missing(others), len(jars.missing())) == ([], 2)
+    assert others[0].file.parent == jars.folder("others") != jars.folder()

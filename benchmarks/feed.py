@@ -43,13 +43,21 @@ class Feeder:
 
     def send(self, partition: int, records: bytes) -> None:
         """Append record batches; returns when the broker has them."""
+        self.send_all({partition: records})
+
+    def send_all(self, records: dict[int, bytes]) -> None:
+        """Append record batches to several partitions, in one request to each leader."""
         kind = ProduceRequest.TopicProduceData
-        data = kind(name=self.topic, partition_data=[kind.PartitionProduceData(index=partition, records=records)])
-        answer = self._call(ProduceRequest(transactional_id=None, acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data],
-                                           min_version=9, max_version=12), self.leaders[partition])
-        done = answer.responses[0].partition_responses[0]
-        if done.error_code:
-            raise SystemExit(f"the broker refused a batch with error {done.error_code} {done.error_message or ''}")
+        for leader in {self.leaders[partition] for partition in records}:
+            data = kind(name=self.topic, partition_data=[
+                kind.PartitionProduceData(index=partition, records=batch) for partition, batch in records.items()
+                if self.leaders[partition] == leader])
+            answer = self._call(ProduceRequest(transactional_id=None, acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data],
+                                               min_version=9, max_version=12), leader)
+            for done in answer.responses[0].partition_responses:
+                if done.error_code:
+                    raise SystemExit(f"the broker refused a batch with error {done.error_code} "
+                                     f"{done.error_message or ''}")
 
     def _call(self, request: object, node: int | None = None) -> object:
         async def send() -> object:

@@ -38,11 +38,11 @@ class Pool:
         numbers = draw.integers(0, [65536, 5, 1500, 10, 100, 2, 256, 64, 10000, 2, 500, 100000, 10000, 5, 1000, SIPS],
                                 (size, 16)).tolist()
         width = LINE_BYTES - TIME_DIGITS
-        tails = (self._tail(self.sips[s], TYPES[t], row, width)
+        tails = (self.tail(self.sips[s], TYPES[t], row, width)
                  for s, t, row in zip(sip.tolist(), type_.tolist(), numbers, strict=True))
         self.tails = np.frombuffer(b"".join(tails), np.uint8).reshape(size, width)
 
-    def _tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
+    def tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
         """All but the event time; the last field fills the line."""
         text = (f",{type_},{sip},10.{n[15] % 256}.{n[15] % 7}.9,{n[0]},{LOCATIONS[n[1]]},{n[2]},{n[3]},{n[4]},"
                 f"{('tcp', 'udp')[n[5]]},{n[6]},{n[7]},app{n[8]},{n[9]},{100 + n[10]},user{n[11]},{n[12]},"

@@ -10,9 +10,12 @@ import numpy as np
 # base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base time, max time, producer
 # id, its # epoch, base sequence, record count
 HEADER = struct.Struct(">qiibIhiqqqhii")
-CRC_FROM = 21
+CRC_AT, CRC_FROM = 17, 21
+TIMES_AT = 27
 LENGTH_FROM = 12
 NO_PRODUCER = -1
+# (bytes of the varint of an offset delta, the first delta that needs more)
+RUNS = ((1, 1 << 6), (2, 1 << 13), (3, 1 << 20))
 
 
 def encode(rows: np.ndarray, now_ms: int) -> bytes:
@@ -24,6 +27,34 @@ def encode(rows: np.ndarray, now_ms: int) -> bytes:
     tail = (0, count - 1, now_ms, now_ms, NO_PRODUCER, -1, -1, count)
     checked = HEADER.pack(*head, 0, *tail)[CRC_FROM:] + records
     return HEADER.pack(*head, google_crc32c.value(checked), *tail)[:CRC_FROM] + checked
+
+
+class Template:
+    """A record batch whose rows can be written over in place, byte columns at a time, and sealed again."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.buffer = np.frombuffer(bytearray(encode(rows, 0)), np.uint8)
+        self.runs, at, first = [], HEADER.size, 0
+        for width, end in RUNS:
+            count = min(len(rows), end) - first
+            if count <= 0:
+                break
+            before, stride = _layout(rows.shape[1], width)
+            run = self.buffer[at:at + count * stride].reshape(count, stride)
+            self.runs.append((first, run[:, before:before + rows.shape[1]]))
+            at, first = at + count * stride, first + count
+
+    def write(self, column: int, values: np.ndarray) -> None:
+        """Put `values`, one row of bytes for each row, at this byte of the rows."""
+        for first, run in self.runs:
+            run[:, column:column + values.shape[1]] = values[first:first + len(run)]
+
+    def sealed(self, now_ms: int) -> bytes:
+        """The batch as it is now, with a time and the checksum that belongs to it."""
+        self.buffer[TIMES_AT:TIMES_AT + 16] = np.array([now_ms, now_ms], ">i8").view(np.uint8)
+        crc = google_crc32c.value(self.buffer[CRC_FROM:].tobytes())
+        self.buffer[CRC_AT:CRC_FROM] = np.array([crc], ">u4").view(np.uint8)
+        return self.buffer.tobytes()
 
 
 def varint(value: int) -> bytes:
@@ -42,7 +73,7 @@ def _records(rows: np.ndarray) -> list[memoryview]:
     bytes."""
     runs = []
     start = 0
-    for width, end in ((1, 1 << 6), (2, 1 << 13), (3, 1 << 20)):
+    for width, end in RUNS:
         part = rows[start:end]
         if len(part):
             runs.append(_run(part, start, width))
@@ -66,3 +97,10 @@ def _run(rows: np.ndarray, first: int, width: int) -> memoryview:
     out[:, value - len(after):value] = np.frombuffer(after, np.uint8)
     out[:, value:value + size] = rows
     return out.data.cast("B")
+
+
+def _layout(size: int, width: int) -> tuple[int, int]:
+    """(bytes before the value, bytes of a record) for values of `size` bytes and offset deltas of `width` bytes."""
+    body = 2 + width + len(varint(-1)) + len(varint(size)) + size + 1
+    whole = len(varint(body)) + body
+    return whole - size - 1, whole

@@ -1,0 +1,187 @@
+"""A producer process for latency: tuples by a schedule, each with the moment of its making as its event time.
+
+`python -m benchmarks.pacer --kafka HOST:PORT --topic T --rate R --seconds S --window-ms W --log FILE --counts FILE`
+sends a record batch to every partition at each tick. A tuple's making is where the schedule has it, not when it could
+be sent: a producer that is held up makes its tuples older, and never fewer. In each batch one tuple is a probe: its type
+is `probe`, and its sip is p<partition>, so that their counts say how far a reader sees.
+
+FILE of --log (npz): `partition`, `made_ms` of each probe in the order of sending; `end_ms` of each tick, `acked_ms` of
+its batches, `tuples` of one tick. FILE of --counts (Arrow): the tuples of each group and window, the window in ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.feed import Feeder
+from benchmarks.generator import LINE_BYTES, TYPES, Pool
+from benchmarks.record_batches import Template
+
+PROBE = "probe"
+DIGITS = 13
+VARIANTS = 8
+CHANGING = 6  # digits that are written anew for each tick
+
+
+class Batches:
+    """Ready record batches of one partition, of `count` tuples that are `span_ms` apart from first to next batch."""
+
+    def __init__(self, pool: Pool, partition: int, count: int, span_ms: float, seed: int) -> None:
+        draw = np.random.default_rng((seed, partition))
+        self.after_ms = (np.arange(count) + 0.5) * (span_ms / count)
+        self.chosen = draw.integers(0, len(pool.tails), (VARIANTS, count))
+        self.probes = draw.integers(0, count, VARIANTS)
+        probe = pool.tail(f"p{partition}", PROBE, draw.integers(0, 2, 16).tolist(), LINE_BYTES - DIGITS)
+        self.templates = [self._template(pool, chosen, at, probe)
+                          for chosen, at in zip(self.chosen, self.probes, strict=True)]
+        self.groups = [np.bincount(np.delete(pool.group[chosen], at), minlength=pool.groups)
+                       for chosen, at in zip(self.chosen, self.probes, strict=True)]
+        self.head = -1
+
+    def _template(self, pool: Pool, chosen: np.ndarray, at: int, probe: bytes) -> Template:
+        rows = np.empty((len(chosen), LINE_BYTES), np.uint8)
+        rows[:, DIGITS:] = pool.tails[chosen, :LINE_BYTES - DIGITS]
+        rows[at, DIGITS:] = np.frombuffer(probe, np.uint8)
+        return Template(rows)
+
+    def stamped(self, variant: int, begin_ms: float) -> bytes:
+        """The record batch of a variant whose tuples are made from `begin_ms` on."""
+        times = (begin_ms + self.after_ms).astype(np.int64)
+        template, head = self.templates[variant], int(times[0]) // 10 ** CHANGING
+        if head != self.head or int(times[-1]) // 10 ** CHANGING != head:
+            self.head = head
+            for each in self.templates:
+                each.write(0, digits(times // 10 ** CHANGING, DIGITS - CHANGING))
+        template.write(DIGITS - CHANGING, digits(times, CHANGING))
+        return template.sealed(int(times[-1]))
+
+
+def digits(numbers: np.ndarray, count: int) -> np.ndarray:
+    """The last `count` decimal digits of each number, as text."""
+    powers = 10 ** np.arange(count - 1, -1, -1)
+    return (numbers[:, None] // powers % 10 + ord("0")).astype(np.uint8)
+
+
+@dataclass
+class Log:
+    """What was sent: per tick its number's begin, and when all of it was acknowledged."""
+
+    begin_ms: list[float] = field(default_factory=list)
+    acked_ms: list[float] = field(default_factory=list)
+
+
+def ticks(rate: float, partitions: int, linger_ms: float) -> tuple[int, float]:
+    """(tuples of a batch, ms from tick to tick): about `linger_ms`, and exactly the rate."""
+    count = max(1, round(rate / partitions * linger_ms / 1000))
+    return count, count * partitions / rate * 1000
+
+
+def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: float) -> Log:
+    """Send by the schedule, from now on for `seconds`; late ticks follow at once."""
+    log, began = Log(), time.time() * 1000 + 100
+    for tick in range(round(seconds * 1000 / span_ms)):
+        begin_ms = began + tick * span_ms
+        if time.time() * 1000 - began > seconds * 1000:
+            break
+        records = {p: each.stamped(tick % VARIANTS, begin_ms) for p, each in batches.items()}
+        if (wait := begin_ms + span_ms - time.time() * 1000) > 0:
+            time.sleep(wait / 1000)
+        feeder.send_all(records)
+        log.begin_ms.append(begin_ms)
+        log.acked_ms.append(time.time() * 1000)
+    return log
+
+
+def probes(log: Log, batches: dict[int, Batches]) -> dict[str, np.ndarray]:
+    """The probes of each tick and partition, in the order of sending."""
+    begin = np.array(log.begin_ms)
+    variant = np.arange(len(begin)) % VARIANTS
+    made = np.stack([begin + each.after_ms[each.probes][variant] for each in batches.values()], axis=1)
+    partition = np.broadcast_to(np.array(list(batches)), made.shape)
+    return {"partition": partition.reshape(-1), "made_ms": made.reshape(-1)}
+
+
+def expected(log: Log, batches: dict[int, Batches], pool: Pool, window_ms: int) -> pa.Table:
+    """The independent count: tuples by sip, type and window start in ms."""
+    counts: Counter[tuple[int, int]] = Counter()
+    whole: Counter[tuple[int, int, int]] = Counter()
+    probed: Counter[tuple[int, int]] = Counter()
+    for tick, begin_ms in enumerate(log.begin_ms):
+        variant = tick % VARIANTS
+        for partition, each in batches.items():
+            times = (begin_ms + each.after_ms[[0, -1]]).astype(np.int64) // window_ms
+            if times[0] == times[1]:
+                whole[partition, variant, int(times[0])] += 1
+                probed[partition, int(times[0])] += 1
+            else:
+                windows = (begin_ms + each.after_ms).astype(np.int64) // window_ms
+                at = each.probes[variant]
+                probed[partition, int(windows[at])] += 1
+                pairs = zip(np.delete(windows, at).tolist(), np.delete(pool.group[each.chosen[variant]], at).tolist(),
+                            strict=True)
+                counts.update(pairs)
+    return _table(counts, whole, probed, batches, pool, window_ms)
+
+
+def _table(counts: Counter, whole: Counter, probed: Counter, batches: dict[int, Batches], pool: Pool,
+           window_ms: int) -> pa.Table:
+    windows = sorted({w for w, _ in counts} | {w for *_, w in whole})
+    sums = {window: np.zeros(pool.groups, np.int64) for window in windows}
+    for (window, group), count in counts.items():
+        sums[window][group] += count
+    for (partition, variant, window), times in whole.items():
+        sums[window] += times * batches[partition].groups[variant]
+    sip, type_, start, count = [], [], [], []
+    for window, found in sums.items():
+        group = np.flatnonzero(found)
+        sip.append(np.array(pool.sips)[group // len(TYPES)])
+        type_.append(np.array(TYPES)[group % len(TYPES)])
+        start.append(np.full(len(group), window * window_ms))
+        count.append(found[group])
+    for (partition, window), times in probed.items():
+        sip.append([f"p{partition}"])
+        type_.append([PROBE])
+        start.append([window * window_ms])
+        count.append([times])
+    join = np.concatenate
+    return pa.table({"sip": join(sip), "type": join(type_), "timestamp": join(start), "count": join(count)})
+
+
+def main() -> None:
+    """The process."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kafka", required=True)
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--rate", required=True, type=float, help="tuples per second, over all partitions")
+    parser.add_argument("--seconds", required=True, type=float)
+    parser.add_argument("--linger-ms", type=float, default=5.0, help="ms from batch to batch of a partition")
+    parser.add_argument("--window-ms", required=True, type=int, help="windows of --counts")
+    parser.add_argument("--log", required=True, type=Path)
+    parser.add_argument("--counts", required=True, type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    feeder = Feeder(given.kafka, given.topic)
+    pool = Pool(given.seed)
+    count, span_ms = ticks(given.rate, len(feeder.leaders), given.linger_ms)
+    batches = {p: Batches(pool, p, count, span_ms, given.seed) for p in sorted(feeder.leaders)}
+    print(json.dumps({"ready": True}), flush=True)
+    log = pace(feeder, batches, span_ms, given.seconds)
+    sent = len(log.begin_ms) * count * len(batches)
+    print(json.dumps({"sent": sent}), flush=True)
+    table = expected(log, batches, pool, given.window_ms)
+    with pa.OSFile(str(given.counts), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    np.savez(given.log, begin_ms=log.begin_ms, acked_ms=log.acked_ms, span_ms=span_ms, tuples=count,
+             **probes(log, batches))
+
+
+if __name__ == "__main__":
+    main()

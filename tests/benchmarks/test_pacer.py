@@ -1,0 +1,79 @@
+"""The paced producer: its batches read as what was meant, and its counts agree with counting the tuples."""
+
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from kafka.record import MemoryRecords
+
+from benchmarks.generator import LINE_BYTES, SCHEMA, Pool
+from benchmarks.pacer import VARIANTS, Batches, expected, pace, probes, ticks
+
+BEGIN = 1_799_999_999_990.25
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    return Pool(seed=3, size=500)
+
+
+class Kept:
+    """A broker that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.batches: list[dict[int, bytes]] = []
+
+    def send_all(self, records: dict[int, bytes]) -> None:
+        self.batches.append(records)
+
+
+def fields(batch: bytes) -> list[list[str]]:
+    """The tuples of a record batch, read by another library."""
+    found = MemoryRecords(batch).next_batch()
+    assert found.validate_crc()
+    return [record.value.decode().split(",") for record in found]
+
+
+@pytest.mark.parametrize("count", [1, 7, 70, 9_000])
+def test_a_stamped_batch_has_the_schedules_times_and_one_probe(pool, count):
+    batches = Batches(pool, 3, count, 5.0, seed=1)
+    for tick, variant in enumerate([0, 1, 0, VARIANTS - 1]):
+        begin = BEGIN + 5.0 * tick  # the second batch straddles a change of the leading digits
+        tuples = fields(batches.stamped(variant, begin))
+        assert [int(f[0]) for f in tuples] == [int(begin + after) for after in batches.after_ms]
+        assert {len(f) for f in tuples} == {len(SCHEMA.split(","))}
+        assert {len(",".join(f)) for f in tuples} == {LINE_BYTES}
+        assert [(i, f[2]) for i, f in enumerate(tuples) if f[1] == "probe"] == [(batches.probes[variant], "p3")]
+
+
+def test_the_count_agrees_with_counting_the_tuples(pool):
+    kept, batches = Kept(), {p: Batches(pool, p, 40, 4.0, seed=1) for p in (0, 2)}
+    log = pace(kept, batches, 4.0, 0.4)
+    counted: Counter = Counter()
+    probed: dict[int, list[int]] = {0: [], 2: []}
+    for records in kept.batches:
+        for partition, batch in records.items():
+            for f in fields(batch):
+                counted[f[2], f[1], int(f[0]) // 50 * 50] += 1
+                if f[1] == "probe":
+                    probed[partition].append(int(f[0]))
+    table = expected(log, batches, pool, 50).to_pylist()
+    assert {(r["sip"], r["type"], r["timestamp"]): r["count"] for r in table} == counted
+    told = probes(log, batches)
+    assert {p: told["made_ms"][told["partition"] == p].astype(np.int64).tolist() for p in probed} == probed
+
+
+def test_a_producer_that_is_held_up_does_not_move_its_schedule(pool):
+    kept, batches = Kept(), {0: Batches(pool, 0, 5, 10.0, seed=1)}
+    kept.send_all = lambda records: time.sleep(0.03)
+    log = pace(kept, batches, 10.0, 0.2)
+    assert np.allclose(np.diff(log.begin_ms), 10.0)
+    assert log.acked_ms[-1] - log.begin_ms[-1] > 60
+
+
+@pytest.mark.parametrize(("rate", "partitions"), [(40_000, 4), (1_500_000, 4), (100, 3)])
+def test_ticks_give_exactly_the_rate(rate, partitions):
+    count, span_ms = ticks(rate, partitions, 5.0)
+    assert count * partitions / span_ms * 1000 == pytest.approx(rate)
+    assert span_ms == pytest.approx(5.0, rel=0.05) or count == 1

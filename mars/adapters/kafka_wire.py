@@ -14,12 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kafka import errors as kafka_errors
-from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
-from kafka.net.transport import KafkaTCPTransport
-from kafka.protocol import parser
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
-from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.metadata import MetadataRequest
 
 from mars.adapters.kafka_errors import (
@@ -34,12 +30,11 @@ from mars.adapters.kafka_errors import (
     TopicRecreated,
     UnknownTopic,
 )
+from mars.adapters.kafka_receive import FETCH_MAX, FETCH_MIN, WideManager
 
 READ_COMMITTED = 1
 LATEST, EARLIEST = -1, -2
-RECEIVE_BYTES = 256 << 10  # a read of the socket; kafka-python's own 4 KB halves the speed
 SOCKET_BUFFER = 8 << 20
-VIEWED_BYTES = 64 << 10
 LARGEST_RESPONSE = 1 << 30
 
 
@@ -72,45 +67,8 @@ class FetchedPartition:
     last_stable_offset: int
     log_start_offset: int
     aborted: list[tuple[int, int]]
-    records: bytes
+    records: bytes | memoryview
     throttled: bool
-
-
-class _Frame(KafkaBytes):
-    """kafka-python's buffer of one response; a large part of it is read as a view, where the library copies it twice."""
-
-    def read(self, nbytes: int | None = None) -> bytes | memoryview:
-        begin = self.tell()
-        end = len(self) if nbytes is None else min(len(self), begin + nbytes)
-        if end - begin < VIEWED_BYTES:
-            return super().read(nbytes)
-        self.seek(end)
-        return memoryview(self)[begin:end].toreadonly()
-
-
-# The library names its buffer nowhere but in this module.
-parser.KafkaBytes = _Frame
-
-
-class _Manager(KafkaConnectionManager):
-    """kafka-python's connection manager with wide reads on plain connections."""
-
-    async def _build_transport(self, node, timeout_at=None):
-        transport = await super()._build_transport(node, timeout_at=timeout_at)
-        if type(transport) is KafkaTCPTransport:
-            transport._sock_recv = lambda: _receive(transport._sock)
-        return transport
-
-
-def _receive(sock: socket.socket) -> tuple[bytes, Exception | None]:
-    """One read of a socket that does not block, in the form of KafkaTCPTransport._sock_recv."""
-    try:
-        data = sock.recv(RECEIVE_BYTES)
-        return data, None if data else kafka_errors.KafkaConnectionError("socket disconnected")
-    except (BlockingIOError, InterruptedError):
-        return b"", None
-    except OSError as error:
-        return b"", kafka_errors.KafkaConnectionError(error)
 
 
 class Wire:
@@ -128,7 +86,7 @@ class Wire:
         self.security = security or {}
         self.timeout_s = timeout_s
         self.retry_s = retry_s
-        self._manager: _Manager | None = None
+        self._manager: WideManager | None = None
         self._net: NetworkSelector | None = None
         self._topics: dict[str, TopicInfo] = {}
 
@@ -266,11 +224,11 @@ class Wire:
 
     # --- connections ------------------------------------------------------------------------------------------
 
-    def _connected(self) -> _Manager:
+    def _connected(self) -> WideManager:
         """The connection manager, made and bootstrapped if there is none."""
         if self._manager is None:
             self._net = NetworkSelector()
-            self._manager = _Manager(
+            self._manager = WideManager(
                 self._net, bootstrap_servers=self.bootstrap, receive_message_max_bytes=LARGEST_RESPONSE,
                 reconnect_backoff_max_ms=1000, request_timeout_ms=int(self.timeout_s * 1000),
                 socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
@@ -323,4 +281,5 @@ def _fetch_request(topic_id: str, asked: dict[int, tuple[Want, int]], max_wait_m
     return FetchRequest(
         max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=sum(want.max_bytes for want, _ in asked.values()),
         isolation_level=READ_COMMITTED, session_id=0, session_epoch=-1, forgotten_topics_data=[], rack_id="",
-        topics=[Topic(topic="", topic_id=uuid.UUID(topic_id), partitions=partitions)], min_version=13, max_version=17)
+        topics=[Topic(topic="", topic_id=uuid.UUID(topic_id), partitions=partitions)],
+        min_version=FETCH_MIN, max_version=FETCH_MAX)

@@ -1,0 +1,100 @@
+"""Mars, as `mars up` starts it.
+
+| setting | value | why |
+| --- | --- | --- |
+| all | the defaults | 2 mappers, 2 reducers, 2 key parts, commits each 200 ms at the least |
+| kafka_address | the broker that all contenders read from | the same log for all |
+
+Its cost is that of its whole process tree: supervisor, server, Spark's JVM, mappers, reducers, Redis and ZooKeeper.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api import runfile
+from api.client import Client
+from api.results_format import timestamp_text
+from api.services.process import Child
+from benchmarks.contenders.program import EXACTLY
+from benchmarks.contenders.protocol import Job
+from benchmarks.generator import SCHEMA
+from mars import config as configuration
+from mars.config import Config
+from mars.errors import MarsError
+
+POLL_S = 0.05
+START_S, STOP_S = 120.0, 30.0
+UNITS = {1000: "s", 1: "ms"}
+
+
+class Mars:
+    """One instance. It dies with this process."""
+
+    name, title, guarantee = "mars", "Mars", EXACTLY
+    tuples_max: int | None = None
+
+    def __init__(self) -> None:
+        self.child: Child | None = None
+        self.client: Client | None = None
+
+    def prepare(self, config: Config) -> None:
+        """Nothing to fetch: `make setup` did."""
+
+    def start(self, folder: Path, kafka: str) -> None:
+        """Start an instance in an empty folder."""
+        self.config = configuration.load({"data": folder / "mars", "kafka_address": kafka})
+        command = [sys.executable, "-m", "api.cli", "up", "--data", str(self.config.data)]
+        self.child = Child(self.name, command, folder / "log.txt", environment={"MARS_KAFKA_ADDRESS": kafka})
+        self.child.wait_ready(self._is_ready, START_S)
+        self.client = Client(runfile.require(self.config.data).api, self.config.api_token)
+
+    def roots(self) -> list[int]:
+        """The supervisor, whose children all others are."""
+        return [self.child.pid]
+
+    def run(self, job: Job, limit_s: float) -> None:
+        """Return when all is committed and the last window can be read. Raises MarsError if it takes too long."""
+        create(self.client, job)
+        deadline, last = time.monotonic() + limit_s, timestamp_text((job.last_window_ms + job.window_ms) * 1000)
+        while True:
+            query = self.client.get(f"/v1/queries/q{job.number}")
+            if (query["watermark"] or "") >= last and query["lag"] and query["lag"]["tuples"] == 0:
+                self.client.get(f"/v1/queries/q{job.number}/results", limit=1, order="desc")
+                return
+            if time.monotonic() > deadline or query["state"] != "RUNNING":
+                raise MarsError("The query does not end", f"{query['state']} {query['reason'] or ''} {query['counters']}")
+            time.sleep(POLL_S)
+
+    def results(self, job: Job) -> pa.Table:
+        """The rows of closed windows, timestamp in ms."""
+        tables = [page.select(["timestamp", "sip", "type", "count"]) for page in self.client.pages(f"q{job.number}")]
+        table = pa.concat_tables(tables)
+        return table.set_column(0, "timestamp", pc.multiply(table["timestamp"].cast(pa.int64()), job.unit_ms))
+
+    def stop(self) -> None:
+        """End the instance."""
+        if self.client:
+            self.client.http.close()
+        if self.child:
+            self.child.stop(STOP_S)
+        self.child = self.client = None
+
+    def _is_ready(self) -> bool:
+        run = runfile.running(self.config.data)
+        return run is not None and run.state == runfile.READY
+
+
+def create(client: Client, job: Job) -> None:
+    """The stream and the query of a job, named by its number; the one of the job before is dropped."""
+    if job.number:
+        client.sql(f"DROP QUERY q{job.number - 1}")
+    unit = UNITS[job.unit_ms]
+    client.sql(f"CREATE STREAM s{job.number} ({SCHEMA}) FROM KAFKA '{job.topic}' FORMAT CSV TIMESTAMP timestamp UNIT {unit}")
+    client.sql(f"CREATE QUERY q{job.number} AS SELECT sip, type, timestamp, count(*) FROM s{job.number} "
+               f"GROUP BY sip, type, timestamp WINDOWING {job.window_ms} ms WATERMARK {job.watermark_ms} ms FROM EARLIEST")

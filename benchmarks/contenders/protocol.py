@@ -1,0 +1,70 @@
+"""How the harness and a contender's process talk: by small files in one folder, in any language.
+
+`ready` appears when the process is up. Job number n is `job-n.properties`, lines of key=value in the fields of `Job`.
+`done-n` appears when the results of every window up to `last_window_ms` are readable. Each file appears whole, by a rename.
+Results are lines `window start in ms,sip,type,count` in the files of the job's folder `out`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+POLL_S = 0.01
+
+
+@dataclass(frozen=True)
+class Job:
+    """One query over one topic: count(*) by sip, type and window of event time.
+
+    `messages` is how many the topic has or, if it is 0, that it goes on for ever. Event times in the topic count units of
+    `unit_ms` ms since the epoch. `out` and `work` are empty folders, for results and for what the system keeps itself.
+    """
+
+    number: int
+    kafka: str
+    topic: str
+    partitions: int
+    messages: int
+    unit_ms: int
+    window_ms: int
+    watermark_ms: int
+    last_window_ms: int
+    out: str
+    work: str
+
+    def write(self, folder: Path) -> None:
+        """Hand the job over."""
+        appear(folder / f"job-{self.number}.properties",
+               "".join(f"{name}={value}\n" for name, value in asdict(self).items()))
+
+    @classmethod
+    def read(cls, file: Path) -> Job:
+        """The job in a file."""
+        values = dict(line.split("=", 1) for line in file.read_text().splitlines())
+        return cls(**{f.name: int(values[f.name]) if f.type == "int" else values[f.name] for f in fields(cls)})
+
+
+def appear(file: Path, text: str = "") -> None:
+    """Make a file that others see whole or not at all."""
+    draft = file.with_name(f".{file.name}")
+    draft.write_text(text)
+    os.replace(draft, file)
+
+
+def serve(run: Callable[[Job], None]) -> None:
+    """The life of a contender's process: its only argument is the folder. Ends when killed, or with what `run` raises."""
+    folder = Path(sys.argv[1])
+    appear(folder / "ready")
+    number = 0
+    while True:
+        file = folder / f"job-{number}.properties"
+        while not file.exists():
+            time.sleep(POLL_S)
+        run(Job.read(file))
+        appear(folder / f"done-{number}")
+        number += 1

@@ -1,0 +1,25 @@
+"""What a measurement ran on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import psutil
+
+
+def machine() -> dict:
+    """Processor, cores that we may use, memory, system, Python."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"processor": _processor(), "cores": cores, "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
+            "system": f"{platform.system()} {platform.release()}", "python": platform.python_version()}
+
+
+def _processor() -> str:
+    try:
+        names = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                 if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()

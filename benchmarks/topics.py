@@ -1,0 +1,64 @@
+"""The topics that contenders read: generated tuples, and behind them what moves every watermark past them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from confluent_kafka import Producer
+
+from benchmarks.generator import TIME_DIGITS, Generator
+from mars.adapters.kafka_admin import KafkaAdmin
+from mars.errors import MarsError
+
+START_S = 1_700_000_000
+TUPLES_PER_EVENT_SECOND = 5_000
+END_AFTER_S = 600
+
+
+@dataclass(frozen=True)
+class Topic:
+    """`messages` in all; `expected` counts by sip, type and window start in ms, without the tuples that only end it."""
+
+    name: str
+    partitions: int
+    tuples: int
+    messages: int
+    expected: pa.Table
+
+    @property
+    def last_window_ms(self) -> int:
+        return pc.max(self.expected["timestamp"]).as_py()
+
+
+def fill(kafka: str, name: str, tuples: int, partitions: int, seed: int, folder: Path) -> Topic:
+    """Make a topic of `tuples` tuples; the same seed gives the same ones, and a smaller number a prefix of them. One more
+    in each partition, END_AFTER_S later, lets every window of the others close."""
+    admin = KafkaAdmin(kafka)
+    admin.create(name, partitions)
+    admin.close()
+    counts = folder / f"{name}.arrow"
+    subprocess.run([sys.executable, "-m", "benchmarks.feed", "--kafka", kafka, "--topic", name, "--counts", str(counts),
+                    "--tuples", str(tuples), "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND),
+                    "--seed", str(seed)], check=True, stdout=subprocess.DEVNULL)
+    end(kafka, name, partitions, START_S + tuples // TUPLES_PER_EVENT_SECOND + END_AFTER_S)
+    with pa.memory_map(str(counts)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    table = table.set_column(table.column_names.index("timestamp"), "timestamp", pc.multiply(table["timestamp"], 1000))
+    return Topic(name, partitions, tuples, tuples + partitions, table)
+
+
+def end(kafka: str, name: str, partitions: int, at_s: int) -> None:
+    """Send one tuple of this event time to each partition."""
+    row = Generator(at_s, 1).lines(1)
+    row[:, :TIME_DIGITS] = np.frombuffer(str(at_s).encode(), np.uint8)
+    producer = Producer({"bootstrap.servers": kafka})
+    for partition in range(partitions):
+        producer.produce(name, row.tobytes(), partition=partition)
+    if producer.flush(30):
+        raise MarsError(f"Kafka at {kafka} did not take the last tuples of {name}")

@@ -1,0 +1,40 @@
+"""The comparison, short: Mars and Spark take one topic, both are exact, and what they cost is told."""
+
+import re
+
+import pytest
+
+from benchmarks.contenders.entrants import chosen
+from benchmarks.side_by_side import compare, document, need_room
+from benchmarks.side_by_side_table import by_contender, describe
+from mars.errors import MarsError
+
+
+@pytest.mark.services
+@pytest.mark.e2e
+@pytest.mark.timeout(240)
+def test_a_short_comparison_is_exact_and_tells_what_each_costs(tmp_path):
+    contenders = chosen(["mars", "spark"])
+    found = compare(contenders, tuples=200_000, warm=10_000, repeat=1, seed=5, folder=tmp_path)
+    assert found.left_out == {}
+    answer = document(found, contenders, {"tuples": 200_000, "repeat": 1})
+    turns = by_contender(answer)
+    assert list(turns) == ["mars", "spark"]
+    for turn in found.turns:
+        assert turn.exactness.exact, turn.exactness
+        assert turn.exactness.groups > 1_000
+        assert turn.cpu_s > 0.1
+        assert turn.peak_bytes > 100e6
+        assert 0 < turn.broker_cpu_s < turn.seconds * 4
+    assert len(re.findall(r"\| exact +\|", describe(answer))) == 2
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(("mars", "spark"))] == []
+
+
+def test_an_unknown_contender_is_refused():
+    with pytest.raises(ValueError, match="no contender is named strom"):
+        chosen(["mars", "strom"])
+
+
+def test_a_full_disk_is_told_before_anything_starts(tmp_path):
+    with pytest.raises(MarsError, match="Not enough room"):
+        need_room(tmp_path, 10 ** 13)

@@ -43,7 +43,7 @@ from mars.config import Config
 from mars.errors import MarsError
 
 WARM_S, SETTLE_S = 3.0, 3.0
-LIMIT_S = 8.0
+WARM_RATE, LIMIT_S = 40_000, 8.0
 UNPACED = 5e6
 PARTITIONS = 4
 
@@ -114,6 +114,12 @@ class Bench:
         if not process.stdout.readline():
             raise MarsError("The producer ended", f"exit code {process.wait()}")
         return process
+
+    def warm(self, seconds: float) -> None:
+        """A load that is not measured: in its first seconds a JVM spends a core on compiling itself."""
+        load = Load("warm", WARM_RATE, seconds)
+        with self.query("warm", load):
+            self.produce("warm", load).wait()
 
     def limit(self, seconds: float = LIMIT_S) -> float:
         """Tuples per second that are committed while a producer sends all it can, its first second left out."""
@@ -216,6 +222,7 @@ def main() -> None:
     parser.add_argument("--rate", default="40000", help="loads in tuples per second, or nothing")
     parser.add_argument("--limit", type=float, help="the limit, if it is known; else it is measured")
     parser.add_argument("--seconds", type=float, default=40.0, help="for each load")
+    parser.add_argument("--warm", type=float, default=15.0, help="seconds before the first load that are not measured")
     parser.add_argument("--window-ms", type=int, default=1_000)
     parser.add_argument("--json", type=Path, help="file to write the figures to")
     given = parser.parse_args()
@@ -225,6 +232,8 @@ def main() -> None:
         run = up.detach(config, lambda name, detail, seconds: print(f"  {name:<16} {seconds:5.1f} s", file=sys.stderr))
         try:
             bench = Bench(run, config, Path(folder))
+            if given.warm:
+                bench.warm(given.warm)
             limit = given.limit or (bench.limit() if shares else 0.0)
             print(f"limit with the producer on the same cores: {limit:,.0f} tuples/s", flush=True)
             found = []

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from mars.commits import QueryCommit
 from mars.plan import QueryPlan, Stream
 
+WAITING_MAX = 64
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -83,7 +85,8 @@ class CheckedWatermark:
         be of the same moment."""
         self.waiting = [(w, begun) for w, begun in self.waiting if reached is not None and w <= reached]
         if reached is not None and (not self.waiting or reached > self.waiting[-1][0]):
-            if self.waiting and self.waiting[-1][1] == facts.begun:
+            # A lower one still counts if this one is not reached any more; only if they are many is one left out.
+            if len(self.waiting) >= WAITING_MAX and self.waiting[-1][1] == facts.begun:
                 self.waiting.pop()
             self.waiting.append((reached, facts.begun))
         passed = [w for w, begun in self.waiting if facts.done > begun]

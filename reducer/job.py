@@ -117,10 +117,12 @@ class Reducer:
         return owned
 
     def _keep_up(self, key: tuple[int, int], owner_version: int) -> None:
-        """Load a key part that is new here, of another assignment or another generation; else follow its query set."""
+        """Load a key part that is new here, of another assignment or another generation; else follow its query set. One
+        with other partitions is loaded too: it may have closed windows without them (rule 23)."""
         view, part = self.views[key[0]], self.parts.get(key)
         if (part is None or part.owner_version != owner_version
-                or part.view.generation_version != view.generation_version):
+                or part.view.generation_version != view.generation_version
+                or part.view.queries.partitions != view.queries.partitions):
             self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, view, key[1],
                                            owner_version)
         elif part.view.queries_version != view.queries_version:

@@ -21,13 +21,14 @@ from reducer.elect import Candidate
 log = logging.getLogger("mars.leader")
 OFFSETS_S = 2.0
 MISSING_S = 10.0
+CHECKS_BITS = 48  # so many checks fit under one leader's epoch
 
 
 @dataclass
 class Seen:
     """One stream's topic: the number of the last check, and since when each high watermark has stood still."""
 
-    begun: int
+    begun: int = 0
     quiet: dict[int, tuple[int, float]] = field(default_factory=dict)
     told_at: float = 0.0
     missing_since: float | None = None
@@ -48,8 +49,9 @@ class TopicWatch:
         """One numbered check (rule 23): its number is published before the broker is asked, and published as done only
         once whatever is new stands in the query set."""
         stream_id, stream = view.stream.id, view.stream
-        seen = self.seen.setdefault(stream_id, Seen(time.time_ns() // 1_000_000))
-        seen.begun += 1
+        seen = self.seen.setdefault(stream_id, Seen())
+        # Above all numbers of every leader before; the clocks of two hosts would not promise that.
+        seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
         publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731
         publish({"begun": seen.begun})
         topic = self.admin.describe(stream.topic)

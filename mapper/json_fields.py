@@ -2,8 +2,8 @@
 
 A message that starts with an array is read whole: if it is not JSON, it is one bad tuple. Otherwise each value is a
 tuple, ended by a newline (it may span lines); what does not read is bad up to the end of the line it starts on. Keys
-match by their text. Whole tuples are checked, whatever columns are wanted; a key that occurs twice makes the columns at
-and below it bad. `line` is the index in the array, or counts the newlines between tuples.
+match by their text; of a key that occurs twice the last one counts. Whole tuples are checked, whatever columns are
+wanted. `line` is the index in the array, or counts the newlines between tuples.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from mapper.batch import REASONS, Messages
-from mapper.kernels import BAD, ESCAPED, FRACTION, LITERAL, NESTED, NULL, NUMBER, SPECIAL, TEXT, json
+from mapper.kernels import BAD, ESCAPED, FRACTION, LITERAL, NESTED, NULL, NUMBER, SPECIAL, TEXT, json, json_texts
+from mapper.kernels.json import Tree, work_for
+from mapper.kernels.json_shapes import no_shapes
 from mapper.parse_fields import Column, Fields, Room, side_column
 from mars.plan import Stream
 from mars.types import decimal_parts
@@ -38,7 +40,7 @@ class JsonFields:
         self._place = [self._distinct.index(path) for path in paths]
         self._kinds = [_kind_table(column.type) for column in wanted]
         self._tree = _tree(self._distinct)
-        self._hints, self._stack = self._tree[0].copy(), np.empty((json.DEPTH, 4), np.int64)
+        self._shapes, self._work = no_shapes(), work_for(self._tree, 0)
         self._room = Room()
         self._tuples_per_message = 1.0
 
@@ -64,9 +66,9 @@ class JsonFields:
         message, line = np.empty(expected, np.int64), np.empty(expected, np.int32)
         tuple_bad = np.empty(expected, np.uint8)
         longest = int(messages.length.max()) if len(messages) else 0
-        seen, scratch = np.zeros(len(self._hints), np.int64), self._room.take("scratch", longest, np.uint8)
-        n = json.read_messages(messages.buffer, messages.start, messages.length, *self._tree, self._hints, seen,
-                               self._stack, scratch, start, length, kind, message, line, tuple_bad)
+        self._work = work_for(self._tree, longest, self._work)
+        n = json.read_messages(messages.buffer, messages.start, messages.length, self._tree, self._shapes, self._work,
+                               start, length, kind, message, line, tuple_bad)
         if n < 0:
             return None
         return start[:, :n], length[:, :n], kind[:, :n], message[:n], line[:n], tuple_bad[:n]
@@ -80,8 +82,8 @@ def _kind_table(type_: str) -> np.ndarray:
     return table
 
 
-def _tree(paths: list[tuple[str, ...]]) -> tuple[np.ndarray, ...]:
-    """The wanted paths as mapper.kernels.json tells a tree: child_first, child_count, keys, key_end, node_column, under."""
+def _tree(paths: list[tuple[str, ...]]) -> Tree:
+    """The wanted paths as a tree of nodes."""
     nodes: list[tuple[str, ...]] = [()]
     child_first, child_count = [], []
     for node in nodes:  # grows while it is walked, level by level, so that children lie side by side
@@ -92,14 +94,14 @@ def _tree(paths: list[tuple[str, ...]]) -> tuple[np.ndarray, ...]:
         nodes.extend(children)
     keys = [node[-1].encode() if node else b"" for node in nodes]
     under = [[path[:len(node)] == node for path in paths] for node in nodes]
-    return (np.array(child_first, np.int64), np.array(child_count, np.int64), np.frombuffer(b"".join(keys), np.uint8),
-            np.cumsum([len(key) for key in keys]).astype(np.int64),
-            np.array([paths.index(node) if node in paths else -1 for node in nodes], np.int64),
-            np.array(under, np.uint8).reshape(len(nodes), len(paths)))
+    return Tree(np.array(child_first, np.int64), np.array(child_count, np.int64),
+                np.frombuffer(b"".join(keys), np.uint8).copy(), np.cumsum([len(key) for key in keys]).astype(np.int64),
+                np.array([paths.index(node) if node in paths else -1 for node in nodes], np.int64),
+                np.array(under, np.uint8).reshape(len(nodes), len(paths)))
 
 
 def _unescape(column: Column) -> Column:
     """The texts of strings with escapes in them."""
     out, ends = np.empty(int(column.length.sum()), np.uint8), np.empty(len(column), np.int64)
-    json.unescape(column.buffer, column.start, column.length, out, ends)
+    json_texts.unescape(column.buffer, column.start, column.length, out, ends)
     return side_column(out, ends, _unescape)

@@ -53,3 +53,8 @@ def kernel(signature):
 def helper(function):
     """A function that kernels call; compiled into each of them."""
     return njit(function, nogil=True, cache=True, error_model="numpy", _nrt=False)
+
+
+def inlined(function):
+    """A helper that becomes a part of its callers: for what is called for every field, where a call costs more than it."""
+    return njit(function, nogil=True, cache=True, error_model="numpy", _nrt=False, forceinline=True)

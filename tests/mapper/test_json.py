@@ -74,11 +74,18 @@ def test_paths_reach_inside_and_both_levels_may_be_wanted():
     ]
 
 
-def test_keys_match_by_their_text_and_a_repeated_one_is_bad_for_its_columns_alone():
-    assert read(("s", "i"), rb'{"\u0073":"a","i":1}', b'{"S":"a","s ":"b"}', b'{"s":"a","i":1,"s":"b"}') == [
-        (0, 0, "a", 1), (1, 0, None, None), (2, 0, "<not JSON>", 1)]
-    assert read(("x", "i"), b'{"n":{"x":1},"i":2,"n":{"x":3}}') == [(0, 0, "<not JSON>", 2)]
+def test_keys_match_by_their_text():
+    assert read(("s", "i"), rb'{"\u0073":"a","i":1}', b'{"S":"a","s ":"b"}', b'{"":1,"i":2}') == [
+        (0, 0, "a", 1), (1, 0, None, None), (2, 0, None, 2)]
     assert read(("x",), b'{"a":{"x":1},"n":{"x":"y"},"b":{"x":2}}') == [(0, 0, "y")]
+
+
+def test_of_a_repeated_key_the_last_value_counts():
+    assert read(("s", "i"), *[b'{"s":"a","i":1,"s":"b"}', b'{"s":"c","i":"x","s":null,"i":2}'] * 2) == [
+        (0, 0, "b", 1), (1, 0, None, 2), (2, 0, "b", 1), (3, 0, None, 2)]
+    assert read(("x", "n"), *[b'{"n":{"x":1},"n":{"y":3}}', b'{"n":{"x":1},"n":5}', b'{"n":5,"n":{"x":1,"x":2}}'] * 2) == [
+        (0, 0, None, '{"y":3}'), (1, 0, None, "5"), (2, 0, "2", '{"x":1,"x":2}'),
+        (3, 0, None, '{"y":3}'), (4, 0, None, "5"), (5, 0, "2", '{"x":1,"x":2}')]
 
 
 @pytest.mark.parametrize(

@@ -28,26 +28,26 @@ LATE_SHARE, LATE_MAX_S = 0.03, 4
 class Pool:
     """Ready tails. `tails` is one row of bytes each; `group` the number of the tail's (sip, type)."""
 
-    def __init__(self, seed: int, size: int = POOL) -> None:
+    def __init__(self, seed: int, size: int = POOL, sips: int = SIPS, line_bytes: int = LINE_BYTES) -> None:
         draw = np.random.default_rng(seed)
-        self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (SIPS, 3)), axis=0)]
+        self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (sips, 3)), axis=0)]
         sip = (draw.beta(0.6, 1.6, size) * len(self.sips)).astype(np.int64)
         type_ = draw.integers(0, len(TYPES), size)
         self.group = sip * len(TYPES) + type_
         self.groups = len(self.sips) * len(TYPES)
         numbers = draw.integers(0, [65536, 5, 1500, 10, 100, 2, 256, 64, 10000, 2, 500, 100000, 10000, 5, 1000, SIPS],
                                 (size, 16)).tolist()
-        width = LINE_BYTES - TIME_DIGITS
+        width = line_bytes - TIME_DIGITS
         tails = (self.tail(self.sips[s], TYPES[t], row, width)
                  for s, t, row in zip(sip.tolist(), type_.tolist(), numbers, strict=True))
         self.tails = np.frombuffer(b"".join(tails), np.uint8).reshape(size, width)
 
     def tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
-        """All but the event time; the last field fills the line."""
+        """All but the event time; the last field fills the line, and a short line ends before it."""
         text = (f",{type_},{sip},10.{n[15] % 256}.{n[15] % 7}.9,{n[0]},{LOCATIONS[n[1]]},{n[2]},{n[3]},{n[4]},"
                 f"{('tcp', 'udp')[n[5]]},{n[6]},{n[7]},app{n[8]},{n[9]},{100 + n[10]},user{n[11]},{n[12]},"
                 f"{LOCATIONS[n[13]]},dev{n[14]},")
-        return text.encode().ljust(width, b"x")
+        return text.encode().ljust(width, b"x")[:width]
 
 
 class Generator:
@@ -73,7 +73,7 @@ class Generator:
         chosen = self.draw.integers(0, len(self.pool.tails), count, np.int32)
         self.made += count
         self._count(times, self.pool.group[chosen])
-        rows = np.empty((count, LINE_BYTES), np.uint8)
+        rows = np.empty((count, TIME_DIGITS + self.pool.tails.shape[1]), np.uint8)
         rows[:, TIME_DIGITS:] = self.pool.tails[chosen]
         _write_digits(rows[:, :TIME_DIGITS], times)
         return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import cramjam
 import google_crc32c
 import numpy as np
 
@@ -18,15 +19,27 @@ NO_PRODUCER = -1
 RUNS = ((1, 1 << 6), (2, 1 << 13), (3, 1 << 20))
 
 
-def encode(rows: np.ndarray, now_ms: int) -> bytes:
-    """One uncompressed record batch with a message for each row of `rows` (bytes), without keys and
-    headers."""
-    records = b"".join(_records(rows))
+def encode(rows: np.ndarray, now_ms: int, codec: str = "none") -> bytes:
+    """One record batch with a message for each row of `rows` (bytes), without keys and headers. `codec` is one of
+    CODECS."""
+    number, compress = CODECS[codec]
+    records = compress(b"".join(_records(rows)))
     count = len(rows)
     head = (0, HEADER.size - LENGTH_FROM + len(records), -1, 2)
-    tail = (0, count - 1, now_ms, now_ms, NO_PRODUCER, -1, -1, count)
+    tail = (number, count - 1, now_ms, now_ms, NO_PRODUCER, -1, -1, count)
     checked = HEADER.pack(*head, 0, *tail)[CRC_FROM:] + records
     return HEADER.pack(*head, google_crc32c.value(checked), *tail)[:CRC_FROM] + checked
+
+
+def _lz4(data: bytes) -> bytes:
+    """A frame of blocks that do not refer to each other: Java's clients read no others."""
+    frame = cramjam.lz4.Compressor(block_linked=False)
+    frame.compress(data)
+    return bytes(frame.finish())
+
+
+# name: (number in the attributes, compression), as producers have them by default
+CODECS = {"none": (0, bytes), "lz4": (3, _lz4), "zstd": (4, lambda data: bytes(cramjam.zstd.compress(data, 3)))}
 
 
 class Template:

@@ -42,3 +42,17 @@ def test_disorder_stays_within_the_watermark(pool):
 def test_the_same_seed_gives_the_same_lines(pool):
     first, second = (Generator(START, 50, seed=9, pool=pool).lines(100) for _ in range(2))
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("line_bytes", [40, 50, 148, 2_000])
+def test_lines_of_another_length_have_the_same_first_fields(line_bytes):
+    short, whole = (Generator(START, 50, pool=Pool(seed=3, size=200, line_bytes=size)).lines(20)
+                    for size in (line_bytes, LINE_BYTES))
+    assert short.shape == (20, line_bytes)
+    assert [bytes(row).split(b",")[:3] for row in short] == [bytes(row).split(b",")[:3] for row in whole]
+
+
+def test_more_addresses_give_more_groups():
+    pool = Pool(seed=3, size=5_000, sips=10_000)
+    assert pool.groups > 79_000
+    assert len(np.unique(pool.group)) > 3_500

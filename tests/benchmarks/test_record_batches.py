@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from kafka.record import MemoryRecords
 
-from benchmarks.feed import pack
-from benchmarks.record_batches import encode, varint
+from benchmarks.feed import Feeder, pack
+from benchmarks.record_batches import CODECS, encode, varint
+from mars.adapters.kafka_admin import KafkaAdmin
 
 
 def rows(count: int, size: int) -> np.ndarray:
@@ -24,6 +26,20 @@ def test_another_reader_finds_the_same_values(count, size):
     assert [record.value for record in found] == [bytes(value) for value in values]
     assert {record.timestamp for record in found} == {1_700_000_000_123}
     assert not records.has_next()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("codec", sorted(CODECS))
+def test_the_broker_and_its_clients_take_every_codec(stack, fresh_name, codec):
+    topic = fresh_name("codec")
+    KafkaAdmin(stack.config.kafka_address).create(topic)
+    values = rows(5_000, 148)
+    Feeder(stack.config.kafka_address, topic).send(0, encode(values, 1_700_000_000_123, codec))
+    consumer = Consumer({"bootstrap.servers": stack.config.kafka_address, "group.id": topic, "check.crcs": True})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found = consumer.consume(5_000, timeout=20)
+    consumer.close()
+    assert [message.value() for message in found] == [bytes(value) for value in values]
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "00"), (-1, "01"), (63, "7e"), (64, "8001"), (-65, "8101")])

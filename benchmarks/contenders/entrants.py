@@ -7,13 +7,14 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from benchmarks.contenders.flink import FLINK
 from benchmarks.contenders.mars import Mars
 from benchmarks.contenders.process import ProcessContender
 from benchmarks.contenders.protocol import Job
 from benchmarks.contenders.spark import SPARK
 from mars.config import Config
 
-PROGRAMS = (SPARK,)
+PROGRAMS = (SPARK, FLINK)
 NAMES = (Mars.name, *(program.name for program in PROGRAMS))
 
 

@@ -1,5 +1,5 @@
-"""The paper's tuples: CSV lines of 20 fields and 148 bytes, made by the million, and counted while they are
-made.
+"""The paper's tuples: CSV lines of 20 fields and 148 bytes, or the same as JSON of 320 bytes, made by the million,
+and counted while they are made.
 
 A line is a ten-digit event time in seconds and one of a pool of ready tails (type, sip, dip, port, location
 and 14 fields more), so that making a line is one copy. Tails are drawn with skew: a few groups have most of
@@ -28,26 +28,52 @@ LATE_SHARE, LATE_MAX_S = 0.03, 4
 class Pool:
     """Ready tails. `tails` is one row of bytes each; `group` the number of the tail's (sip, type)."""
 
-    def __init__(self, seed: int, size: int = POOL, sips: int = SIPS, line_bytes: int = LINE_BYTES) -> None:
+    format = "CSV"
+    head = b""  # what stands before the event time
+    line_bytes = LINE_BYTES
+
+    def __init__(self, seed: int, size: int = POOL) -> None:
         draw = np.random.default_rng(seed)
-        self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (sips, 3)), axis=0)]
+        self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (SIPS, 3)), axis=0)]
         sip = (draw.beta(0.6, 1.6, size) * len(self.sips)).astype(np.int64)
         type_ = draw.integers(0, len(TYPES), size)
         self.group = sip * len(TYPES) + type_
         self.groups = len(self.sips) * len(TYPES)
         numbers = draw.integers(0, [65536, 5, 1500, 10, 100, 2, 256, 64, 10000, 2, 500, 100000, 10000, 5, 1000, SIPS],
                                 (size, 16)).tolist()
-        width = line_bytes - TIME_DIGITS
+        width = self.line_bytes - len(self.head) - TIME_DIGITS
         tails = (self.tail(self.sips[s], TYPES[t], row, width)
                  for s, t, row in zip(sip.tolist(), type_.tolist(), numbers, strict=True))
         self.tails = np.frombuffer(b"".join(tails), np.uint8).reshape(size, width)
 
+    def values(self, sip: str, type_: str, n: list[int]) -> list[str]:
+        """All fields but the event time and the last one, which fills the line."""
+        return [type_, sip, f"10.{n[15] % 256}.{n[15] % 7}.9", f"{n[0]}", LOCATIONS[n[1]], f"{n[2]}", f"{n[3]}",
+                f"{n[4]}", ("tcp", "udp")[n[5]], f"{n[6]}", f"{n[7]}", f"app{n[8]}", f"{n[9]}", f"{100 + n[10]}",
+                f"user{n[11]}", f"{n[12]}", LOCATIONS[n[13]], f"dev{n[14]}"]
+
     def tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
-        """All but the event time; the last field fills the line, and a short line ends before it."""
-        text = (f",{type_},{sip},10.{n[15] % 256}.{n[15] % 7}.9,{n[0]},{LOCATIONS[n[1]]},{n[2]},{n[3]},{n[4]},"
-                f"{('tcp', 'udp')[n[5]]},{n[6]},{n[7]},app{n[8]},{n[9]},{100 + n[10]},user{n[11]},{n[12]},"
-                f"{LOCATIONS[n[13]]},dev{n[14]},")
-        return text.encode().ljust(width, b"x")[:width]
+        """All but the event time."""
+        return f",{','.join(self.values(sip, type_, n))},".encode().ljust(width, b"x")
+
+
+class JsonPool(Pool):
+    """The same tuples as JSON objects."""
+
+    format = "JSON"
+    head = b'{"timestamp":'
+    line_bytes = 320
+
+    def tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
+        """All but the event time."""
+        names, types = zip(*(column.split() for column in SCHEMA.split(", ")), strict=True)
+        values = self.values(sip, type_, n)
+        members = [f'"{name}":"{value}"' if type_ == "STRING" else f'"{name}":{value}'
+                   for name, value, type_ in zip(names[1:-1], values, types[1:-1], strict=True)]
+        return f',{",".join(members)},"{names[-1]}":"'.encode().ljust(width - 2, b"x") + b'"}'
+
+
+POOLS = {"csv": Pool, "json": JsonPool}
 
 
 class Generator:
@@ -73,9 +99,11 @@ class Generator:
         chosen = self.draw.integers(0, len(self.pool.tails), count, np.int32)
         self.made += count
         self._count(times, self.pool.group[chosen])
-        rows = np.empty((count, TIME_DIGITS + self.pool.tails.shape[1]), np.uint8)
-        rows[:, TIME_DIGITS:] = self.pool.tails[chosen]
-        _write_digits(rows[:, :TIME_DIGITS], times)
+        rows = np.empty((count, self.pool.line_bytes), np.uint8)
+        digits = len(self.pool.head)
+        rows[:, :digits] = np.frombuffer(self.pool.head, np.uint8)
+        rows[:, digits + TIME_DIGITS:] = self.pool.tails[chosen]
+        _write_digits(rows[:, digits:digits + TIME_DIGITS], times)
         return rows
 
     def expected(self) -> pa.Table:

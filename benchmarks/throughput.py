@@ -22,7 +22,7 @@ from api import up
 from api.client import Client
 from api.demo_check import Verdict, compare
 from api.runfile import Run
-from benchmarks.generator import LINE_BYTES, QUERY, SCHEMA
+from benchmarks.generator import POOLS, QUERY, SCHEMA
 from benchmarks.parts import Meter, processes
 from mars import config as configuration
 from mars.adapters.kafka_admin import KafkaAdmin
@@ -52,36 +52,37 @@ class Measured:
     difference: str
 
 
-def measure(config: Config, tuples: int, partitions: int, packed: int, say=lambda text: None) -> Measured:
+def measure(config: Config, tuples: int, partitions: int, packed: int, say=lambda text: None,
+            format_: str = "csv") -> Measured:
     """Start, fill, run, check; everything is stopped again."""
     run = up.detach(config, lambda name, detail, seconds: say(f"  {name:<16} {seconds:5.1f} s"))
     try:
         counts = config.data / "expected.arrow"
-        fill(run, counts, tuples, partitions, packed)
+        fill(run, counts, tuples, partitions, packed, format_)
         say(f"  topic filled with {tuples:,} tuples")
         with Client(run.api, config.api_token) as client, Meter(processes(run, config)) as meter:
-            seconds = run_query(client, tuples)
+            seconds = run_query(client, tuples, POOLS[format_].format)
         with Client(run.api, config.api_token) as client:
             verdict = check(client, counts)
     finally:
         up.down(config.data)
-    return summary(tuples, seconds, meter, verdict)
+    return summary(tuples, POOLS[format_].line_bytes, seconds, meter, verdict)
 
 
-def fill(run: Run, counts: Path, tuples: int, partitions: int, packed: int) -> None:
+def fill(run: Run, counts: Path, tuples: int, partitions: int, packed: int, format_: str) -> None:
     """Make the topic and let the producer process fill it."""
     admin = KafkaAdmin(run.kafka)
     admin.create(TOPIC, partitions)
     admin.close()
     subprocess.run([sys.executable, "-m", "benchmarks.feed", "--kafka", run.kafka, "--topic", TOPIC,
-                    "--counts", str(counts), "--tuples", str(tuples), "--packed", str(packed),
+                    "--counts", str(counts), "--tuples", str(tuples), "--packed", str(packed), "--format", format_,
                     "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND)],
                    check=True, stdout=subprocess.DEVNULL)
 
 
-def run_query(client: Client, tuples: int) -> float:
+def run_query(client: Client, tuples: int, format_: str) -> float:
     """Seconds from CREATE QUERY until all is committed and the newest closed window is readable."""
-    client.sql(f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{TOPIC}' FORMAT CSV TIMESTAMP timestamp UNIT s")
+    client.sql(f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{TOPIC}' FORMAT {format_} TIMESTAMP timestamp UNIT s")
     began = moved = time.monotonic()
     client.sql(f"CREATE QUERY {NAME} AS {QUERY.format(stream=STREAM)} FROM EARLIEST")
     last = -1
@@ -105,11 +106,11 @@ def check(client: Client, counts: Path) -> Verdict:
         return compare(pa.ipc.open_file(source).read_all(), results)
 
 
-def summary(tuples: int, seconds: float, meter: Meter, verdict: Verdict) -> Measured:
+def summary(tuples: int, tuple_bytes: int, seconds: float, meter: Meter, verdict: Verdict) -> Measured:
     """The figures of one run."""
     million = tuples / 1e6
     return Measured(
-        tuples, round(seconds, 2), round(tuples / seconds), round(tuples * LINE_BYTES / seconds / 1e6, 1),
+        tuples, round(seconds, 2), round(tuples / seconds), round(tuples * tuple_bytes / seconds / 1e6, 1),
         {name: round(cpu / million, 3) for name, cpu in meter.cpu_s.items()},
         {name: round(peak / 1e6) for name, peak in meter.peak_bytes.items()},
         verdict.groups, verdict.open_windows, not verdict.difference, verdict.difference)
@@ -133,12 +134,13 @@ def main() -> None:
     parser.add_argument("--mappers", type=int, default=2)
     parser.add_argument("--reducers", type=int, default=2)
     parser.add_argument("--packed", type=int, default=1, help="tuples in a message")
+    parser.add_argument("--format", choices=POOLS, default="csv")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mars-bench-") as folder:
         config = configuration.load({"data": Path(folder), "mappers": given.mappers, "reducers": given.reducers})
         found = measure(config, given.tuples, given.partitions, given.packed,
-                        lambda text: print(text, file=sys.stderr))
+                        lambda text: print(text, file=sys.stderr), given.format)
     print(json.dumps(asdict(found)) if given.json else describe(found))
     sys.exit(0 if found.exact else 1)
 

@@ -9,9 +9,10 @@ from mars import config as configuration
 @pytest.mark.services
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
-def test_a_toy_run_is_exact_and_tells_its_cost(tmp_path):
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_a_toy_run_is_exact_and_tells_its_cost(tmp_path, format_):
     config = configuration.load({"data": tmp_path, "mappers": 1, "reducers": 1}, environment={})
-    found = measure(config, tuples=40_000, partitions=2, packed=10)
+    found = measure(config, tuples=40_000, partitions=2, packed=10, format_=format_)
     assert found.exact, found.difference
     assert found.tuples_per_s > 0
     assert set(found.cpu_s_per_million) == {"mappers", "reducers", "redis", "kafka", "zookeeper", "driver"}

@@ -19,8 +19,8 @@ from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.producer import ProduceRequest
 
-from benchmarks.generator import POOLS, Generator
-from benchmarks.record_batches import encode
+from benchmarks.generator import POOL, POOLS, SIPS, Generator
+from benchmarks.record_batches import CODECS, encode
 
 BATCH_TUPLES = 5_000
 TICK_S = 0.1
@@ -65,15 +65,15 @@ class Feeder:
         return self.manager.run(send)
 
 
-def feed(feeder: Feeder, generator: Generator, tuples: int, rate: int | None, packed: int) -> None:
+def feed(feeder: Feeder, generator: Generator, tuples: int, rate: int | None, packed: int, codec: str = "none") -> None:
     """Send `tuples` tuples, `packed` to a message, at most `rate` a second; a batch goes to one partition."""
     partitions = sorted(feeder.leaders)
-    size = BATCH_TUPLES if rate is None else int(min(BATCH_TUPLES, max(1, rate * TICK_S / len(partitions))))
+    size = max(BATCH_TUPLES, packed) if rate is None else int(min(BATCH_TUPLES, max(1, rate * TICK_S / len(partitions))))
     began = said = time.monotonic()
     turn = 0
     while generator.made < tuples:
         rows = generator.lines(min(size, tuples - generator.made))
-        feeder.send(partitions[turn % len(partitions)], encode(pack(rows, packed), int(time.time() * 1000)))
+        feeder.send(partitions[turn % len(partitions)], encode(pack(rows, packed), int(time.time() * 1000), codec))
         turn += 1
         if time.monotonic() - said > 1:
             said = time.monotonic()
@@ -104,11 +104,16 @@ def main() -> None:
     parser.add_argument("--start", required=True, type=int, help="event time of the first tuple, in seconds")
     parser.add_argument("--event-rate", required=True, type=float, help="tuples in a second of event time")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--codec", choices=sorted(CODECS), default="none", help="compression of the record batches")
+    parser.add_argument("--line-bytes", type=int, help="length of a tuple, 40 at least; 320 as JSON")
+    parser.add_argument("--sips", type=int, default=SIPS, help="source addresses; 8 times as many groups")
+    parser.add_argument("--pool", type=int, default=POOL, help="different tuples, times apart")
     given = parser.parse_args()
-    if BATCH_TUPLES % given.packed or given.tuples % given.packed or (given.rate and given.packed > 1):
+    if max(BATCH_TUPLES, given.packed) % given.packed or given.tuples % given.packed or (given.rate and given.packed > 1):
         parser.error(f"--packed must divide --tuples and {BATCH_TUPLES}, and does not go with --rate")
-    generator = Generator(given.start, given.event_rate, given.seed, POOLS[given.format](given.seed))
-    feed(Feeder(given.kafka, given.topic), generator, given.tuples, given.rate, given.packed)
+    pool = POOLS[given.format](given.seed, given.pool, given.sips, given.line_bytes)
+    generator = Generator(given.start, given.event_rate, given.seed, pool)
+    feed(Feeder(given.kafka, given.topic), generator, given.tuples, given.rate, given.packed, given.codec)
     draft = given.counts.with_suffix(".draft")
     counts = generator.expected()
     with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, counts.schema) as writer:

@@ -32,9 +32,10 @@ class Pool:
     head = b""  # what stands before the event time
     line_bytes = LINE_BYTES
 
-    def __init__(self, seed: int, size: int = POOL) -> None:
+    def __init__(self, seed: int, size: int = POOL, sips: int = SIPS, line_bytes: int | None = None) -> None:
+        self.line_bytes = line_bytes or self.line_bytes
         draw = np.random.default_rng(seed)
-        self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (SIPS, 3)), axis=0)]
+        self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (sips, 3)), axis=0)]
         sip = (draw.beta(0.6, 1.6, size) * len(self.sips)).astype(np.int64)
         type_ = draw.integers(0, len(TYPES), size)
         self.group = sip * len(TYPES) + type_
@@ -53,12 +54,12 @@ class Pool:
                 f"user{n[11]}", f"{n[12]}", LOCATIONS[n[13]], f"dev{n[14]}"]
 
     def tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
-        """All but the event time."""
-        return f",{','.join(self.values(sip, type_, n))},".encode().ljust(width, b"x")
+        """All but the event time; a short line ends before the last field."""
+        return f",{','.join(self.values(sip, type_, n))},".encode().ljust(width, b"x")[:width]
 
 
 class JsonPool(Pool):
-    """The same tuples as JSON objects."""
+    """The same tuples as JSON objects, which cannot be shorter."""
 
     format = "JSON"
     head = b'{"timestamp":'

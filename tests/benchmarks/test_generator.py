@@ -45,6 +45,20 @@ def test_the_same_seed_gives_the_same_lines(pool):
     assert np.array_equal(first, second)
 
 
+@pytest.mark.parametrize("line_bytes", [40, 50, 148, 2_000])
+def test_lines_of_another_length_have_the_same_first_fields(line_bytes):
+    short, whole = (Generator(START, 50, pool=Pool(seed=3, size=200, line_bytes=size)).lines(20)
+                    for size in (line_bytes, LINE_BYTES))
+    assert short.shape == (20, line_bytes)
+    assert [bytes(row).split(b",")[:3] for row in short] == [bytes(row).split(b",")[:3] for row in whole]
+
+
+def test_more_addresses_give_more_groups():
+    pool = Pool(seed=3, size=5_000, sips=10_000)
+    assert pool.groups > 79_000
+    assert len(np.unique(pool.group)) > 3_500
+
+
 def test_as_json_the_tuples_are_the_same(pool):
     plain, generator = Generator(START, 50, pool=pool), Generator(START, 50, pool=JsonPool(seed=3, size=2_000))
     rows, names = generator.lines(200), [column.split()[0] for column in SCHEMA.split(", ")]

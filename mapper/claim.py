@@ -38,6 +38,10 @@ class Sizes:
         by_bytes = config.run_bytes_max / max(self.bytes_per_offset, 1.0)
         return max(1, int(min(by_tuples, by_bytes)))
 
+    def batch_offsets(self, config: Config) -> int:
+        """How many offsets hold a batch, the unit that is aimed at."""
+        return max(1, min(int(config.batch_tuples / max(self.tuples_per_offset, 0.05)), self.offsets_max(config)))
+
 
 @dataclass
 class Claimer:
@@ -52,6 +56,7 @@ class Claimer:
     _request: int = 0
     _stayed: int = 0
     _partition: int | None = None
+    _claimed: dict[int, int] = field(default_factory=dict)  # where our own claims have ended
     _empty_ends: dict[int, int] = field(default_factory=dict)
     _empty_at: float = 0.0
     _memory_at: float = 0.0
@@ -66,23 +71,31 @@ class Claimer:
         self.ends |= ends
         self.ends_at = time.monotonic()
 
-    def next(self, view: StreamView) -> Claim | None:
+    def next(self, view: StreamView, only_batches: bool = False) -> Claim | None:
         """The next claim, or None if there is nothing to do. Staying on the partition where the buffer is pays, but
         only a few times: the partition furthest behind holds everybody's watermark (rule 11). While the topic does
-        not grow, the exchange is asked only now and then, for claims that ran out."""
+        not grow, the exchange is asked only now and then, for claims that ran out.
+
+        `only_batches`: a new range shorter than a batch is left lying, as the worker has something to do and tuples
+        gather meanwhile: a claim costs the same however few it takes."""
         if self.ends == self._empty_ends and time.monotonic() - self._empty_at < EMPTY_S:
+            return None
+        least = self.sizes.batch_offsets(self.config) if only_batches else 1
+        if only_batches and all(end - self._claimed.get(p, 0) < least for p, end in self.ends.items()):
             return None
         stay = self._partition if self._stayed < STAY_CLAIMS else None
         claim = self.exchange.claim(
             view.stream.id, view.generation, self.worker, self._request + 1, lease_ms=self.config.lease_ms,
-            most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
+            least=least, most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
             key_parts=view.stream.key_parts, ends=self.ends, stay=stay, allow_new=not self._redis_is_full())
         # Only now: after an unknown outcome the same request is made again, and gives the same claim (rule 6).
         self._request += 1
         if claim is None:
-            self._empty_ends, self._empty_at = dict(self.ends), time.monotonic()
+            if not only_batches:
+                self._empty_ends, self._empty_at = dict(self.ends), time.monotonic()
         else:
             self._empty_ends = {}
+            self._claimed[claim.partition] = max(claim.end, self._claimed.get(claim.partition, 0))
             self._stayed = self._stayed + 1 if claim.partition == self._partition else 0
             self._partition = claim.partition
         return claim

@@ -11,10 +11,11 @@ import numpy as np
 
 from mapper.batch import Messages
 from mapper.decode import CorruptRecords, Decoded, decode, no_messages
-from mars.adapters.kafka_errors import KafkaUnreachable
+from mapper.surplus import AnswerSize, Held, Surplus
+from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
 from mars.adapters.kafka_wire import FetchedPartition, Want, Wire
 
-KEPT_PARTITIONS = 4  # so many partitions' surplus is kept
+AWAITED_BYTES = 64 << 10  # of each partition, when something is awaited
 LISTED_S = 1.0  # so long a list of partitions is believed
 PAUSES_S = (0.05, 1.0)  # between tries while Kafka is away: first and longest
 
@@ -40,6 +41,10 @@ class Reader(Protocol):
     def last_stable_offsets(self) -> dict[int, int]:
         """Each partition's last stable offset: no range may end past it."""
 
+    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int) -> dict[int, int]:
+        """The same as soon as one is past `ends`, at the latest after about wait_ms; at once if there are other
+        partitions. `epochs` has the leader epochs before these offsets as far as they are known."""
+
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:
         """The range [start, end), end being at most a last stable offset seen before; None if should_stop() says so.
@@ -52,27 +57,19 @@ class Reader(Protocol):
         """Ends the connections."""
 
 
-@dataclass
-class _Held:
-    """Decoded messages of a partition that cover the offsets [start, end)."""
-
-    start: int
-    end: int
-    decoded: Decoded
-
-
 class RawReader:
     """Reader on raw Fetch responses.
 
-    What an answer holds past the range's end is kept, decoded, for the next read that starts there, for at most
-    KEPT_PARTITIONS partitions: memory is bounded by that many answers.
+    What an answer holds past the range's end is kept, decoded, for a read that starts there (mapper.surplus): memory is
+    bounded by its limit and one answer.
     """
 
     def __init__(self, wire: Wire, topic: str, topic_id: str) -> None:
         self.wire = wire
         self.topic = topic
         self.topic_id = topic_id
-        self._held: dict[int, _Held] = {}
+        self._surplus = Surplus()
+        self._size = AnswerSize()
         self._listed: list[int] = []
         self._listed_at = 0.0
 
@@ -83,14 +80,28 @@ class RawReader:
 
     def last_stable_offsets(self) -> dict[int, int]:
         # An idle mapper asks many times a second; new partitions are rare.
-        listed = self._listed if time.monotonic() - self._listed_at < LISTED_S else self.partitions()
+        listed = self._listed if self._knows_partitions() else self.partitions()
         return self.wire.end_offsets(self.topic, listed)
+
+    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int) -> dict[int, int]:
+        if not self._knows_partitions() or ends.keys() != set(self._listed):
+            return self.last_stable_offsets()
+        wants = {p: Want(end, epochs.get(p, -1), AWAITED_BYTES) for p, end in ends.items()}
+        try:
+            answers = self.wire.fetch(self.topic, self.topic_id, wants, wait_ms)
+            for fetched in answers:
+                if fetched.records:
+                    start = ends[fetched.partition]
+                    decoded = self._decode(fetched, start)
+                    self._surplus.keep(fetched.partition, Held(start, decoded.next_offset, decoded), start)
+        except (OffsetOutOfRange, LogTruncated, CorruptRecords):
+            # Whoever claims these offsets says what is wrong with them.
+            return self.last_stable_offsets()
+        return ends | {fetched.partition: fetched.last_stable_offset for fetched in answers if not fetched.throttled}
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:
-        held = self._held.pop(partition, None)
-        if held is None or not held.start <= start < held.end:
-            held = _Held(start, start, Decoded(no_messages(), start))
+        held = self._surplus.take(partition, start, end) or Held(start, start, Decoded(no_messages(), start))
         parts, at, epoch = [], start, last_epoch
         while True:
             parts.append(_slice(held.decoded.messages, at, end))
@@ -102,38 +113,36 @@ class RawReader:
             held = self._next(partition, at, end, limit_bytes, epoch, should_stop)
             if held is None:
                 return None
-        self._keep(partition, held, end)
+        self._surplus.keep(partition, held, end)
         return Range(partition, start, end, _join(parts), epoch)
 
     def close(self) -> None:
-        self._held.clear()
+        self._surplus.clear()
         self.wire.close()
 
-    def _keep(self, partition: int, held: _Held, end: int) -> None:
-        """Keeps what lies past `end`, and forgets the partition that was read longest ago if they are too many."""
-        if held.end > end:
-            self._held[partition] = held
-        while len(self._held) > KEPT_PARTITIONS:
-            del self._held[next(iter(self._held))]
+    def _knows_partitions(self) -> bool:
+        return time.monotonic() - self._listed_at < LISTED_S
 
     def _next(self, partition: int, start: int, end: int, limit_bytes: int, epoch: int,
-              should_stop: Callable[[], bool]) -> _Held | None:
+              should_stop: Callable[[], bool]) -> Held | None:
         """What follows from `start` on, at least one offset of it; None to stop."""
         pause = PAUSES_S[0]
+        ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
             try:
-                fetched, = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, limit_bytes)})
+                fetched, = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
             except KafkaUnreachable:
                 time.sleep(pause)
                 pause = min(2 * pause, PAUSES_S[1])
                 continue
             decoded = self._decode(fetched, start)
             if decoded.next_offset > start:
-                return _Held(start, decoded.next_offset, decoded)
+                self._size.learn(fetched.records, decoded.next_offset - start)
+                return Held(start, decoded.next_offset, decoded)
             if fetched.records:
-                limit_bytes *= 2  # cut inside its first batch
+                ask_bytes *= 2  # cut inside its first batch
             elif not fetched.throttled and fetched.last_stable_offset >= end:
-                return _Held(start, end, decoded)
+                return Held(start, end, decoded)
         return None
 
     def _decode(self, fetched: FetchedPartition, start: int) -> Decoded:

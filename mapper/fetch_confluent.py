@@ -29,6 +29,7 @@ from mars.adapters.kafka_errors import KafkaRefused, KafkaUnreachable, OffsetOut
 
 TIMEOUT_S = 10.0
 POLL_S = 0.2
+ASKED_MS = 40  # between questions for the end offsets
 CHUNK = 1000  # messages asked of the library at a time
 # kafka-python's names of the settings for TLS and SASL, which the raw reader takes, and librdkafka's.
 SECURITY = {
@@ -65,6 +66,10 @@ class ConfluentReader:
 
     def last_stable_offsets(self) -> dict[int, int]:
         return self._offsets(OffsetSpec.latest(), self.partitions())
+
+    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int) -> dict[int, int]:
+        time.sleep(min(wait_ms, ASKED_MS) / 1000)
+        return self.last_stable_offsets()
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:

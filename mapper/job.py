@@ -42,7 +42,8 @@ from mars.plan import QueryPlan
 from mars.registry import RUNNING
 
 log = logging.getLogger("mars.mapper")
-IDLE_S, IDLE_MAX_S = 0.01, 0.04
+AWAIT_MS = 100  # for tuples, when there is nothing to claim
+BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
 PAUSE_S = 1.0
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
           CorruptRecords: "FAILED"}
@@ -91,7 +92,10 @@ class Mapper:
         self.parsers: dict[tuple, Parser] = {}
         self.paused_until: dict[int, float] = {}
         self.last_epochs: dict[tuple[int, int], tuple[int, int]] = {}
-        self.fetched: queue.Queue[Fetched] = queue.Queue(maxsize=1)
+        self.fetched: queue.Queue[Fetched] = queue.Queue()
+        self.room = threading.Semaphore(1)  # one batch waits while one is computed
+        self.rests = threading.Event()
+        self.rests.set()
         self.stopping = threading.Event()
         self.failure: BaseException | None = None
         self.folder = Path(config.data) / "spill"
@@ -111,7 +115,11 @@ class Mapper:
                 fetched = self.fetched.get(timeout=0.2)
             except queue.Empty:
                 continue
+            self.rests.clear()
+            self.room.release()
             self._compute(fetched)
+            if self.fetched.empty():
+                self.rests.set()
         fetcher.join(timeout=15)
         if self.failure:
             raise self.failure
@@ -126,13 +134,11 @@ class Mapper:
 
     def _fetch_all(self) -> None:
         try:
-            idle_s = IDLE_S
             while not self.stopping.is_set():
                 self._refresh_views()
                 worked = [self._fetch_one(view) for view in list(self.views.values())]
-                idle_s = IDLE_S if any(worked) else min(idle_s * 1.5, IDLE_MAX_S)
                 if not any(worked):
-                    time.sleep(idle_s)
+                    self._await_tuples()
         except BaseException as error:  # the computing thread must end with this one
             self.failure = error
         self.stopping.set()
@@ -155,16 +161,17 @@ class Mapper:
             self.parsers.pop(key, None)
 
     def _fetch_one(self, view: StreamView) -> bool:
-        """Claim a range of a stream and fetch it. False if there was nothing to do."""
-        if not view.queries.running() or time.monotonic() < self.paused_until.get(view.stream.id, 0.0):
+        """Claim a range of a stream and fetch it, once there is room. False if there was nothing to do."""
+        if not self._is_active(view) or not self.room.acquire(timeout=0.2):
             return False
+        fetched = None
         try:
             claim = self._claim(view)
             if claim is None:
                 return False
             self.leases.hold(view.stream.id, view.generation, claim)
             faults.point("mapper.claimed")
-            self._put(self._read(view, claim))
+            fetched = self._read(view, claim)
             return True
         except (StaleGenerationError, StaleEpochError):
             self.views_at = 0.0
@@ -175,7 +182,34 @@ class Mapper:
         except (NotReadyError, ExchangeFullError, *ZOOKEEPER_AWAY) as error:
             log.warning("waiting: %r", error)
             time.sleep(0.2)
+        finally:
+            if fetched:
+                self.fetched.put(fetched)
+            else:
+                self.room.release()
         return False
+
+    def _is_active(self, view: StreamView) -> bool:
+        return bool(view.queries.running()) and time.monotonic() >= self.paused_until.get(view.stream.id, 0.0)
+
+    def _await_tuples(self) -> None:
+        """There was nothing to claim: wait for tuples of any active stream, each for its share of the time. While the
+        computing thread is at work, a short rest lets a batch gather."""
+        if not self.rests.is_set():
+            self.rests.wait(BUSY_S)
+            return
+        active = [view for view in self.views.values() if self._is_active(view) and view.stream.id in self.claimers]
+        if not active:
+            self.stopping.wait(AWAIT_MS / 1000)
+        for view in active:
+            id_, claimer = view.stream.id, self.claimers[view.stream.id]
+            epochs = {p: epoch for (stream, p), (end, epoch) in self.last_epochs.items()
+                      if stream == id_ and end == claimer.ends.get(p)}
+            try:
+                claimer.heard(self.readers[id_].await_tuples(claimer.ends, epochs, AWAIT_MS // len(active)))
+            except (NotReadyError, UnknownTopic, TopicRecreated, KafkaRefused) as error:
+                log.warning("stream %s waits: %s", view.stream.name, error)
+                self.paused_until[id_] = time.monotonic() + PAUSE_S
 
     def _claim(self, view: StreamView) -> Claim | None:
         stream = view.stream
@@ -186,10 +220,7 @@ class Mapper:
         claimer = self.claimers[stream.id]
         if claimer.ends_are_old():
             claimer.heard(self.readers[stream.id].last_stable_offsets())
-        claim = claimer.next(view)
-        if claim is None:
-            claimer.ends_at = 0.0
-        return claim
+        return claimer.next(view, only_batches=not self.rests.is_set())
 
     def _read(self, view: StreamView, claim: Claim) -> Fetched | None:
         """The claim with its tuples; None if it could not be read (then it is left to its lease)."""
@@ -220,7 +251,7 @@ class Mapper:
         key = (view.stream.id, claim.partition)
         read_to, epoch = self.last_epochs.get(key, (-1, -1))
         got = self.readers[view.stream.id].read(
-            claim.partition, claim.start, claim.end, self.config.run_bytes_max,
+            claim.partition, claim.start, claim.end, self.config.run_bytes_max * 5 // 4,  # and what Kafka adds
             last_epoch=epoch if read_to == claim.start else -1, should_stop=self.stopping.is_set)
         if got is not None:
             self.last_epochs[key] = (claim.end, got.leader_epoch)
@@ -237,13 +268,6 @@ class Mapper:
         return {q: queries[q].plan for q, i in claim.tasks.items()
                 if q in queries and queries[q].incarnation == i and queries[q].state == RUNNING}
 
-    def _put(self, fetched: Fetched | None) -> None:
-        while fetched and not self.stopping.is_set():
-            try:
-                return self.fetched.put(fetched, timeout=0.2)
-            except queue.Full:
-                continue
-
     # -- the computing thread -------------------------------------------------------------------------------------
 
     def _compute(self, fetched: Fetched) -> None:
@@ -254,13 +278,8 @@ class Mapper:
             batch = fetched.content
             if isinstance(batch, Messages):
                 batch = self._parse(fetched)
-                file = spill.write(self.folder, view.stream, view.generation, claim, batch)
-                faults.point("mapper.spilled")
-                if self._insist(lambda: self.exchange.register(view.stream.id, view.generation, claim, file)):
-                    faults.point("mapper.registered")
-                    self._push(fetched, batch)
-            else:
-                self._push(fetched, batch)
+                file = self._keep(fetched, batch)
+            self._push(fetched, batch)
         except (StaleGenerationError, StaleEpochError):
             self.views_at = 0.0
         except (OSError, *ZOOKEEPER_AWAY) as error:
@@ -269,6 +288,17 @@ class Mapper:
         finally:
             self.leases.drop(view.stream.id, claim)
             spill.delete(file)
+
+    def _keep(self, fetched: Fetched, batch: ParsedBatch) -> dict | None:
+        """Write the local file and register it. What is less than a batch is as soon read again from Kafka."""
+        view, claim = fetched.view, fetched.claim
+        if len(batch) < self.config.batch_tuples:
+            return None
+        file = spill.write(self.folder, view.stream, view.generation, claim, batch)
+        faults.point("mapper.spilled")
+        self._insist(lambda: self.exchange.register(view.stream.id, view.generation, claim, file))
+        faults.point("mapper.registered")
+        return file
 
     def _parse(self, fetched: Fetched) -> ParsedBatch:
         stream = fetched.view.stream

@@ -89,11 +89,12 @@ class Exchange:
     # -- mappers ------------------------------------------------------------------------------------------------
 
     def claim(self, stream_id: int, generation: int, worker: str, request: int, *, lease_ms: int, most: int,
-              bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool) -> Claim | None:
-        """The next claim for `worker`, at most `most` offsets long, or None. The same request number gives the same
-        claim again while it is held; a lower one is refused (StaleEpochError)."""
+              bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool,
+              least: int = 1) -> Claim | None:
+        """The next claim for `worker`, at most `most` offsets long and, if it is a new one, at least `least`; or None. The
+        same request number gives the same claim again while it is held; a lower one is refused (StaleEpochError)."""
         text = self._call("claim", stream_id, generation, worker, request, lease_ms, most, bound, key_parts,
-                          json.dumps(ends), "" if stay is None else stay, int(allow_new))
+                          json.dumps(ends), "" if stay is None else stay, int(allow_new), least)
         if not text:
             return None
         raw = json.loads(text)

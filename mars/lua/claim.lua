@@ -1,11 +1,13 @@
 #!lua
 -- Take the next range (rules 6 to 11). Every check comes before the first write.
 -- KEYS[1] prefix. ARGV: generation, worker, request number, lease ms, most offsets, bound, key parts,
---   end offsets as JSON {partition: last stable offset}, partition to stay with or '', 1 if new claims are allowed
+--   end offsets as JSON {partition: last stable offset}, partition to stay with or '', 1 if new claims are allowed,
+--   least offsets of a new claim
 -- Returns the claim as JSON, or '' if there is nothing to do.
 local p, worker = KEYS[1], ARGV[2]
 local request, lease_ms, most, bound = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local key_parts, ends, stay, allow_new = tonumber(ARGV[7]), cjson.decode(ARGV[8]), ARGV[9], ARGV[10] == '1'
+local least_length = tonumber(ARGV[11])
 local generation = redis.call('HGET', p .. 'generation', 'generation')
 if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
 local time = redis.call('TIME')
@@ -116,7 +118,7 @@ for part, last in pairs(ends) do
   local main, joined, others = lanes_of(part)
   if #joined > 0 then
     local e = range_end(part, main, joined, others, main)
-    if e > main then
+    if e - main >= least_length then
       local candidate = {part = part, start = main, e = e, members = joined, main = true,
                          score = part == stay and -math.huge or progress[part] or -1e300}
       if not best or candidate.score < best.score then best = candidate end
@@ -130,7 +132,7 @@ for part, last in pairs(ends) do
     local members = {}
     for _, lane in ipairs(others) do if lane[3] == least then members[#members + 1] = lane end end
     local e = range_end(part, least, members, others, main)
-    if e > least and (not best_lane or main - least > best_lane.score) then
+    if e - least >= least_length and (not best_lane or main - least > best_lane.score) then
       best_lane = {part = part, start = least, e = e, members = members, main = false, score = main - least,
                    joins = e == main, at = main}
     end

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from mapper.decode import CorruptRecords
+from mapper import surplus
+from mapper.decode import CorruptRecords, decode
 from mapper.fetch import RawReader
-from mars.adapters.kafka_errors import KafkaUnreachable
+from mapper.surplus import AnswerSize, Held, Surplus
+from mars.adapters.kafka_errors import KafkaUnreachable, OffsetOutOfRange
 from mars.adapters.kafka_wire import FetchedPartition, Want
 from tests.mapper.record_batches import Record, batch, values
 
@@ -20,7 +24,13 @@ class ListWire:
         self.answers = list(answers)
         self.asked: list[Want] = []
 
-    def fetch(self, topic, topic_id, wants):
+    def topic(self, name, topic_id):
+        return SimpleNamespace(partitions={0: None})
+
+    def end_offsets(self, topic, partitions):
+        return dict.fromkeys(partitions, 77)
+
+    def fetch(self, topic, topic_id, wants, max_wait_ms=500):
         self.asked.append(wants[0])
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
@@ -114,12 +124,69 @@ def test_corruption_is_told_with_its_place():
         reader(answer(bytes(data))).read(0, 3, 5, LIMIT)
 
 
-def test_only_some_partitions_surplus_is_kept():
+def test_surplus_is_bounded_and_what_was_read_longest_ago_goes_first(monkeypatch):
+    monkeypatch.setattr(surplus, "KEPT_BYTES", 4 * len(values(0, b"a", b"b")))
     raw = reader(*[answer(values(0, b"a", b"b")) for _ in range(9)])
     raw.wire.fetch = lambda topic, topic_id, wants: [raw.wire.answers.pop()]
     for partition in range(9):
         raw.read(partition, 0, 1, LIMIT)
-    assert len(raw._held) == 4
+    assert list(raw._surplus.held) == [5, 6, 7, 8]
+
+
+def held(start: int, end: int) -> Held:
+    return Held(start, end, decode(numbers(start, end), start))
+
+
+def test_surplus_that_is_the_smaller_part_of_a_range_is_read_again():
+    kept = Surplus()
+    for end, found in ((17, True), (18, True), (19, False)):
+        kept.keep(0, held(10, 14), 10)
+        assert (kept.take(0, 10, end) is not None) == found
+    kept.keep(0, held(10, 14), 10)
+    assert kept.take(0, 9, 12) is None
+
+
+def test_the_small_rest_of_a_large_buffer_is_not_kept(monkeypatch):
+    kept = Surplus()
+    kept.keep(0, held(0, 10), 9)
+    assert kept.held
+    monkeypatch.setattr(surplus, "SMALL_BYTES", 10)
+    for end, found in ((9, False), (6, False), (5, True)):
+        kept.clear()
+        kept.keep(0, held(0, 10), end)
+        assert bool(kept.held) == found
+
+
+def test_as_much_is_asked_as_the_range_needs_and_a_batch():
+    size, records = AnswerSize(), numbers(0, 100)
+    assert size.ask(5_000, 10_000_000) == surplus.UNKNOWN_BYTES
+    size.learn(records, 100)
+    assert 10 * len(records) < size.ask(1_000, 10_000_000) < 12 * len(records)
+    assert size.ask(1_000, 500) == 500
+
+
+def test_what_is_awaited_is_there_when_it_is_claimed():
+    raw = reader(answer(numbers(5, 9), lso=9))
+    assert raw.await_tuples({}, {}, 100) == {0: 77}, "partitions that are not known yet are listed"
+    assert raw.await_tuples({0: 5}, {0: 3}, 100) == {0: 9}
+    assert [(want.offset, want.last_epoch) for want in raw.wire.asked] == [(5, 3)]
+    assert texts(raw.read(0, 5, 9, LIMIT)) == [b"5", b"6", b"7", b"8"]
+    assert len(raw.wire.asked) == 1
+
+
+def test_an_answer_of_a_throttled_broker_tells_no_end():
+    raw = reader(answer(throttled=True, lso=3), answer(lso=6))
+    raw.partitions()
+    assert raw.await_tuples({0: 5}, {}, 100) == {0: 5}
+    assert raw.await_tuples({0: 5}, {}, 100) == {0: 6}
+
+
+@pytest.mark.parametrize("fault", [OffsetOutOfRange("t", 0, 5, 0, 3), answer(numbers(5, 9)[:-1] + b"!")])
+def test_what_cannot_be_awaited_is_left_to_the_claim(fault):
+    raw = reader(fault)
+    raw.partitions()
+    assert raw.await_tuples({0: 5}, {}, 100) == {0: 77}
+    assert not raw._surplus.held
 
 
 def test_records_of_one_batch_may_leave_gaps_at_both_ends():

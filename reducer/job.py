@@ -145,6 +145,11 @@ class Reducer:
         except ExchangeFullError as error:
             log.warning("waiting: %s", error)
             return False
+        except OSError as error:
+            # A full disk: what is merged stays, and is committed when there is room.
+            log.error("key part %s cannot be committed: %s", key, error)
+            time.sleep(1.0)
+            return False
         self.parts.pop(key)
         self.views_at = 0.0
         return False

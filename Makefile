@@ -1,7 +1,7 @@
 # Each target sets up what it needs, then does its work. A second run takes less than a second to set up.
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lock
+.PHONY: help setup demo test bench figures lock
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -25,6 +25,9 @@ test: setup ## the tests (TEST_ARGS="-k name" for some of them)
 
 bench: setup ## tuples per second of a whole Mars (BENCH_ARGS)
 	@$(PY) -m benchmarks.throughput $(BENCH_ARGS)
+
+figures: setup ## every figure of docs/benchmarks.md anew, in half an hour
+	@$(PY) -m benchmarks.document --measure
 
 lock: ## writes the lock files anew from requirements*.in (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

@@ -36,6 +36,7 @@ from api.runfile import Run
 from benchmarks import watch
 from benchmarks.generator import QUERY, SCHEMA
 from benchmarks.latency_figures import Spread, freshness, readable
+from benchmarks.machine import machine
 from benchmarks.parts import Meter, processes
 from mars import config as configuration
 from mars.adapters.kafka_admin import KafkaAdmin
@@ -243,7 +244,8 @@ def main() -> None:
         finally:
             up.down(config.data)
     if given.json:
-        given.json.write_text(json.dumps({"limit": limit, "loads": [each.json() for each in found]}, indent=1))
+        given.json.write_text(json.dumps({"machine": machine(), "limit": limit, "loads": [each.json() for each in found]},
+                                         indent=1))
     sys.exit(0 if all(each.exact for each in found) else 1)
 
 

@@ -3,7 +3,9 @@
 import json
 
 import numpy as np
+import pytest
 
+from benchmarks.latency import Bench, Load, describe, loads
 from benchmarks.latency_figures import Spread, freshness, readable
 
 
@@ -24,8 +26,30 @@ def test_a_window_is_readable_with_the_last_of_its_tuples():
     assert readable(events, {0: 5, 1000: 4, 2000: 7}) == {0: 20.0, 1000: 20.0}
 
 
+def test_shares_are_of_the_limit():
+    assert [(load.name, load.rate) for load in loads([0.1, 0.5], [40_000.0], 1e6, 9.0, 1_000)] == [
+        ("share_10", 1e5), ("share_50", 5e5), ("rate_40000", 4e4)]
+
+
 def test_a_spread_counts_what_was_never_seen():
     spread = Spread.of(np.array([1.0, 2.0, 3.0, np.nan]))
     assert (spread.samples, spread.missing, spread.mean, spread.p50, spread.max) == (3, 1, 2.0, 2.0, 3.0)
     assert "1 NEVER SEEN" in spread.text()
     assert json.dumps(Spread.of(np.array([])).json())
+
+
+@pytest.mark.services
+@pytest.mark.e2e
+@pytest.mark.timeout(240)
+def test_a_toy_load_is_exact_and_misses_no_probe(running, tmp_path):
+    run, config = running
+    found = Bench(run, config, tmp_path).measure(Load("toy", 2_000, 7.0, window_ms=500, watermark_ms=500))
+    assert found.exact, found.difference
+    assert found.sent == pytest.approx(14_000, rel=0.02)
+    assert found.freshness.missing == 0
+    assert found.freshness.samples > 300
+    assert found.window_closed.samples >= 4
+    assert found.window_closed.missing == 0
+    assert 0 < found.freshness.p50 < found.tuple_closed.p50
+    assert "EXACT" in describe(found)
+    assert json.dumps(found.json())

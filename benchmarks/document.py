@@ -1,0 +1,164 @@
+"""The figures of docs/benchmarks.md: which command makes each, and the tables that are written from what it left.
+
+`python -m benchmarks.document` writes the tables between the marks `<!-- NAME -->` and `<!-- /NAME -->` anew, from the
+files in docs/benchmarks. With --measure the commands run first, all of them (half an hour) or those of --only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.scaling_run import Result
+from benchmarks.steps import BATCH, Step
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FOLDER = "docs/benchmarks"
+PARTS = ("mappers", "reducers", "redis", "zookeeper", "driver", "kafka")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One block of the document: the command's words after `python -m`, and how its JSON reads as Markdown."""
+
+    command: str
+    render: Callable[[dict], list[str]]
+    picture: bool = False
+
+
+def table(head: list[str], rows: list[list[str]]) -> list[str]:
+    """A Markdown table; all columns but the first stand right."""
+    return ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1),
+            *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def curve(document: dict) -> list[str]:
+    """A curve's table."""
+    results = [Result(**point) for point in document["points"]]
+    rows = [[r.name, f"{r.tuples:,}", f"{r.tuples_per_s / 1e6:.2f}", f"{r.megabytes_per_s:.0f}", f"{r.cpu:.3f}",
+             *(f"{r.cpu_s_per_million[part]:.3f}" for part in PARTS), f"{r.peak_megabytes['mappers']:.0f}",
+             f"{r.peak_megabytes['reducers']:.0f}", f"{r.groups:,}" if r.exact else "NOT EXACT"] for r in results]
+    found = table([document["axis"], "tuples", "M tuples/s", "MB/s", "CPU s per M, broker apart", *PARTS, "MB mappers",
+                   "MB reducers", "groups, all exact"], rows)
+    for r in results:
+        if r.memory:
+            said = "; ".join(f"{s:.0f} s: {mappers:.0f} and {reducers:.0f}" for s, mappers, reducers in r.memory)
+            found += ["", f"Memory of mappers and reducers in MB over {r.name}: {said}."]
+    return [*found, "", document["model"]] if document.get("model") else found
+
+
+def roofline(document: dict) -> list[str]:
+    """The roofline's table."""
+    steps = [Step(**step) for step in document["steps"]]
+    rows = [[s.name, f"{s.floor_ms:.2f}", f"{s.cost_ms:.2f}", f"{s.cost_ms / s.floor_ms:.1f}", f"{s.gap_ms:.2f}", s.what]
+            for s in steps]
+    floor, cost = sum(s.floor_ms for s in steps), sum(s.cost_ms for s in steps)
+    rows.append(["all", f"{floor:.2f}", f"{cost:.2f}", f"{cost / floor:.1f}", f"{cost - floor:.2f}",
+                 f"{floor / BATCH * 1e3:.3f} and {cost / BATCH * 1e3:.3f} CPU s per M tuples"])
+    worst = max(steps, key=lambda step: step.gap_ms)
+    return [*table([f"CPU ms per {BATCH:,} tuples", "floor", "cost", "ratio", "gap", "the floor is"], rows), "",
+            f"The largest gap: {worst.name}."]
+
+
+def latency(document: dict) -> list[str]:
+    """The loads' table, ms."""
+    rows = []
+    for load in document["loads"]:
+        for name, key in (("freshness", "freshness"), ("window closed", "window_closed"), ("tuple closed", "tuple_closed")):
+            spread = load[key]
+            rows.append([f"{load['name'].replace('_', ' ')}: {load['rate']:,.0f}/s", name,
+                         *(f"{spread[of]:.0f}" for of in ("p50", "p95", "p99", "mean", "max")), f"{spread['samples']:,}",
+                         f"{sum(load['cores'].values()):.2f}"])
+    return [f"Limit with the producer on the same cores: {document['limit']:,.0f} tuples/s.", "",
+            *table(["load", "ms", "p50", "p95", "p99", "mean", "max", "samples", "cores in use"], rows)]
+
+
+def paper(folder: Path) -> str:
+    """The paper's figures beside ours, as far as they are measured."""
+    def measured(name: str) -> dict | None:
+        file = folder / f"{name}.json"
+        return json.loads(file.read_text()) if file.exists() else None
+
+    here = dict.fromkeys(("node", "mean", "batch"), "not measured yet")
+    if found := measured("tuples"):
+        best = max((Result(**point) for point in found["points"] if point["tuples"] >= 10_000_000),
+                   key=lambda result: result.megabytes_per_s, default=None)
+        if best:
+            here["node"] = f"{best.megabytes_per_s:.0f} MB/s ({best.tuples_per_s / 1e6:.2f} M tuples/s)"
+    if found := measured("latency"):
+        here["mean"] = "; ".join(f"{load['name'].replace('_', ' ')}: {load['freshness']['mean']:.0f} ms"
+                                 for load in found["loads"])
+    if found := measured("message"):
+        best = max((Result(**point) for point in found["points"]), key=lambda result: result.tuples_per_s)
+        here["batch"] = f"{best.name} ({best.tuples_per_s / 1e6:.2f} M tuples/s)"
+    rows = [["throughput of one node", "179 MB/s (1.25 M tuples/s), the broker elsewhere",
+             f"{here['node']} on this machine's cores, the broker on them too"],
+            ["best tuples per message", "5,000; one is far worse, more are a little worse", here["batch"]],
+            ["mean latency of a tuple", "1372 ms (Storm 653, Spark Streaming 2383)", f"freshness {here['mean']}"],
+            ["against Spark Streaming, Storm", "1.46 and 2.82 times their throughput", "see [Side by side](#side-by-side)"],
+            ["scaling", "near-linear to 20 nodes, 3.5 GB/s; then the broker's disks are full",
+             "one machine; see the model [below](#workers-and-partitions)"]]
+    return "\n".join(["| | the paper | here |", "| --- | --- | --- |", *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def scaling(name: str, options: str = "") -> Figure:
+    """A curve of benchmarks.scaling."""
+    return Figure(f"benchmarks.scaling {name}{options} --out {FOLDER}", curve, picture=True)
+
+
+FIGURES = {
+    "roofline": Figure(f"benchmarks.roofline --json {FOLDER}/roofline.json", roofline),
+    "latency": Figure(f"benchmarks.latency --warm 30 --json {FOLDER}/latency.json", latency),
+    "message": scaling("message"), "batch": scaling("batch"), "workers": scaling("workers"),
+    "partitions": scaling("partitions"), "tuples": scaling("tuples", " --tuples 50000000"), "groups": scaling("groups"),
+    "columns": scaling("columns"), "width": scaling("width"), "codec": scaling("codec"), "forms": scaling("forms"),
+    "long": scaling("long", " --tuples 200000000"),
+}
+BY_NAME_ONLY = {"long"}
+
+
+def block(name: str, figure: Figure, folder: Path) -> str:
+    """What stands between the marks."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        return f"Not measured yet: `python -m {figure.command}`."
+    document = json.loads(file.read_text())
+    on = document["machine"]
+    lines = [f"`python -m {figure.command}`, on {on['cores']} cores of {on['processor']}:", "", *figure.render(document)]
+    if figure.picture:
+        lines += ["", f"![{document['title']}](benchmarks/{name}.svg)"]
+    return "\n".join(lines)
+
+
+def written(text: str, folder: Path) -> str:
+    """The document with every block as its file says. A mark without a figure is an error."""
+    for name in re.findall(r"<!-- (\w+) -->", text):
+        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        content = paper(folder) if name == "paper" else block(name, FIGURES[name], folder)
+        text = mark.sub(lambda match, content=content: f"{match[1]}{content}\n{match[2]}", text)
+    return text
+
+
+def main() -> None:
+    """The command; ends with the exit code of the first measurement that fails."""
+    parser = argparse.ArgumentParser(prog="benchmarks.document", description=__doc__.splitlines()[0])
+    parser.add_argument("--measure", action="store_true", help="measure before writing")
+    parser.add_argument("--only", help="names of figures, like roofline,codec")
+    given = parser.parse_args()
+    names = given.only.split(",") if given.only else [name for name in FIGURES if name not in BY_NAME_ONLY]
+    (DOCS / "benchmarks").mkdir(exist_ok=True)
+    for name in names if given.measure else ():
+        print(f"python -m {FIGURES[name].command}", flush=True)
+        subprocess.run([sys.executable, "-m", *FIGURES[name].command.split()], check=True, cwd=DOCS.parent)
+    file = DOCS / "benchmarks.md"
+    file.write_text(written(file.read_text(), DOCS / "benchmarks"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""docs/benchmarks.md is what its files say, and every figure that it names can be made."""
+
+import json
+import re
+from dataclasses import asdict
+
+import pytest
+
+from benchmarks.document import DOCS, FIGURES, block, written
+from benchmarks.scaling import CURVES
+from benchmarks.scaling_run import Result
+from benchmarks.steps import Step
+
+TEXT = (DOCS / "benchmarks.md").read_text()
+
+
+def test_the_document_is_what_its_files_say():
+    assert written(TEXT, DOCS / "benchmarks") == TEXT, "run: python -m benchmarks.document"
+
+
+def test_every_figure_has_its_place_and_every_curve_its_figure():
+    assert set(re.findall(r"<!-- (\w+) -->", TEXT)) == {*FIGURES, "paper"}
+    assert set(CURVES) <= set(FIGURES)
+
+
+@pytest.mark.parametrize("name", sorted(FIGURES))
+def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
+    cpu = dict.fromkeys(("mappers", "reducers", "redis", "zookeeper", "driver", "kafka"), 0.125)
+    point = asdict(Result(5, "5", 10_000_000, 4.0, 2_500_000, 370.0, cpu, dict.fromkeys(cpu, 200), 7, True, "",
+                          [(0.0, 1.0, 2.0)]))
+    spread = {"samples": 3, "missing": 0, "mean": 20.0, "p50": 10.0, "p95": 30.0, "p99": 370.0, "max": 50.0}
+    document = {"machine": {"cores": 2, "processor": "P"}, "title": "T", "axis": "A", "model": "M", "points": [point],
+                "steps": [asdict(Step("a", 1.0, 370.0, "w"))], "limit": 1e6,
+                "loads": [{"name": "share_50", "rate": 1e5, "cores": {"x": 0.5}, "freshness": spread,
+                           "window_closed": spread, "tuple_closed": spread}]}
+    (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    text = block(name, FIGURES[name], tmp_path)
+    assert f"`python -m {FIGURES[name].command}`" in text
+    assert "370" in text
+    assert ("2.50" in text) == (name not in ("roofline", "latency"))
+
+
+def test_a_wrong_point_is_told():
+    point = asdict(Result(5, "5", 10, 4.0, 2_500_000, 370.0, dict.fromkeys(
+        ("mappers", "reducers", "redis", "zookeeper", "driver", "kafka"), 0.1), {"mappers": 1, "reducers": 1}, 7, False,
+        "one differs", []))
+    assert "NOT EXACT" in "\n".join(FIGURES["codec"].render({"axis": "a", "points": [point]}))

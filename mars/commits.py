@@ -1,13 +1,14 @@
 """What a reducer's commit says: the truth of one key part (design: window state, positions, results, one pointer).
 
-A commit is a manifest file plus the segments it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs
+A commit is a manifest plus the segments it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs
 nothing but the storage. All times are in the stream's unit unless a name says otherwise.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
+
+import orjson
 
 COUNTERS = ("tuples", "bad", "late", "future", "filtered", "duplicates_skipped")
 
@@ -66,6 +67,13 @@ class QueryCommit:
     results_index: Segment | None = None
     commits: int = 0
 
+    def copy(self) -> QueryCommit:
+        """One that changes apart from this one; segments, which never change, are shared."""
+        return replace(self, positions=dict(self.positions), max_event_time=dict(self.max_event_time),
+                       nows={p: list(pairs) for p, pairs in self.nows.items()}, leader_epochs=dict(self.leader_epochs),
+                       counters=dict(self.counters), bad_reasons=dict(self.bad_reasons), state=list(self.state),
+                       results=list(self.results))
+
 
 @dataclass
 class Manifest:
@@ -79,13 +87,13 @@ class Manifest:
     queries: dict[str, QueryCommit] = field(default_factory=dict)
 
     def dump(self) -> bytes:
-        """The manifest file's content."""
-        return json.dumps(asdict(self), separators=(",", ":")).encode()
+        """The manifest as it is written."""
+        return _dump(self)
 
     @staticmethod
     def load(data: bytes) -> Manifest:
-        """The manifest of a file's content."""
-        raw = json.loads(data)
+        """The manifest that was written so."""
+        raw = orjson.loads(data)
         raw["queries"] = {id_: _query_commit(q) for id_, q in raw["queries"].items()}
         return Manifest(**raw)
 
@@ -99,14 +107,14 @@ class Pointer:
 
     def dump(self) -> bytes:
         """The znode's data."""
-        return json.dumps(asdict(self)).encode()
+        return _dump(self)
 
     @staticmethod
     def load(data: bytes) -> Pointer | None:
         """The pointer of a znode's data; None before the first commit."""
         if not data:
             return None
-        raw = json.loads(data)
+        raw = orjson.loads(data)
         return Pointer(Segment(**raw["manifest"]), raw["commit"])
 
 
@@ -122,9 +130,13 @@ def _query_commit(raw: dict) -> QueryCommit:
 
 def dump_index(results: list[ResultSegment]) -> bytes:
     """The content of a results index segment."""
-    return json.dumps([asdict(r) for r in results], separators=(",", ":")).encode()
+    return _dump(results)
 
 
 def load_index(data: bytes) -> list[ResultSegment]:
     """The result segments of an index segment's content."""
-    return [ResultSegment.from_json(r) for r in json.loads(data)]
+    return [ResultSegment.from_json(r) for r in orjson.loads(data)]
+
+
+def _dump(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)

@@ -65,7 +65,7 @@ class Config(BaseModel):
 
     # Reducers.
     commit_interval_ms: int = Field(200, ge=50, le=60_000, description=(
-        "Least time between two commits of a key part; it stretches under load."))
+        "Longest pause between two commits of a key part that has something to commit; cheap ones follow sooner."))
     zookeeper_session_ms: int = Field(6_000, ge=1_000, le=60_000, description=(
         "ZooKeeper's session time-out: how long a silent worker keeps its work."))
     result_retention_days: int = Field(7, ge=1, le=3_650, description="How long closed windows can be read.")

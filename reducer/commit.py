@@ -1,4 +1,4 @@
-"""One commit of a key part: files, manifest, one ZooKeeper transaction (design, step 9; rule 3).
+"""One commit of a key part: one file, then one ZooKeeper transaction (design, step 9; rule 3).
 
 A commit costs what changed: each writes the cells merged since the last one (a delta); now and then all open cells are
 written anew (a base), so that neither the number of segments nor what a restart must read grows.
@@ -6,15 +6,14 @@ written anew (a base), so that neither the number of segments nor what a restart
 
 from __future__ import annotations
 
-import copy
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars import cells, cells_finish
-from mars.adapters.storage import Storage
+from mars.adapters.storage import NewFile, Storage
 from mars.cells_wire import encode
 from mars.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index, load_index
 from reducer.merge import QueryState
@@ -26,10 +25,12 @@ KEEP_UNUSED_S = 120
 
 @dataclass
 class Prepared:
-    """A manifest whose files are durable, and which queries' state it holds as a new base."""
+    """A manifest whose files are durable, and for each query that it changes the cells of its state, one table for
+    each segment."""
 
     manifest: Manifest
     segment: Segment
+    open: dict[str, list[pa.Table]]
 
 
 def folder(stream_id: int, key_part: int) -> str:
@@ -38,37 +39,29 @@ def folder(stream_id: int, key_part: int) -> str:
 
 
 def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int) -> Prepared:
-    """Write the files of the next commit. `manifest` is the last one; `states` are the running queries. Their working
-    state is folded, so that a second call without new entries writes the same again."""
-    place = folder(manifest.stream_id, manifest.key_part)
-    after = copy.copy(manifest)
-    after.commit += 1
-    after.queries = dict(manifest.queries)
-    blobs, users = [], []
+    """Write the next commit: cells, results, and last the manifest that names them, in one file. `manifest` is the last
+    one; `states` are the running queries. Their working state is folded, so that a second call without new entries
+    writes the same again."""
+    file = storage.new_file(folder(manifest.stream_id, manifest.key_part), "commit")
+    after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
+    open_ = {}
     for id_, state in states.items():
-        after.queries[id_] = entry = copy.deepcopy(state.commit)
-        if not state.changed:
-            continue
-        entry.commits += 1
-        blob = _fold(state, entry)
-        if blob:
-            blobs.append(blob)
-            users.append(entry)
-    for entry, segment in zip(users, storage.write(place, "state", blobs) if blobs else [], strict=True):
-        entry.state.append(segment)
-    _write_results(storage, place, states, after)
-    for id_ in states:
-        _tidy_results(storage, place, after.queries[id_], retention_ms)
-    [segment] = storage.write(place, "manifest", [after.dump()])
-    return Prepared(after, segment)
+        after.queries[id_] = entry = state.commit.copy()
+        if state.changed:
+            entry.commits += 1
+            open_[id_] = _add_state(file, state, entry)
+            _add_results(storage, file, state, entry, retention_ms)
+    segment = file.add(after.dump())
+    file.write()
+    return Prepared(after, segment, open_)
 
 
 def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
     """The commit is the truth: the working state takes over what it says."""
-    for id_, state in states.items():
-        state.commit = copy.deepcopy(prepared.manifest.queries[id_])
-        state.open += state.delta
-        state.delta, state.closed, state.changed = [], [], False
+    for id_, tables in prepared.open.items():
+        state = states[id_]
+        state.commit = prepared.manifest.queries[id_].copy()
+        state.open, state.delta, state.closed, state.changed = tables, [], [], False
 
 
 def unused_files(storage: Storage, prepared: Prepared) -> list[str]:
@@ -84,33 +77,30 @@ def unused_files(storage: Storage, prepared: Prepared) -> list[str]:
     return [path for path, modified in storage.files(place) if path not in used and modified < oldest]
 
 
-def _fold(state: QueryState, entry: QueryCommit) -> bytes:
-    """The cells that this commit must write for a query: those merged since the last, or all as a new base."""
+def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.Table]:
+    """Add the cells that this commit must write for a query: those merged since the last, or all as a new base. Segments
+    of which every window has closed are left out. The tables of the segments that `entry` names now."""
     plan, stream = state.query.plan, state.stream
     state.delta = [cells.merge(plan, stream, state.delta)] if state.delta else []
-    if len(entry.state) >= DELTAS_MAX:
-        state.delta = [cells.merge(plan, stream, state.open + state.delta)]
-        state.open, entry.state = [], []
-    if not any(table.num_rows for table in state.open + state.delta):
-        entry.state = []
-        return b""
-    return encode(state.delta[0]) if state.delta and state.delta[0].num_rows else b""
+    held = [(segment, table) for segment, table in zip(entry.state, state.open, strict=True) if table.num_rows]
+    new = state.delta
+    if len(held) >= DELTAS_MAX:
+        new, held = [cells.merge(plan, stream, [table for _, table in held] + new)], []
+    held += [(file.add(encode(table)), table) for table in new if table.num_rows]
+    entry.state = [segment for segment, _ in held]
+    return [table for _, table in held]
 
 
-def _write_results(storage: Storage, place: str, states: dict[str, QueryState], after: Manifest) -> None:
-    """Write the finished rows of the windows that close with this commit, apart from the state."""
-    rows = {}
-    for id_, state in states.items():
-        if state.closed:
-            plan = state.query.plan
-            state.closed = [cells.merge(plan, state.stream, state.closed)]
-            finished = cells_finish.finish(plan, state.stream, state.closed[0])
-            if finished.num_rows:
-                rows[id_] = finished
-    if rows:
-        segments = storage.write(place, "results", [_rows_blob(table) for table in rows.values()])
-        for (id_, table), segment in zip(rows.items(), segments, strict=True):
-            after.queries[id_].results.append(describe(table, segment))
+def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: QueryCommit, retention_ms: int) -> None:
+    """Add the finished rows of the windows that close with this commit."""
+    if not state.closed:
+        return
+    plan = state.query.plan
+    state.closed = [cells.merge(plan, state.stream, state.closed)]
+    finished = cells_finish.finish(plan, state.stream, state.closed[0])
+    if finished.num_rows:
+        _tidy_results(storage, file.folder, entry, retention_ms)
+        entry.results.append(describe(finished, file.add(_rows_blob(finished))))
 
 
 def describe(table: pa.Table, segment: Segment) -> ResultSegment:
@@ -120,17 +110,18 @@ def describe(table: pa.Table, segment: Segment) -> ResultSegment:
                          pc.max(table["window_end"].cast(pa.int64())).as_py(), int(time.time() * 1000))
 
 
-def _tidy_results(storage: Storage, place: str, entry: QueryCommit, retention_ms: int) -> None:
-    """When many result segments have gathered, put their rows into one and their description into the index."""
-    if len(entry.results) <= RECENT_MAX:
+def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int) -> None:
+    """When many result segments have gathered, put their rows into one and its description into the index. They have
+    files of their own, so that what is kept for days does not keep the cells of a commit."""
+    if len(entry.results) < RECENT_MAX:
         return
     older = load_index(storage.read(entry.results_index)) if entry.results_index else []
     kept = [r for r in older if r.committed_ms > time.time() * 1000 - retention_ms]
     tables = [pa.ipc.open_stream(storage.read(r.segment)).read_all() for r in entry.results]
     together = pa.concat_tables(tables)
-    [segment] = storage.write(place, "results", [_rows_blob(together)])
+    [segment] = storage.write(folder, "results", [_rows_blob(together)])
     kept.append(describe(together, segment))
-    [entry.results_index] = storage.write(place, "index", [dump_index(kept)])
+    [entry.results_index] = storage.write(folder, "index", [dump_index(kept)])
     entry.results = []
 
 

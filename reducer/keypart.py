@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -23,7 +24,10 @@ from reducer.merge import Piece, QueryState
 log = logging.getLogger("mars.reducer")
 RECEIVE_BYTES = 8 * 1024 * 1024
 FACTS_AGE_S = 5.0
-CLOSING_INTERVAL_S = 0.05
+COMMIT_SHARE = 0.1
+PAUSE_MIN_S = 0.05
+CLOSING_SHARE = 0.5
+NOWS_S = TELL_ALL_S = 1.0
 SWEEP_S = 30.0
 
 
@@ -32,7 +36,7 @@ class KeyPart:
     """One key part of one stream, as its owner holds it. Made by `load`; any refusal ends in `load` again.
 
     `undone` maps the SEQ of each entry that is still in the log to its marker; `deferred` are pieces of incarnations
-    that the query set, as known here, does not have yet (rule 14).
+    that the query set, as known here, does not have yet (rule 14); `told` are the positions that Redis has heard.
     """
 
     config: Config
@@ -52,8 +56,11 @@ class KeyPart:
     facts: Facts = Facts()
     done_at: float = 0.0
     committed_at: float = 0.0
+    pause_s: float = 0.0
+    nows_at: float = 0.0
     swept_at: float = field(default_factory=time.monotonic)
-    told: bool = False
+    told: dict[tuple[int, str], int] | None = None
+    told_all_at: float = -math.inf
 
     @staticmethod
     def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,
@@ -96,7 +103,7 @@ class KeyPart:
 
     def step(self) -> bool:
         """Receive what there is, merge it, close and commit what is due. False if nothing was received."""
-        if not self.told:
+        if self.told is None:
             self._tell()
         raw, entries = self.exchange.receive(self.view.stream.id, self.view.generation, self.number, self.after,
                                              RECEIVE_BYTES)
@@ -146,11 +153,17 @@ class KeyPart:
                 state.close(passed)
 
     def _commit_is_due(self) -> bool:
-        waited_s = time.monotonic() - self.committed_at
-        if any(state.closed for state in self.states.values()) and waited_s > CLOSING_INTERVAL_S:
-            return True
-        changed = any(state.changed for state in self.states.values())
-        return changed and waited_s > self.config.commit_interval_ms / 1000
+        due_in_s = self.due_in_s()
+        return due_in_s is not None and due_in_s <= 0
+
+    def due_in_s(self) -> float | None:
+        """After how long a commit is due, None if there is nothing to commit. Closed windows wait half as long."""
+        if not any(state.changed for state in self.states.values()):
+            return None
+        closing = any(state.closed for state in self.states.values())
+        least_s = min(PAUSE_MIN_S, self.config.commit_interval_ms / 1000)
+        pause_s = max(least_s, self.pause_s) * (CLOSING_SHARE if closing else 1)
+        return self.committed_at + pause_s - time.monotonic()
 
     def commit(self) -> None:
         """Make everything merged so far the truth, then delete what it covers from the log (steps 9, rules 3, 14).
@@ -159,11 +172,11 @@ class KeyPart:
         """
         if not self.zookeeper.usable:
             return
-        started = time.monotonic()
+        started, cpu_s = time.monotonic(), time.thread_time()
         self._forget_nows()
+        self.manifest.generation, self.manifest.seq = self.view.generation, self.after
         prepared = commit.prepare(self.storage, self.manifest, self.states,
                                   self.config.result_retention_days * 86_400_000)
-        prepared.manifest.generation, prepared.manifest.seq = self.view.generation, self.after
         faults.point("reducer.files_written")
         pointer = Pointer(prepared.segment, prepared.manifest.commit)
         unused = self._unused_files(prepared)
@@ -173,9 +186,11 @@ class KeyPart:
         faults.point("reducer.committed")
         self.pointer, self.manifest = pointer, prepared.manifest
         commit.adopt(self.states, prepared)
-        # Under load a commit may take long; leave at least as much time for merging.
-        self.committed_at = time.monotonic() + (time.monotonic() - started)
         self._tell()
+        self.committed_at = time.monotonic()
+        # Commits may use a tenth of a core; and where they take long, at least as much time is left for merging.
+        self.pause_s = max(self.committed_at - started,
+                           min((time.thread_time() - cpu_s) / COMMIT_SHARE, self.config.commit_interval_ms / 1000))
         faults.point("reducer.trimmed")
         for path in unused:
             self.storage.delete(path)
@@ -215,18 +230,23 @@ class KeyPart:
         return commit.unused_files(self.storage, prepared)
 
     def _tell(self) -> None:
-        """Tell Redis the committed positions and delete the entries that they pass (rules 8, 14). What Redis does not
-        hear now it hears with the next commit, or from the next owner."""
+        """Tell Redis the committed positions that are new, now and then all, and delete the entries that they pass (rules
+        8, 14). What Redis does not hear now it hears with the next commit, or from the next owner."""
         positions = {(p, id_): offset for id_, state in self.states.items()
                      for p, offset in {**state.query.start, **self._committed(id_)}.items()}
+        if time.monotonic() - self.told_all_at < TELL_ALL_S:
+            new = dict(positions.items() - self.told.items())
+        else:
+            new, self.told_all_at = positions, time.monotonic()
         done = [seq for seq, marker in self.undone.items() if self._is_done(marker)]
         try:
             self.exchange.trim(self.view.stream.id, self.view.generation, self.number, self.owner_version, done,
-                               positions)
+                               new)
         except NotReadyError as error:
             log.warning("positions are told later: %s", error)
+            self.told_all_at = -math.inf
             return
-        self.told = True
+        self.told = positions
         for seq in done:
             del self.undone[seq]
 
@@ -246,7 +266,10 @@ class KeyPart:
         return True
 
     def _forget_nows(self) -> None:
-        """Drop the nows that no re-claim can need: those at or below the least committed position (rule 26)."""
+        """Now and then: drop the nows that no re-claim can need, at or below the least committed position (rule 26)."""
+        if time.monotonic() - self.nows_at < NOWS_S:
+            return
+        self.nows_at = time.monotonic()
         least = self.exchange.least_positions(self.view.stream.id, self.view.stream.key_parts)
         for id_, state in self.states.items():
             for partition, pairs in state.commit.nows.items():

@@ -6,7 +6,6 @@ starts after it waits; anything else is a broken invariant.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -46,8 +45,9 @@ class Piece:
 class QueryState:
     """A running query's working state: what the last commit said, plus what was merged since.
 
-    `commit` is this state's own copy; `open` are cells that a committed segment holds, `delta` those that none holds
-    yet; `waiting` are pieces that start after the position, by partition and start.
+    `commit` is this state's own copy; `open` are the cells of its segments, a table for each, less those of closed
+    windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by
+    partition and start.
     """
 
     query: Query
@@ -62,16 +62,12 @@ class QueryState:
 
     @staticmethod
     def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> QueryState:
-        """The state as of a commit; `tables` are its state segments' cells."""
-        commit = copy.deepcopy(committed) if committed else QueryCommit(query.incarnation)
+        """The state as of a commit; `tables` are its state segments' cells, in their order."""
+        commit = committed.copy() if committed else QueryCommit(query.incarnation)
         commit.incarnation = query.incarnation
-        state = QueryState(query, stream, commit)
-        if tables:
-            open_ = cells.merge(query.plan, stream, tables)
-            if commit.watermark is not None:
-                open_ = cells.late_split(query.plan, stream, open_, commit.watermark)[1]
-            state.open = [open_]
-        return state
+        if commit.watermark is not None:
+            tables = [cells.late_split(query.plan, stream, table, commit.watermark)[1] for table in tables]
+        return QueryState(query, stream, commit, list(tables))
 
     def position(self, partition: int) -> int | None:
         """The offset up to which the partition is merged; None for one that the query set does not know yet."""
@@ -148,11 +144,12 @@ class QueryState:
             return
         self.commit.watermark = watermark
         self.changed = True
-        plan, stream = self.query.plan, self.stream
-        for tables in (self.open, self.delta):
-            kept = []
-            for table in tables:
-                closed, rest = cells.late_split(plan, stream, table, watermark)
-                self.closed += [closed] if closed.num_rows else []
-                kept += [rest] if rest.num_rows else []
-            tables[:] = kept
+        self.open = [self._take_closed(table, watermark) for table in self.open]
+        rest = [self._take_closed(table, watermark) for table in self.delta]
+        self.delta = [table for table in rest if table.num_rows]
+
+    def _take_closed(self, table: pa.Table, watermark: int) -> pa.Table:
+        closed, rest = cells.late_split(self.query.plan, self.stream, table, watermark)
+        if closed.num_rows:
+            self.closed.append(closed)
+        return rest

@@ -21,6 +21,40 @@ class CorruptFileError(MarsError):
     """A committed file whose bytes are missing or do not match their checksum."""
 
 
+class NewFile:
+    """Blobs that will lie one after the other in one new file. Each segment is known at once, so that a later blob can
+    name an earlier one; nothing is on the disk before `write`.
+
+    The name is never used twice, so a writer that lost its assignment cannot touch what its successor wrote.
+    """
+
+    def __init__(self, root: Path, folder: str, kind: str) -> None:
+        self.folder = folder
+        self.path = f"{folder}/{kind}-{uuid.uuid4().hex}"
+        self._file = root / self.path
+        self._blobs: list[bytes] = []
+        self._length = 0
+
+    def add(self, blob: bytes) -> Segment:
+        """Where the blob will lie."""
+        segment = Segment(self.path, self._length, len(blob), google_crc32c.value(blob))
+        self._blobs.append(blob)
+        self._length += len(blob)
+        return segment
+
+    def write(self) -> None:
+        """Make the file; it and its name are durable when this returns."""
+        if not self._file.parent.is_dir():
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            for parent in self._file.parents[1:3]:  # the names of its own folders, too
+                _sync_directory(parent)
+        with open(self._file, "xb") as file:
+            file.writelines(self._blobs)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_directory(self._file.parent)
+
+
 class Storage:
     """Reads and writes segments; one object may be used from several threads."""
 
@@ -31,22 +65,15 @@ class Storage:
                                      "use a directory that all workers see, as a path or a file:// URI")
         self.root = Path(unquote(parsed.path))
 
-    def write(self, folder: str, kind: str, blobs: list[bytes]) -> list[Segment]:
-        """Write the blobs one after the other into one new file, durable when this returns; one segment for each.
+    def new_file(self, folder: str, kind: str) -> NewFile:
+        """A file to be; see there."""
+        return NewFile(self.root, folder, kind)
 
-        The name is never used twice, so a writer that lost its assignment cannot touch what its successor wrote.
-        """
-        path = self.root / folder / f"{kind}-{uuid.uuid4().hex}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        segments, start = [], 0
-        with open(path, "xb") as file:
-            for blob in blobs:
-                file.write(blob)
-                segments.append(Segment(f"{folder}/{path.name}", start, len(blob), google_crc32c.value(bytes(blob))))
-                start += len(blob)
-            file.flush()
-            os.fsync(file.fileno())
-        _sync_directory(path.parent)
+    def write(self, folder: str, kind: str, blobs: list[bytes]) -> list[Segment]:
+        """Write the blobs into one new file, durable when this returns; one segment for each."""
+        file = self.new_file(folder, kind)
+        segments = [file.add(blob) for blob in blobs]
+        file.write()
         return segments
 
     def read(self, segment: Segment) -> bytes:

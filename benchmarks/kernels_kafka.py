@@ -8,11 +8,9 @@ import uuid
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from benchmarks.kernels import WANTED, tuples
-from mapper.parse import Parser
+from benchmarks.kernels import csv_parser, tuples
 from mapper.read import open_reader
 from mars.adapters.kafka_wire import Wire
-from mars.plan import Stream, StreamColumn
 
 CLAIM = 50_000
 LIMIT = 16 << 20
@@ -27,9 +25,7 @@ def read_whole(address: str, count: int) -> None:
     wire = Wire(address)
     reader = open_reader("raw", address, {}, name, wire.topic(name).topic_id)
     wire.close()
-    others = tuple(StreamColumn(f"c{i}", "STRING") for i in range(17))
-    columns = (StreamColumn("time", "BIGINT"), StreamColumn("type", "STRING"), StreamColumn("sip", "STRING"), *others)
-    parser = Parser(Stream("s", 1, "t", "", columns, "CSV", "time", "s"), WANTED)
+    parser = csv_parser()
     for label, parse in (("fetch and decode", False), ("fetch, decode and parse", True)):
         begin, cpu, read = time.monotonic(), time.process_time(), 0
         for start in range(0, count, CLAIM):

@@ -25,6 +25,10 @@ class Messages:
     def __len__(self) -> int:
         return len(self.start)
 
+    def part(self, first: int, end: int) -> Messages:
+        """The messages from number `first` up to `end`, as views."""
+        return Messages(self.buffer, *(places[first:end] for places in (self.start, self.length, self.offset, self.time_ms)))
+
 
 @dataclass
 class ParsedBatch:

@@ -31,29 +31,21 @@ class CsvFields:
 
     def fields(self, messages: Messages) -> Fields:
         """The tuples of these messages; never raises for what messages hold."""
-        start, length, message, line = self._split(messages)
-        n, k = len(line), len(self.columns)
-        place = [self._room.take("starts", n, np.int64, k), self._room.take("lengths", n, np.int64, k)]
-        kind = self._room.take("kinds", n, np.uint8, k)
-        tuple_bad = np.zeros(n if self.strict else 0, np.uint8)
-        bad = csv.find_fields(messages.buffer, start, length, n, self.numbers, self.delimiter, self.quote,
-                              self.null_text, self.strict, *place, kind, tuple_bad)
-        columns = {name: Column(messages.buffer, place[0][i], place[1][i], kind[i], self._unescape)
-                   for i, name in enumerate(self.columns)}
-        return Fields(columns, messages.offset[message], line, tuple_bad if bad else None)
-
-    def _split(self, messages: Messages) -> tuple[np.ndarray, ...]:
-        """(place, length, message, line) of each tuple; `line` is a fresh array, the others are reused."""
         while True:
-            expected = int(len(messages) * self._tuples_per_message) + 16
-            start, length, message = (self._room.take(name, expected, np.int64) for name in ("start", "length", "message"))
-            line = np.empty(min(map(len, (start, length, message))), np.int32)
-            count = csv.split_lines(messages.buffer, messages.start, messages.length, self.delimiter, self.quote,
-                                    start, length, message, line)
-            if count >= 0:
-                self._tuples_per_message = max(1.0, 1.1 * count / max(len(messages), 1))
-                return start, length, message[:count], line[:count]
+            room = int(len(messages) * self._tuples_per_message) + 16
+            message, line = self._room.take("message", room, np.int64)[:room], np.empty(room, np.int32)
+            start, length, kind = (self._room.take(name, room, dtype, len(self.columns)) for name, dtype in
+                                   (("start", np.int64), ("length", np.int64), ("kind", np.uint8)))
+            tuple_bad = np.zeros(room if self.strict else 0, np.uint8)
+            n = csv.find_fields(messages.buffer, messages.start, messages.length, self.delimiter, self.quote, self.numbers,
+                                self.null_text, self.strict, message, line, start, length, kind, tuple_bad)
+            if n >= 0:
+                break
             self._tuples_per_message *= 2
+        self._tuples_per_message = max(1.0, 1.1 * n / max(len(messages), 1))
+        columns = {name: Column(messages.buffer, start[i, :n], length[i, :n], kind[i, :n], self._unescape)
+                   for i, name in enumerate(self.columns)}
+        return Fields(columns, messages.offset[message[:n]], line[:n], tuple_bad[:n] if tuple_bad.any() else None)
 
     def _unescape(self, column: Column) -> Column:
         """The texts of fields with doubled quotes in them."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.csv_fields import CsvFields
 from mapper.json_fields import JsonFields
 from mapper.kernels.numbers import NULLED
-from mapper.parse_columns import ColumnReader, Values, read_values
-from mapper.parse_fields import Fields
+from mapper.parse_columns import ColumnReader
 from mars.plan import Stream
 
 NULL_EVENT_TIME = REASONS.index("null event time")
+BLOCK_MESSAGES, BLOCK_BYTES = 8192, 1 << 20  # what is read at a time: about as much as a core's own cache holds
 
 
 class Parser:
@@ -22,52 +24,88 @@ class Parser:
     def __init__(self, stream: Stream, columns: tuple[str, ...]) -> None:
         self.stream = stream
         self.columns = tuple(dict.fromkeys(columns))
-        needed = tuple(dict.fromkeys((*columns, stream.time_column)))
-        self._fields = (JsonFields if stream.format == "JSON" else CsvFields)(stream, needed)
+        self.time_column = stream.time_column
+        self._fields = (JsonFields if stream.format == "JSON" else CsvFields)(
+            stream, tuple(dict.fromkeys((*columns, stream.time_column))))
         types = {column.name: column.type for column in stream.columns}
+        self._time = ColumnReader({"STRING": "TIMESTAMP"}.get(types[self.time_column], types[self.time_column]))
         self._readers = {name: ColumnReader(types[name]) for name in self._fields.columns}
-        self._time_as = {"STRING": "TIMESTAMP"}.get(types[stream.time_column], types[stream.time_column])
+        if types[self.time_column] == self._time.type:  # then it is read once, also when it is wanted as a column
+            self._readers[self.time_column] = self._time
+        elif self.time_column not in self.columns:
+            del self._readers[self.time_column]
+        self._tuples_per_message = 1.0
 
     def parse(self, messages: Messages) -> ParsedBatch:
         """All tuples of the messages; what a tuple reads as depends on nothing but its message and the stream."""
-        fields = self._fields.fields(messages)
-        bad: dict[str, np.ndarray] = {}
-        time_column = self.stream.time_column
-        times = read_values(self._time_as, fields.columns[time_column])
-        time, reasons = _event_time(times)
-        columns = {}
+        offset, line, tuple_bad = self._read(messages)
+        columns, bad = {}, {}
         for name, reader in self._readers.items():
-            if name == time_column and name not in self.columns:
-                continue
-            # The event time is read once, also when it is wanted as a column.
-            is_read = name == time_column and self._time_as == reader.type
-            columns[name], bad_values = reader.array(times) if is_read else reader.read(fields.columns[name])
-            if bad_values is not None:
-                bad[name] = bad_values
+            if name != self.time_column or name in self.columns:
+                columns[name], reasons = reader.array()
+                if reasons is not None:
+                    bad[name] = reasons
+        time, reasons = _event_time(self._time)
         if reasons is not None:
-            bad[time_column] = reasons
-        tuple_bad = self._strict(fields, bad)
-        return ParsedBatch({name: columns[name] for name in self.columns}, time, fields.offset, fields.line,
+            bad[self.time_column] = reasons
+        tuple_bad = self._strict(len(offset), tuple_bad, bad)
+        return ParsedBatch({name: columns[name] for name in self.columns}, time, offset, line,
                            {name: value for name, value in bad.items() if name in self._fields_asked()}, tuple_bad)
+
+    def _read(self, messages: Messages) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Reads all columns, a block after the other, so that its bytes come from memory once.
+
+        Returns offset, line and the reason of each tuple that does not read at all (None if there is none).
+        """
+        readers = [*self._readers.items()]
+        if self._time not in self._readers.values():
+            readers.append((self.time_column, self._time))
+        for _, reader in readers:
+            reader.begin(int(len(messages) * self._tuples_per_message) + 16)
+        offsets, lines, reasons = [], [], []
+        for block in blocks(messages):
+            fields = self._fields.fields(block)
+            for name, reader in readers:
+                reader.add(fields.columns[name])
+            offsets.append(fields.offset)
+            lines.append(fields.line)
+            reasons.append(fields.tuple_bad)
+        if not offsets:
+            return np.empty(0, np.int64), np.empty(0, np.int32), None
+        if any(part is not None for part in reasons):
+            reasons = [np.zeros(len(offset), np.uint8) if part is None else part
+                       for part, offset in zip(reasons, offsets, strict=True)]
+        self._tuples_per_message = max(1.0, 1.1 * sum(map(len, offsets)) / len(messages))
+        return np.concatenate(offsets), np.concatenate(lines), None if reasons[0] is None else np.concatenate(reasons)
 
     def _fields_asked(self) -> set[str]:
         """The columns whose bad values are told by name."""
-        return {*self.columns, self.stream.time_column}
+        return {*self.columns, self.time_column}
 
-    def _strict(self, fields: Fields, bad: dict[str, np.ndarray]) -> np.ndarray | None:
+    def _strict(self, length: int, tuple_bad: np.ndarray | None, bad: dict[str, np.ndarray]) -> np.ndarray | None:
         """Reasons of whole tuples; a STRICT stream's tuple is bad also for a column that nobody asked for."""
-        tuple_bad = fields.tuple_bad
         asked = self._fields_asked()
         for name, reasons in bad.items():
             if name not in asked:
-                tuple_bad = np.zeros(len(fields), np.uint8) if tuple_bad is None else tuple_bad
+                tuple_bad = np.zeros(length, np.uint8) if tuple_bad is None else tuple_bad
                 np.copyto(tuple_bad, reasons, where=tuple_bad == 0)
         return tuple_bad
 
 
-def _event_time(values: Values) -> tuple[np.ndarray, np.ndarray | None]:
+def blocks(messages: Messages) -> Iterator[Messages]:
+    """The messages in parts of at most BLOCK_MESSAGES and about BLOCK_BYTES, as views; a message is never cut."""
+    first = 0
+    while first < len(messages):
+        part = messages.part(first, first + BLOCK_MESSAGES)
+        if part.length.sum() > BLOCK_BYTES:
+            part = part.part(0, max(int(np.searchsorted(np.cumsum(part.length), BLOCK_BYTES, "right")), 1))
+        yield part
+        first += len(part)
+
+
+def _event_time(reader: ColumnReader) -> tuple[np.ndarray, np.ndarray | None]:
     """(event time in the stream's unit, reason per tuple or None); a NULL has the reason 'null event time'."""
-    time, state, others = values
-    if not others:
-        return time, None
-    return np.where(state == 0, time, 0), np.where(state == NULLED, np.uint8(NULL_EVENT_TIME), state)
+    states = reader.states
+    if states is None:
+        return reader.values, None
+    return np.where(states == 0, reader.values, 0), np.where(states == NULLED, np.uint8(NULL_EVENT_TIME), states)

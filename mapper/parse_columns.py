@@ -1,12 +1,13 @@
 """Fields to Arrow columns, by type: kernels read the plain case, and what they flag goes on as one batch.
 
-Every reader gives (values, states): state 0 is a value, NULLED is NULL, any other is a reason (index into REASONS).
+Every value has a state: 0 is a value, NULLED is NULL, any other is a reason (index into REASONS).
 What text reads as which value: see `READS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -30,37 +31,61 @@ STRING          UTF-8
 INTEGER_RANGES = {"INT": (-2**31, 2**31 - 1), "BIGINT": (-2**63, 2**63 - 1)}
 FLOATS = {"DOUBLE": (53, 22), "FLOAT": (24, 10)}
 
-Values = tuple[np.ndarray, np.ndarray, int]  # values, states, how many states are not 0
 
 
 class ColumnReader:
-    """Reads one column of one type; strings keep their dictionary from batch to batch."""
+    """Reads one column of one type, block by block, to one Arrow array a batch; strings keep their dictionary from batch
+    to batch. A batch is: begin, add for each block, then what is asked of it."""
 
     def __init__(self, type_: str) -> None:
         self.type = type_
         self.arrow_type = to_arrow(type_)
         self.dictionary = Dictionary() if type_ == "STRING" else None
+        self._width = 2 if decimal_parts(type_) else 1
+        self._read = _reader(type_, self.dictionary)
+        self.begin(0)
 
-    def read(self, column: Column) -> tuple[pa.Array, np.ndarray | None]:
-        """(Arrow column, reason per tuple or None if all read)."""
+    def begin(self, expected: int) -> None:
+        """Starts a batch of about that many tuples; the last one's arrays stay as they are."""
         if self.dictionary is not None:
             self.dictionary.trim()
-        return self.array(read_values(self.type, column, self.dictionary))
+        self._values = np.empty(expected * self._width, _numpy_type(self.type))
+        self._states = np.empty(expected, np.uint8)
+        self._count = self._others = 0
 
-    def array(self, read: Values) -> tuple[pa.Array, np.ndarray | None]:
-        """The same of values that are read already; they are not changed."""
-        values, state, others = read
-        if not others:
-            return self._array(values, None), None
-        null = state != 0
-        reasons = np.where(state == NULLED, 0, state).astype(np.uint8)
-        return self._array(values, null), reasons if reasons.any() else None
+    def add(self, column: Column) -> None:
+        """Reads a block of tuples."""
+        first, end, width = self._count, self._count + len(column), self._width
+        if end > len(self._states):
+            self._values = _longer(self._values, first * width, 2 * end * width)
+            self._states = _longer(self._states, first, 2 * end)
+        self._others += _read_block(self._read, column, self._values[first * width:end * width], self._states[first:end])
+        self._count = end
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values as the kernels give them (two words a decimal), undefined where the state is not 0."""
+        return self._values[:self._count * self._width]
+
+    @property
+    def states(self) -> np.ndarray | None:
+        """The state of each value, None if all read."""
+        return self._states[:self._count] if self._others else None
+
+    def array(self) -> tuple[pa.Array, np.ndarray | None]:
+        """(Arrow column, reason per tuple or None if all read)."""
+        states = self.states
+        if states is None:
+            return self._array(self.values, None), None
+        reasons = np.where(states == NULLED, 0, states).astype(np.uint8)
+        return self._array(self.values, states != 0), reasons if reasons.any() else None
 
     def _array(self, values: np.ndarray, null: np.ndarray | None) -> pa.Array:
         """Values, NULL where `null` says so, as Arrow."""
         if self.dictionary is not None:
-            return pa.DictionaryArray.from_arrays(pa.array(values, mask=null), self.dictionary.arrow())
-        if decimal_parts(self.type):
+            # Codes come from the dictionary itself, so Arrow need not look at each.
+            return pa.DictionaryArray.from_arrays(pa.array(values, mask=null), self.dictionary.arrow(), safe=False)
+        if self._width == 2:
             valid = None if null is None else pa.array(~null).buffers()[1]
             return pa.Array.from_buffers(self.arrow_type, len(values) // 2, [valid, pa.py_buffer(values)])
         if self.type == "BOOLEAN":
@@ -73,55 +98,69 @@ class ColumnReader:
         return array if array.type == self.arrow_type else array.view(self.arrow_type)
 
 
-def read_values(type_: str, column: Column, dictionary: Dictionary | None = None) -> Values:
-    """The values of a column; fields with escapes are read from their plain text, as one batch."""
-    reader = _reader(type_, dictionary)
-    values, state, others = reader(column)
+Read = Callable[[Column, np.ndarray, np.ndarray], int]  # writes values and states, returns how many states are not 0
+
+
+def _numpy_type(type_: str) -> type:
+    """What the kernels write for a type."""
+    if decimal_parts(type_):
+        return np.uint64
+    return {"STRING": np.int32, "BOOLEAN": np.uint8, "DOUBLE": np.float64, "FLOAT": np.float64}.get(type_, np.int64)
+
+
+def _read_block(read: Read, column: Column, values: np.ndarray, states: np.ndarray) -> int:
+    """The values of a block; fields with escapes are read from their plain text, as one piece."""
+    others = read(column, values, states)
     rows = column.escaped() if others else ()
     if len(rows):
-        plain_values, plain_state, plain_others = reader(column.unescape(column.at(rows)))
-        width = len(values) // max(len(column), 1)
+        width = len(values) // len(column)
+        plain_values, plain_states = np.empty(len(rows) * width, values.dtype), np.empty(len(rows), np.uint8)
+        others += read(column.unescape(column.at(rows)), plain_values, plain_states) - len(rows)
         values.reshape(len(column), width)[rows] = plain_values.reshape(len(rows), width)
-        state[rows] = plain_state
-        others += plain_others - len(rows)
-    return values, state, others
+        states[rows] = plain_states
+    return others
 
 
-def _reader(type_: str, dictionary: Dictionary | None) -> Callable[[Column], Values]:
-    """The function that reads a column without escapes."""
+def _reader(type_: str, dictionary: Dictionary | None) -> Read:
+    """The function that reads a block without escapes."""
     if dictionary is not None:
         return dictionary.encode
     if type_ in INTEGER_RANGES:
-        return lambda column: _run(numbers.read_integers, column, np.int64, *INTEGER_RANGES[type_])
+        return partial(_run, numbers.read_integers, INTEGER_RANGES[type_])
     if type_ in FLOATS:
-        return lambda column: _floats(type_, column)
+        return partial(_floats, type_)
     if parts := decimal_parts(type_):
         limit = 10 ** parts[0]
         words = np.array([limit & (2**64 - 1), limit >> 64], np.uint64)
-        return lambda column: _run(numbers.read_decimals, column, np.uint64, *parts, words, width=2)
+        return partial(_run, numbers.read_decimals, (*parts, words))
     if type_ == "BOOLEAN":
-        return lambda column: _run(texts.read_booleans, column, np.uint8)
-    return lambda column: _run(times.read_times, column, np.int64, type_ == "DATE")
+        return partial(_run, texts.read_booleans, ())
+    return partial(_run, times.read_times, (type_ == "DATE",))
 
 
-def _run(kernel: Callable, column: Column, dtype: type, *arguments, width: int = 1) -> Values:
-    """One kernel over one column."""
-    values, state = np.empty(width * len(column), dtype), np.empty(len(column), np.uint8)
-    others = kernel(column.buffer, column.start, column.length, column.kind, *arguments, values, state)
-    return values, state, others
+def _run(kernel: Callable, arguments: tuple, column: Column, values: np.ndarray, states: np.ndarray) -> int:
+    """One kernel over one block."""
+    return kernel(column.buffer, column.start, column.length, column.kind, *arguments, values, states)
 
 
-def _floats(type_: str, column: Column) -> Values:
+def _longer(array: np.ndarray, used: int, length: int) -> np.ndarray:
+    """A longer array with the same first `used` entries."""
+    longer = np.empty(length, array.dtype)
+    longer[:used] = array[:used]
+    return longer
+
+
+def _floats(type_: str, column: Column, values: np.ndarray, states: np.ndarray) -> int:
     """Floating point numbers; those that need more than one exact operation are read by Arrow."""
-    values, state, others = _run(numbers.read_doubles, column, np.float64, *FLOATS[type_])
+    others = _run(numbers.read_doubles, FLOATS[type_], column, values, states)
     if others:
-        flagged = np.flatnonzero((state == LIBRARY) & ~np.isin(column.kind, (0, 2)))
+        flagged = np.flatnonzero((states == LIBRARY) & ~np.isin(column.kind, (0, 2)))
         if len(flagged):
             read = pc.cast(pc.ascii_trim(_strings(column.at(flagged)), " \t"), to_arrow(type_)).to_numpy()
             infinite = np.isinf(read)
-            values[flagged], state[flagged] = read, np.where(infinite, OUT_OF_RANGE, 0)
+            values[flagged], states[flagged] = read, np.where(infinite, OUT_OF_RANGE, 0)
             others -= int((~infinite).sum())
-    return values, state, others
+    return others
 
 
 def _strings(column: Column) -> pa.Array:

@@ -24,20 +24,20 @@ class Dictionary:
     def drop(self) -> None:
         """Starts anew, empty."""
         self.table = np.full(1 << 11, -1, np.int32)
-        self.ends = np.zeros(1 << 10, np.int32)
+        self.heads = np.zeros((1 << 9, 4), np.uint64)
+        self.ends = np.zeros((1 << 9) + 1, np.int32)
         self.keys = np.empty(1 << 14, np.uint8)
         self.counts = np.zeros(2, np.int64)
         self._arrow: pa.Array | None = None
 
-    def encode(self, column: Column) -> tuple[np.ndarray, np.ndarray, int]:
-        """(codes, states, how many states are not 0) of a column of texts; see mapper.kernels.texts.encode."""
-        codes, state = np.empty(len(column), np.int32), np.empty(len(column), np.uint8)
+    def encode(self, column: Column, codes: np.ndarray, state: np.ndarray) -> int:
+        """Writes the codes (int32) and states of a column of texts; returns how many states are not 0."""
         self.counts[1] = at = 0
         while True:
             at = texts.encode(column.buffer, column.start, column.length, column.kind, at, self.seed, self.table,
-                              self.ends, self.keys, self.counts, codes, state)
+                              self.heads, self.ends, self.keys, self.counts, codes, state)
             if at == len(column):
-                return codes, state, int(self.counts[1])
+                return int(self.counts[1])
             self._grow(int(column.length[at]))
 
     def arrow(self) -> pa.Array:
@@ -62,15 +62,16 @@ class Dictionary:
             if used + length > np.iinfo(np.int32).max:
                 raise OverflowError("distinct strings of one batch exceed 2 GiB")
             self.keys = _larger(self.keys, used, 2 * (used + length))
-        if count + 2 > len(self.ends):
-            self.ends = _larger(self.ends, count + 1, 2 * len(self.ends))
-        if 2 * (count + 1) > len(self.table):
-            self.table = np.full(4 * len(self.table), -1, np.int32)
-            texts.index_keys(self.ends, self.keys, count, self.seed, self.table)
+        if count == len(self.heads):
+            self.ends = _larger(self.ends, count + 1, 2 * count + 1)
+            self.heads = _larger(self.heads, count, 2 * count)
+        if 4 * (count + 1) > len(self.table):
+            self.table = np.full(2 * len(self.table), -1, np.int32)
+            texts.index_keys(self.heads, count, self.table)
 
 
 def _larger(array: np.ndarray, used: int, length: int) -> np.ndarray:
     """A longer array with the same first `used` entries."""
-    larger = np.zeros(length, array.dtype)
+    larger = np.zeros((length, *array.shape[1:]), array.dtype)
     larger[:used] = array[:used]
     return larger

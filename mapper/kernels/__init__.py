@@ -38,6 +38,7 @@ OUT_U64 = types.uint64[::1]
 OUT_F64 = types.float64[::1]
 OUT_I64_2D = types.int64[:, ::1]
 OUT_U8_2D = types.uint8[:, ::1]
+OUT_U64_2D = types.uint64[:, ::1]
 
 # What a field's place holds; 128 + reason stands for a field that does not read.
 NULL, TEXT, ESCAPED, NUMBER, FRACTION, LITERAL, NESTED, SPECIAL = range(8)

@@ -1,30 +1,21 @@
-"""CSV (RFC 4180): where tuples lie in messages, and where their fields lie."""
+"""CSV (RFC 4180): where tuples lie in messages, and where their fields lie, in one go over the bytes."""
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
-from mapper.kernels import BAD, ESCAPED, I64, NULL, OUT_I32, OUT_I64, OUT_I64_2D, OUT_U8, OUT_U8_2D, TEXT, U8, helper, kernel
-from mapper.kernels.words import find, find_near
+from mapper.kernels import I64, NULL, OUT_I32, OUT_I64, OUT_I64_2D, OUT_U8, OUT_U8_2D, U8, helper, inlined, kernel
+from mapper.kernels.csv_rows import careful_fields, outside_quotes, quick_fields, quoted_end
+from mapper.kernels.wide import NONE, ONE, WIDTH, find_wide, places
+from mapper.kernels.words import find, trailing_zeros
 
 NEWLINE, RETURN, SPACE, TAB = 10, 13, 32, 9
-UNCLOSED_QUOTE, MISSING_FIELD, EXTRA_FIELD, TEXT_AFTER_QUOTE = 11, 12, 13, 14  # indices of mapper.batch.REASONS
+MISSING_FIELD, EXTRA_FIELD = 12, 13  # indices of mapper.batch.REASONS
 
 
 @helper
-def quoted_end(buffer, at, end, quote):
-    """(place of the closing quote or `end`, whether doubled quotes lie before it) for the content that starts at `at`."""
-    doubled = False
-    while True:
-        at = find(buffer, quote, at, end)
-        if at + 1 >= end or buffer[at + 1] != quote:
-            return at, doubled
-        doubled = True
-        at += 2
-
-
-@helper
-def line_end(buffer, begin, end, delimiter, quote):
+def careful_line_end(buffer, begin, end, delimiter, quote):
     """The place of the newline that ends the tuple at `begin`, or `end`; one inside a quoted field ends nothing."""
     at = begin
     while at < end:
@@ -39,7 +30,29 @@ def line_end(buffer, begin, end, delimiter, quote):
     return end
 
 
-@helper
+@inlined
+def quick_line_end(buffer, begin, end, delimiter, quote):
+    """As `careful_line_end`, or -1 for a tuple that only that one reads; end + 64 <= len(buffer)."""
+    at, inside, after_delimiter, after_quote = begin, NONE, ONE, NONE
+    while at < end:
+        newlines = places(buffer, NEWLINE, at, end)
+        borders = newlines | places(buffer, delimiter, at, end)
+        quotes = places(buffer, quote, at, end)
+        if quotes | inside | after_quote:
+            ends = places(buffer, RETURN, at, end) | (ONE << np.uint64(end - at) if end - at < WIDTH else NONE)
+            outside, inside, after_quote, plain = outside_quotes(quotes, ends, borders, inside, after_delimiter, after_quote)
+            if not plain:
+                return np.int64(-1)
+            newlines &= outside
+            borders &= outside
+        if newlines:
+            return at + trailing_zeros(newlines)
+        after_delimiter = borders >> np.uint64(63)
+        at += WIDTH
+    return np.int64(-1) if inside else end
+
+
+@inlined
 def is_blank(buffer, begin, end, delimiter):
     """True if nothing but spaces and tabs lies in [begin, end); a delimiter is a field's end, not a space."""
     for at in range(begin, end):  # noqa: SIM110 - numba has no all()
@@ -48,89 +61,54 @@ def is_blank(buffer, begin, end, delimiter):
     return True
 
 
-@kernel(types.int64(U8, I64, I64, types.int64, types.int64, OUT_I64, OUT_I64, OUT_I64, OUT_I32))
-def split_lines(buffer, message_start, message_length, delimiter, quote, start, length, message, line):
-    """Writes place, length, message and line of each tuple; returns their count, or -1 if they do not fit.
+@inlined
+def first_newline(buffer, begin, end, near_end):
+    """The first newline in [begin, end), or `end`."""
+    return find(buffer, NEWLINE, begin, end) if near_end else find_wide(buffer, NEWLINE, begin, end)
 
-    A quote (-1: none) is looked for only in messages of several lines: elsewhere it cannot move a tuple's end.
+
+@kernel(types.int64(U8, I64, I64, types.int64, types.int64, I64, U8, types.boolean,
+                    OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_U8))
+def find_fields(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
+                message, line, start, length, kind, tuple_bad):
+    """Writes message and line of each tuple, and for its fields with the numbers `needed` (ascending) place, length and
+    kind: row k, column i. Returns how many tuples there are, or -1 if they do not fit.
+
+    Reads no further than the last needed field, unless `strict`: then tuple_bad tells of missing and extra fields (it is
+    written to only then). A quote (-1: none) is looked for only where it can move a tuple's or needed field's end.
     """
     n = 0
     for m in range(len(message_start)):
         at, number = message_start[m], 0
         end = at + message_length[m]
-        stop = find(buffer, NEWLINE, at, end)
+        near_end = end + WIDTH > len(buffer)
+        stop = first_newline(buffer, at, end, near_end)
         quotes = stop < end and quote >= 0 and find(buffer, quote, at, end) < end
         while at < end:
             if quotes:
-                stop = line_end(buffer, at, end, delimiter, quote)
+                stop = np.int64(-1) if near_end else quick_line_end(buffer, at, end, delimiter, quote)
+                stop = careful_line_end(buffer, at, end, delimiter, quote) if stop < 0 else stop
             elif number > 0:
-                stop = find(buffer, NEWLINE, at, end)
+                stop = first_newline(buffer, at, end, near_end)
             last = stop - 1 if stop > at and buffer[stop - 1] == RETURN else stop
             if not is_blank(buffer, at, last, delimiter):
-                if n == len(start):
+                if n == len(message):
                     return -1
-                start[n], length[n], message[n], line[n] = at, last - at, m, number
+                message[n], line[n], found, field = m, number, np.int64(-1), at
+                if not near_end:
+                    found, field = quick_fields(buffer, at, last, needed, delimiter, quote, null_text, n,
+                                                start, length, kind)
+                if found < 0:
+                    found, field = careful_fields(buffer, at, last, needed, delimiter, quote, null_text, n,
+                                                  start, length, kind)
+                for k in range(found, len(needed)):
+                    kind[k, n] = NULL
+                if strict and (found < len(needed) or field <= last):
+                    tuple_bad[n] = MISSING_FIELD if found < len(needed) else EXTRA_FIELD
                 n += 1
             number += 1
             at = stop + 1
     return n
-
-
-@helper
-def is_null(buffer, begin, length, null_text):
-    """True for an unquoted field that is empty or the stream's NULL text."""
-    if length != len(null_text):
-        return length == 0
-    for i in range(length):  # noqa: SIM110 - numba has no all()
-        if buffer[begin + i] != null_text[i]:
-            return False
-    return True
-
-
-@kernel(types.int64(U8, OUT_I64, OUT_I64, types.int64, I64, types.int64, types.int64, U8, types.boolean,
-                    OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_U8))
-def find_fields(buffer, tuple_start, tuple_length, count, needed, delimiter, quote, null_text, strict,
-                start, length, kind, tuple_bad):
-    """Place, length and kind of the fields with the numbers `needed` (ascending) of `count` tuples: row k, column i.
-
-    Stops after the last needed field, unless `strict`: then tuple_bad tells of missing and extra fields (it is
-    written to only then). Returns how many it wrote a reason for.
-    """
-    bad = 0
-    last = len(needed) - 1
-    for i in range(count):
-        at, number, k = tuple_start[i], 0, 0
-        end = at + tuple_length[i]
-        while at <= end and k <= last:
-            begin = at
-            if at < end and buffer[at] == quote:
-                close, doubled = quoted_end(buffer, begin + 1, end, quote)
-                at = min(close + 1, end)
-                while at < end and buffer[at] != delimiter:
-                    at += 1
-                if number == needed[k]:
-                    start[k, i], length[k, i] = begin + 1, close - begin - 1
-                    kind[k, i] = ESCAPED if doubled else TEXT
-                    if close >= end:
-                        kind[k, i] = BAD + UNCLOSED_QUOTE
-                    elif at > close + 1:
-                        kind[k, i] = BAD + TEXT_AFTER_QUOTE
-                    k += 1
-            else:
-                at = find_near(buffer, delimiter, at, end)
-                if number == needed[k]:
-                    start[k, i], length[k, i] = begin, at - begin
-                    kind[k, i] = NULL if is_null(buffer, begin, at - begin, null_text) else TEXT
-                    k += 1
-            number += 1
-            at += 1
-        if strict and (k <= last or at <= end):
-            tuple_bad[i] = MISSING_FIELD if k <= last else EXTRA_FIELD
-            bad += 1
-        while k <= last:
-            kind[k, i] = NULL
-            k += 1
-    return bad
 
 
 @kernel(types.int64(U8, I64, I64, types.int64, OUT_U8, OUT_I64))

@@ -17,12 +17,15 @@ from mapper.kernels import (
     TEXT,
     U8,
     helper,
+    inlined,
     kernel,
 )
+from mapper.kernels.words import HIGHS, load64
 
 NOT_A_NUMBER, OUT_OF_RANGE, WRONG_JSON_TYPE = 1, 2, 8  # indices of mapper.batch.REASONS
 LIBRARY, NULLED = 254, 255  # states of a value besides 0 and reasons: a library must read it; it is NULL
 POWERS = np.array([10.0**i for i in range(23)])  # all exact
+ZEROS = np.uint64(0x3030303030303030)  # eight '0'
 FAR = 10**12  # an exponent further than this stands for any further one
 
 
@@ -43,35 +46,76 @@ def unread(kind):
     return NULLED if kind == NULL else kind - BAD if kind >= BAD else LIBRARY
 
 
+@inlined
+def are_digits(word):
+    """True if all eight bytes of a word are ASCII digits."""
+    return ((word + np.uint64(0x4646464646464646)) | (word - ZEROS)) & HIGHS == 0
+
+
+@inlined
+def eight_digits(word):
+    """The number that eight digits spell; the first stands in the lowest byte."""
+    word -= ZEROS
+    word = word * np.uint64(10) + (word >> np.uint64(8))  # pairs, in every other byte
+    even, odd = word & np.uint64(0x000000FF000000FF), (word >> np.uint64(16)) & np.uint64(0x000000FF000000FF)
+    return (even * np.uint64(100 + (10**6 << 32)) + odd * np.uint64(1 + (10**4 << 32))) >> np.uint64(32)
+
+
+@inlined
+def first_digits(word, count):
+    """The first `count` (1 to 8) bytes of a word behind as many '0' as make eight."""
+    shift = np.uint64(8 * (8 - count))
+    return (word << shift) | (ZEROS & ~(~np.uint64(0) << shift))
+
+
+@inlined
+def quick_integer(buffer, begin, length):
+    """(value, True) of a field of 1 to 16 digits and nothing else; else (anything, False)."""
+    if length < 1 or length > 16 or begin + 16 > len(buffer):
+        return np.int64(0), False
+    if length <= 8:
+        word = first_digits(load64(buffer, begin), length)
+        return np.int64(eight_digits(word)), are_digits(word)
+    word, last = first_digits(load64(buffer, begin), length - 8), load64(buffer, begin + length - 8)
+    return np.int64(eight_digits(word) * np.uint64(10**8) + eight_digits(last)), are_digits(word) and are_digits(last)
+
+
+@helper
+def careful_integer(buffer, begin, length, lowest, highest):
+    """(value, 0) or (0, reason) of any field."""
+    at, end = trimmed(buffer, begin, length)
+    negative = at < end and buffer[at] == 45
+    if negative or (at < end and buffer[at] == 43):
+        at += 1
+    limit = np.uint64(-(lowest + 1)) + np.uint64(1) if negative else np.uint64(highest)
+    value, reason = np.uint64(0), NOT_A_NUMBER if at >= end else 0
+    while at < end:
+        digit = np.uint64(buffer[at]) - np.uint64(48)  # wraps far above 9 for what lies below '0'
+        if digit > np.uint64(9):
+            return np.int64(0), NOT_A_NUMBER
+        if value > (limit - digit) // np.uint64(10) or digit > limit:
+            reason, value = OUT_OF_RANGE, np.uint64(0)
+        if reason == 0:
+            value = value * np.uint64(10) + digit
+        at += 1
+    return -np.int64(value) if negative else np.int64(value), reason
+
+
 @kernel(types.int64(U8, I64, I64, U8, types.int64, types.int64, OUT_I64, OUT_U8))
 def read_integers(buffer, start, length, kind, lowest, highest, out, state):
     """Integers of [lowest, highest]: optional sign, ASCII digits, spaces around. Returns how many states are not 0."""
     others = 0
     for i in range(len(start)):
-        out[i] = 0
         if kind[i] != TEXT:
-            state[i] = unread(kind[i])
+            out[i], state[i] = 0, unread(kind[i])
             others += 1
             continue
-        at, end = trimmed(buffer, start[i], length[i])
-        negative = at < end and buffer[at] == 45
-        if negative or (at < end and buffer[at] == 43):
-            at += 1
-        limit = np.uint64(-(lowest + 1)) + np.uint64(1) if negative else np.uint64(highest)
-        value, reason = np.uint64(0), NOT_A_NUMBER if at >= end else 0
-        while at < end:
-            digit = np.uint64(buffer[at]) - np.uint64(48)  # wraps far above 9 for what lies below '0'
-            if digit > np.uint64(9):
-                reason = NOT_A_NUMBER
-                break
-            if value > (limit - digit) // np.uint64(10) or digit > limit:
-                reason, value = OUT_OF_RANGE, np.uint64(0)
-            if reason == 0:
-                value = value * np.uint64(10) + digit
-            at += 1
-        if reason == 0:
-            out[i] = -np.int64(value) if negative else np.int64(value)
-        state[i] = reason
+        value, plain = quick_integer(buffer, start[i], length[i])
+        if plain and value <= highest:
+            out[i], state[i] = value, 0
+            continue
+        value, reason = careful_integer(buffer, start[i], length[i], lowest, highest)
+        out[i], state[i] = value, reason
         others += reason != 0
     return others
 

@@ -5,23 +5,36 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from mapper.kernels import I64, OUT_I32, OUT_I64, OUT_U8, TEXT, U8, helper, kernel
+from mapper.kernels import I64, OUT_I32, OUT_I64, OUT_U8, OUT_U64_2D, TEXT, U8, helper, inlined, kernel
 from mapper.kernels.numbers import unread
-from mapper.kernels.words import copy, is_ascii, is_utf8, word_at
+from mapper.kernels.words import copy, folded, is_ascii, is_utf8, load64, word_at
 
 NOT_A_BOOLEAN, INVALID_UTF8 = 3, 6  # indices of mapper.batch.REASONS
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@helper
-def hash_of(buffer, begin, length, seed):
-    """A hash of the bytes, a word at a time."""
-    value = seed ^ (np.uint64(length) * MIX)
-    at, end = begin, begin + length
-    while at < end:
-        value = (value ^ word_at(buffer, at, end - at)) * MIX
-        value ^= value >> np.uint64(32)
-        at += 8
+@inlined
+def low_bytes(count):
+    """A word whose lowest `count` bytes are all ones; below 0 is as 0, above 8 as 8."""
+    ones = ~np.uint64(0) if count >= 8 else (np.uint64(1) << np.uint64(8 * max(count, 0))) - np.uint64(1)
+    return ones
+
+
+@inlined
+def head_of(buffer, begin, length):
+    """The first 16 bytes of a text as two words, with zeros after its end."""
+    if begin + 16 <= len(buffer):
+        return load64(buffer, begin) & low_bytes(length), load64(buffer, begin + 8) & low_bytes(length - 8)
+    first = word_at(buffer, begin, length) if length > 0 else np.uint64(0)
+    return first, word_at(buffer, begin + 8, length - 8) if length > 8 else np.uint64(0)
+
+
+@inlined
+def hash_of(buffer, begin, length, first, second, seed):
+    """A hash of the text whose head is first, second; only who knows the seed can make two that collide."""
+    value = folded(first ^ seed, second ^ (seed >> np.uint64(7)) ^ (np.uint64(length) * MIX))
+    for at in range(16, length, 8):
+        value = folded(value ^ seed, word_at(buffer, begin + at, length - at) ^ MIX)
     return value
 
 
@@ -34,54 +47,57 @@ def same(buffer, begin, keys, at, length):
     return True
 
 
-@kernel(types.int64(U8, I64, I64, U8, types.int64, types.uint64, OUT_I32, OUT_I32, OUT_U8, OUT_I64, OUT_I32, OUT_U8))
-def encode(buffer, start, length, kind, first, seed, table, ends, keys, counts, codes, state):
-    """Codes of texts in a growing dictionary, from tuple `first` on; returns the tuple at which room ran out, or len.
+@kernel(types.int64(U8, I64, I64, U8, types.int64, types.uint64, OUT_I32, OUT_U64_2D, OUT_I32, OUT_U8, OUT_I64,
+                    OUT_I32, OUT_U8))
+def encode(buffer, start, length, kind, begin, seed, table, heads, ends, keys, counts, codes, state):
+    """Codes of texts in a growing dictionary, from tuple `begin` on; returns the tuple at which room ran out, or len.
 
-    `table` (a power of two, -1: free) is an open-addressing hash table of codes; key c is keys[ends[c]:ends[c + 1]];
-    counts[0] is how many keys there are, counts[1] is raised by each state that is not 0. Keys are only ever appended.
-    A text is checked to be UTF-8 when it becomes a key.
+    `table` (a power of two, -1: free) is an open-addressing hash table of codes, at most a quarter full; heads[c] is key
+    c's first 16 bytes, length and hash, and the key is keys[ends[c]:ends[c + 1]]. counts[0] is how many keys there are,
+    counts[1] is raised by each state that is not 0. Keys are only ever appended. A text is checked to be UTF-8 when it
+    becomes a key.
     """
-    mask = np.uint64(len(table) - 1)
-    for i in range(first, len(start)):
+    mask = np.int64(len(table) - 1)
+    for i in range(begin, len(start)):
         codes[i], state[i] = 0, 0
         if kind[i] != TEXT:
             state[i] = unread(kind[i])
             counts[1] += 1
             continue
-        begin, size = start[i], length[i]
-        slot = np.int64(hash_of(buffer, begin, size, seed) & mask)
+        at, size = start[i], length[i]
+        first, second = head_of(buffer, at, size)
+        value = hash_of(buffer, at, size, first, second, seed)
+        slot = np.int64(value) & mask
         code = table[slot]
-        while code >= 0 and not (
-            ends[code + 1] - ends[code] == size and same(buffer, begin, keys, np.int64(ends[code]), size)
-        ):
-            slot = (slot + 1) & np.int64(mask)
+        while code >= 0 and not (heads[code, 0] == first and heads[code, 1] == second and heads[code, 2] == np.uint64(size)
+                                 and (size <= 16 or same(buffer, at + 16, keys, ends[code] + 16, size - 16))):
+            slot = (slot + 1) & mask
             code = table[slot]
         if code < 0:
-            if not (is_ascii(buffer, begin, begin + size) or is_utf8(buffer, begin, begin + size)):
+            if not (is_ascii(buffer, at, at + size) or is_utf8(buffer, at, at + size)):
                 state[i] = INVALID_UTF8
                 counts[1] += 1
                 continue
             code = np.int32(counts[0])
-            at = np.int64(ends[code])
-            if 2 * (code + 1) > len(table) or code + 2 > len(ends) or at + size > len(keys):
+            if 4 * (code + 1) > len(table) or code == len(heads) or ends[code] + size > len(keys):
                 return i
-            copy(buffer, begin, size, keys, at)
-            ends[code + 1] = at + size
+            copy(buffer, at, size, keys, np.int64(ends[code]))
+            heads[code, 0], heads[code, 1], heads[code, 2], heads[code, 3] = first, second, np.uint64(size), value
+            ends[code + 1] = ends[code] + size
             table[slot] = code
             counts[0] += 1
         codes[i] = code
     return len(start)
 
 
-@kernel(types.void(OUT_I32, OUT_U8, types.int64, types.uint64, OUT_I32))
-def index_keys(ends, keys, count, seed, table):
+@kernel(types.void(OUT_U64_2D, types.int64, OUT_I32))
+def index_keys(heads, count, table):
     """Puts the first `count` keys into an empty hash table."""
-    mask = np.uint64(len(table) - 1)
+    mask = np.int64(len(table) - 1)
     for code in range(count):
-        slot = hash_of(keys, np.int64(ends[code]), np.int64(ends[code + 1] - ends[code]), seed) & mask
+        slot = np.int64(heads[code, 3]) & mask
         while table[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
+            slot = (slot + 1) & mask
         table[slot] = code
 
 

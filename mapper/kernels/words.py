@@ -35,6 +35,17 @@ def trailing_zeros(typing, word):
     return types.int64(types.uint64), generate
 
 
+@intrinsic
+def folded(typing, left, right):
+    """The upper half of a 128-bit product, exclusive or its lower half: it depends on all bits of both."""
+    def generate(context, builder, signature, arguments):
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        high = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+        return builder.xor(high, builder.trunc(product, ir.IntType(64)))
+    return types.uint64(types.uint64, types.uint64), generate
+
+
 @helper
 def zero_bytes(word):
     """A high bit in each byte that is 0; also in some bytes above the lowest such one."""

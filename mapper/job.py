@@ -164,7 +164,7 @@ class Mapper:
         """Claim a range of a stream and fetch it, once there is room. False if there was nothing to do."""
         if not self._is_active(view) or not self.room.acquire(timeout=0.2):
             return False
-        fetched = None
+        claim, fetched = None, None
         try:
             claim = self._claim(view)
             if claim is None:
@@ -187,6 +187,8 @@ class Mapper:
                 self.fetched.put(fetched)
             else:
                 self.room.release()
+                if claim:  # it was not read: nobody must hold it any longer
+                    self.leases.drop(view.stream.id, claim)
         return False
 
     def _is_active(self, view: StreamView) -> bool:

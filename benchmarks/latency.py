@@ -59,6 +59,7 @@ class Load:
     window_ms: int = 1_000
     watermark_ms: int = 1_000
     linger_ms: float = 5.0
+    patience: float = 3.0
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,12 @@ class Bench:
         self.run, self.config, self.folder = run, config, folder
         self.client = Client(run.api, config.api_token)
 
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.__exit__()
+
     @contextlib.contextmanager
     def query(self, name: str, load: Load) -> Iterator[None]:
         """A topic, a stream and a query of that name; stream and query go at the end."""
@@ -109,8 +116,8 @@ class Bench:
         """A producer process that has made its tuples ready and begins now."""
         command = [sys.executable, "-m", "benchmarks.pacer", "--kafka", self.run.kafka, "--topic", name,
                    "--rate", str(load.rate), "--seconds", str(load.seconds), "--linger-ms", str(load.linger_ms),
-                   "--window-ms", str(load.window_ms), "--log", str(self.folder / f"{name}.npz"),
-                   "--counts", str(self.folder / f"{name}.arrow")]
+                   "--window-ms", str(load.window_ms), "--patience", str(load.patience),
+                   "--log", str(self.folder / f"{name}.npz"), "--counts", str(self.folder / f"{name}.arrow")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         if not process.stdout.readline():
             raise MarsError("The producer ended", f"exit code {process.wait()}")
@@ -124,7 +131,7 @@ class Bench:
 
     def limit(self, seconds: float = LIMIT_S) -> float:
         """Tuples per second that are committed while a producer sends all it can, its first second left out."""
-        load = Load("limit", UNPACED, seconds)
+        load = Load("limit", UNPACED, seconds, patience=1.0)
         with self.query("limit", load):
             producer = self.produce("limit", load)
             time.sleep(1.0)
@@ -216,6 +223,20 @@ def loads(shares: list[float], rates: list[float], limit: float, seconds: float,
     return [Load(name, rate, seconds, window_ms) for name, rate in wanted]
 
 
+def measure(bench: Bench, warm: float, limit: float | None, shares: list[float], rates: list[float], seconds: float,
+            window_ms: int) -> tuple[float, list[Found]]:
+    """Warm, find the limit if it is needed and not known, and measure each load, telling it at once."""
+    if warm:
+        bench.warm(warm)
+    limit = limit or (bench.limit() if shares else 0.0)
+    print(f"limit with the producer on the same cores: {limit:,.0f} tuples/s", flush=True)
+    found = []
+    for load in loads(shares, rates, limit, seconds, window_ms):
+        found.append(bench.measure(load))
+        print(describe(found[-1]), flush=True)
+    return limit, found
+
+
 def main() -> None:
     """The benchmark; exit code 1 if any result is not exact."""
     parser = argparse.ArgumentParser(prog="benchmarks.latency", description=__doc__.splitlines()[0])
@@ -232,15 +253,8 @@ def main() -> None:
         config = configuration.load({"data": Path(folder)})
         run = up.detach(config, lambda name, detail, seconds: print(f"  {name:<16} {seconds:5.1f} s", file=sys.stderr))
         try:
-            bench = Bench(run, config, Path(folder))
-            if given.warm:
-                bench.warm(given.warm)
-            limit = given.limit or (bench.limit() if shares else 0.0)
-            print(f"limit with the producer on the same cores: {limit:,.0f} tuples/s", flush=True)
-            found = []
-            for load in loads(shares, rates, limit, given.seconds, given.window_ms):
-                found.append(bench.measure(load))
-                print(describe(found[-1]), flush=True)
+            with Bench(run, config, Path(folder)) as bench:
+                limit, found = measure(bench, given.warm, given.limit, shares, rates, given.seconds, given.window_ms)
         finally:
             up.down(config.data)
     if given.json:

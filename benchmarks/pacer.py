@@ -84,12 +84,13 @@ def ticks(rate: float, partitions: int, linger_ms: float) -> tuple[int, float]:
     return count, count * partitions / rate * 1000
 
 
-def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: float) -> Log:
-    """Send by the schedule, from now on for `seconds`; late ticks follow at once."""
+def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: float, patience: float = 3.0) -> Log:
+    """Send the schedule of the next `seconds`; late ticks follow at once. After `patience` times as long the rest is left
+    out: it is not made."""
     log, began = Log(), time.time() * 1000 + 100
     for tick in range(round(seconds * 1000 / span_ms)):
         begin_ms = began + tick * span_ms
-        if time.time() * 1000 - began > seconds * 1000:
+        if time.time() * 1000 - began > patience * seconds * 1000:
             break
         records = {p: each.stamped(tick % VARIANTS, begin_ms) for p, each in batches.items()}
         if (wait := begin_ms + span_ms - time.time() * 1000) > 0:
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--rate", required=True, type=float, help="tuples per second, over all partitions")
     parser.add_argument("--seconds", required=True, type=float)
     parser.add_argument("--linger-ms", type=float, default=5.0, help="ms from batch to batch of a partition")
+    parser.add_argument("--patience", type=float, default=3.0, help="times --seconds after which a late schedule ends")
     parser.add_argument("--window-ms", required=True, type=int, help="windows of --counts")
     parser.add_argument("--log", required=True, type=Path)
     parser.add_argument("--counts", required=True, type=Path)
@@ -173,7 +175,7 @@ def main() -> None:
     count, span_ms = ticks(given.rate, len(feeder.leaders), given.linger_ms)
     batches = {p: Batches(pool, p, count, span_ms, given.seed) for p in sorted(feeder.leaders)}
     print(json.dumps({"ready": True}), flush=True)
-    log = pace(feeder, batches, span_ms, given.seconds)
+    log = pace(feeder, batches, span_ms, given.seconds, given.patience)
     sent = len(log.begin_ms) * count * len(batches)
     print(json.dumps({"sent": sent}), flush=True)
     table = expected(log, batches, pool, given.window_ms)

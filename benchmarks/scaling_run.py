@@ -88,10 +88,17 @@ class Instance:
         self.client = Client(run.api, config.api_token)
         self.number = 0
 
+    def __enter__(self) -> Instance:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.__exit__()
+
     def measure(self, point: Point) -> Result:
         """Fill, run, check, and delete all of it again."""
         self.number += 1
-        topic, counts = f"points{self.number}", self.config.data / f"points{self.number}.arrow"
+        topic = f"points{self.number}"
+        counts = self.config.data / f"{topic}.arrow"
         admin = KafkaAdmin(self.run.kafka)
         keep = {} if point.retention_bytes is None else {
             "retention.bytes": str(point.retention_bytes), "segment.bytes": str(point.retention_bytes // 4)}
@@ -171,9 +178,9 @@ def instance(settings: dict[str, int], warm_tuples: int) -> Iterator[Instance]:
         config = configuration.load({"data": Path(folder), **settings})
         run = up.detach(config, lambda name, detail, seconds: None)
         try:
-            made = Instance(run, config)
-            if warm_tuples:
-                made.measure(Point(0, warm_tuples))
-            yield made
+            with Instance(run, config) as made:
+                if warm_tuples:
+                    made.measure(Point(0, warm_tuples))
+                yield made
         finally:
             up.down(config.data)

@@ -43,7 +43,8 @@ def test_a_spread_counts_what_was_never_seen():
 @pytest.mark.timeout(240)
 def test_a_toy_load_is_exact_and_misses_no_probe(running, tmp_path):
     run, config = running
-    found = Bench(run, config, tmp_path).measure(Load("toy", 2_000, 7.0, window_ms=500, watermark_ms=500))
+    with Bench(run, config, tmp_path) as bench:
+        found = bench.measure(Load("toy", 2_000, 7.0, window_ms=500, watermark_ms=500))
     assert found.exact, found.difference
     assert found.sent == pytest.approx(14_000, rel=0.02)
     assert found.freshness.missing == 0

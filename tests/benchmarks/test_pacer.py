@@ -70,6 +70,8 @@ def test_a_producer_that_is_held_up_does_not_move_its_schedule(pool):
     log = pace(kept, batches, 10.0, 0.2)
     assert np.allclose(np.diff(log.begin_ms), 10.0)
     assert log.acked_ms[-1] - log.begin_ms[-1] > 60
+    assert len(log.begin_ms) == 20
+    assert len(pace(kept, batches, 10.0, 0.2, patience=1.0).begin_ms) < 15
 
 
 @pytest.mark.parametrize(("rate", "partitions"), [(40_000, 4), (1_500_000, 4), (100, 3)])

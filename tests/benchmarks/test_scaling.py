@@ -53,7 +53,8 @@ def test_pictures_show_every_point(name):
     Point(3, 10_000, label="one column", query=COUNTS, keys=("timestamp",), format="json", line_bytes=320)],
     ids=Point.name)
 def test_a_toy_point_is_exact(running, point):
-    found = Instance(*running).measure(point)
+    with Instance(*running) as instance:
+        found = instance.measure(point)
     assert found.exact, found.difference
     assert found.tuples_per_s > 0
     assert found.cpu > 0

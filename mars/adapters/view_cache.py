@@ -1,0 +1,122 @@
+"""Views by watches: a znode is read once, and again only when ZooKeeper says that it has changed.
+
+A watch fires once and is lost with a connection. So everything is read again after each change of the session's state,
+and after NET_S in any case: a watch that did not fire costs that time and nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from kazoo.exceptions import NoNodeError
+from kazoo.protocol.states import WatchedEvent
+
+from mars import names
+from mars.adapters.view import StreamView
+from mars.adapters.zookeeper import Znode, ZooKeeper
+from mars.plan import Stream
+from mars.registry import Catalog, QuerySet
+
+NET_S = 2.0
+T = TypeVar("T")
+
+
+class ViewCache:
+    """What a worker has read of ZooKeeper, each part of it as new as the last notice of a change. Thread-safe.
+
+    `on_change` is called, from a thread of ZooKeeper's client, whenever something that was read may have changed. Like a
+    view, all this may be old; whoever acts on it is stopped by the versions that transactions and scripts check.
+    """
+
+    def __init__(self, zookeeper: ZooKeeper, on_change: Callable[[], None] = lambda: None) -> None:
+        self._zookeeper = zookeeper
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._held: dict[tuple[str, str], tuple[float, object]] = {}
+        self._changes = 0
+        self._catalog: tuple[Znode, Catalog] | None = None
+        self._views: dict[int, tuple[Stream, Znode, Znode, StreamView]] = {}
+        zookeeper.client.add_listener(self._session_changed)
+
+    def get(self, path: str) -> Znode | None:
+        """Data and version, or None if there is no such znode."""
+        return self._cached(("data", path), lambda: self._read(path))
+
+    def children(self, path: str) -> list[str]:
+        """Names of the children, sorted; empty if there is no such znode."""
+        return self._cached(("children", path), lambda: self._read_children(path))
+
+    def streams(self) -> dict[int, StreamView]:
+        """Every stream of the catalog by its id. A view is the same object as long as nothing in it has changed."""
+        node = self.get(names.CATALOG)
+        if node is None:
+            return {}
+        if self._catalog is None or self._catalog[0] != node:
+            self._catalog = (node, Catalog.load(node.data))
+        views = {}
+        for stream in self._catalog[1].streams.values():
+            queries, generation = self.get(names.queries(stream.id)), self.get(names.generation(stream.id))
+            if queries is not None and generation is not None:
+                views[stream.id] = self._view(stream, queries, generation)
+        self._views = {id_: held for id_, held in self._views.items() if id_ in views}
+        return views
+
+    def forget(self) -> None:
+        """Read everything again when it is asked for: something was refused that these views allow."""
+        with self._lock:
+            self._changes += 1
+            self._held.clear()
+
+    def _view(self, stream: Stream, queries: Znode, generation: Znode) -> StreamView:
+        held = self._views.get(stream.id)
+        if held is None or held[:3] != (stream, queries, generation):
+            view = StreamView(stream, QuerySet.load(queries.data), queries.version, int(generation.data), generation.version)
+            held = self._views[stream.id] = (stream, queries, generation, view)
+        return held[3]
+
+    def _cached(self, key: tuple[str, str], read: Callable[[], T]) -> T:
+        began = time.monotonic()
+        with self._lock:
+            held, changes = self._held.get(key), self._changes
+        if held and began - held[0] < NET_S:
+            return held[1]
+        value = read()
+        with self._lock:
+            newer = self._held.get(key)
+            if newer and newer[0] > began:
+                return newer[1]  # what another thread has read meanwhile must not go back
+            if self._changes == changes:
+                self._held[key] = (began, value)
+        return value
+
+    def _read(self, path: str) -> Znode | None:
+        client = self._zookeeper.client
+        while True:
+            try:
+                data, stat = client.get(path, watch=self._fired)
+                return Znode(data, stat.version)
+            except NoNodeError:
+                if client.exists(path, watch=self._fired) is None:
+                    return None
+
+    def _read_children(self, path: str) -> list[str]:
+        try:
+            return sorted(self._zookeeper.client.get_children(path, watch=self._fired))
+        except NoNodeError:
+            return []
+
+    def _fired(self, event: WatchedEvent) -> None:
+        with self._lock:
+            self._changes += 1
+            if event.path is None:
+                self._held.clear()
+            for kind in ("data", "children"):
+                self._held.pop((kind, event.path), None)
+        self._on_change()
+
+    def _session_changed(self, state: str) -> None:
+        self.forget()
+        self._on_change()

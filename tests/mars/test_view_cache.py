@@ -1,0 +1,147 @@
+"""Views by watches on a real ZooKeeper: changes are seen at once, and a watch that does not fire costs NET_S."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from mars.adapters import view_cache
+from mars.adapters.view import read_streams
+from mars.adapters.view_cache import ViewCache
+from mars.adapters.zookeeper import Znode, ZooKeeper
+
+pytestmark = pytest.mark.services
+ROOT = "/mars-view-cache"
+
+
+@pytest.fixture
+def zookeeper(stack, fresh_name):
+    """A session of our own."""
+    made = ZooKeeper(stack.config.zookeeper_address, 4_000)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def path(zookeeper, fresh_name) -> str:
+    """A znode that exists, with b'a'."""
+    made = f"{ROOT}/{fresh_name('z')}"
+    zookeeper.ensure(made, b"a")
+    return made
+
+
+class Counted(ViewCache):
+    """Counts what is really read."""
+
+    reads = 0
+
+    def _read(self, path: str) -> Znode | None:
+        self.reads += 1
+        return super()._read(path)
+
+
+@pytest.fixture
+def changed() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def cache(zookeeper, changed) -> Counted:
+    return Counted(zookeeper, changed.set)
+
+
+def test_what_does_not_change_is_read_once(cache, path):
+    assert [cache.get(path).data for _ in range(20)] == [b"a"] * 20
+    assert cache.reads == 1
+
+
+def test_a_change_is_seen_as_soon_as_it_is_told(cache, path, changed, zookeeper):
+    assert cache.get(path) == Znode(b"a", 0)
+    zookeeper.client.set(path, b"b")
+    assert changed.wait(1.5)
+    assert cache.get(path) == Znode(b"b", 1)
+    changed.clear()
+    zookeeper.client.delete(path)
+    assert changed.wait(1.5)
+    assert cache.get(path) is None
+
+
+def test_a_znode_that_comes_later_is_seen_too(cache, path, changed, zookeeper):
+    assert cache.get(f"{path}/later") is None
+    assert cache.get(f"{path}/later") is None
+    assert cache.reads == 1
+    zookeeper.ensure(f"{path}/later", b"c")
+    assert changed.wait(1.5)
+    assert cache.get(f"{path}/later").data == b"c"
+
+
+def test_children_come_and_go(cache, path, changed, zookeeper):
+    assert cache.children(path) == []
+    zookeeper.ensure(f"{path}/b")
+    assert changed.wait(1.5)
+    changed.clear()
+    assert cache.children(path) == ["b"]
+    zookeeper.client.delete(f"{path}/b")
+    assert changed.wait(1.5)
+    assert cache.children(path) == []
+
+
+def test_a_watch_that_never_fires_costs_the_net_alone(cache, path, zookeeper, monkeypatch):
+    monkeypatch.setattr(view_cache, "NET_S", 0.3)
+    cache._fired = lambda event: None
+    assert cache.get(path).data == b"a"
+    zookeeper.client.set(path, b"b")
+    assert cache.get(path).data == b"a"
+    time.sleep(0.35)
+    assert cache.get(path).data == b"b"
+
+
+def test_a_lost_connection_makes_everything_old(cache, path, changed, stack):
+    cache.get(path)
+    cache._zookeeper.client._connection._socket.shutdown(2)  # as a network does it: watches are lost, the session is not
+    assert changed.wait(5)
+    deadline = time.monotonic() + 5
+    while not cache._zookeeper.usable:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    other = ZooKeeper(stack.config.zookeeper_address, 4_000)
+    other.client.set(path, b"b")
+    other.stop()
+    deadline = time.monotonic() + 1
+    while cache.get(path).data != b"b":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert cache.reads >= 2
+
+
+def test_a_slow_reader_does_not_bring_back_what_was_before(cache, path, zookeeper):
+    """A read that began before another one and ends after it."""
+    began, go = threading.Event(), threading.Event()
+    real = Counted._read
+
+    def slow(path: str) -> Znode | None:
+        found = real(cache, path)
+        began.set()
+        go.wait(5)
+        return found
+
+    cache._read = slow
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(cache.get(path)))
+    thread.start()
+    assert began.wait(5)
+    cache._read = lambda path: real(cache, path)
+    zookeeper.client.set(path, b"b")
+    while cache.get(path).data != b"b":
+        time.sleep(0.01)
+    go.set()
+    thread.join()
+    assert cache.get(path).data == b"b"
+
+
+def test_streams_are_what_read_streams_gives(cache, zookeeper):
+    views = cache.streams()
+    assert views == read_streams(zookeeper)
+    assert all(view is views[id_] for id_, view in cache.streams().items())

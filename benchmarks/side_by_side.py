@@ -93,7 +93,7 @@ def compare(contenders: list[Contender], tuples: int, warm: int, repeat: int, se
                     continue
                 place = folder / f"{contender.name}-{round_}"
                 try:
-                    turns.append(turn(contender, broker, filled[0], filled[size(contender, tuples)], place))
+                    turns.append(turn(contender, broker, filled.get(0), filled[size(contender, tuples)], place))
                     say(f"{contender.name:<14} {turns[-1].tuples_per_s / 1e6:6.3f} M tuples/s  {turns[-1].exactness}")
                 except MarsError as error:
                     left_out[contender.name] = f"{error}"
@@ -111,21 +111,23 @@ def size(contender: Contender, tuples: int) -> int:
 
 def fill(address: str, contenders: list[Contender], tuples: int, warm: int, seed: int, folder: Path,
          say: Say) -> dict[int, Topic]:
-    """A topic for each size that is needed, by size; a smaller one is a prefix of a larger. 0 is the one to get warm on."""
-    filled = {0: topics.fill(address, "warm", warm, PARTITIONS, seed + 1, folder)}
+    """A topic for each size that is needed, by size; a smaller one is a prefix of a larger. 0 is the one to get warm on, if
+    that is wanted."""
+    filled = {0: topics.fill(address, "warm", warm, PARTITIONS, seed + 1, folder)} if warm else {}
     for count in sorted({size(contender, tuples) for contender in contenders}):
         filled[count] = topics.fill(address, f"tuples_{count}", count, PARTITIONS, seed, folder)
         say(f"{count:,} tuples in a topic of {PARTITIONS} partitions, one a message, {LINE_BYTES} B each")
     return filled
 
 
-def turn(contender: Contender, broker: Service, warm: Topic, topic: Topic, folder: Path) -> Turn:
+def turn(contender: Contender, broker: Service, warm: Topic | None, topic: Topic, folder: Path) -> Turn:
     """One contender from start to stop. Raises MarsError if it does not get through."""
     folder.mkdir()
     contender.start(folder, broker.address)
     try:
-        contender.run(job(0, broker.address, warm, folder), LIMIT_S)
-        asked = job(1, broker.address, topic, folder)
+        if warm:
+            contender.run(job(0, broker.address, warm, folder), LIMIT_S)
+        asked = job(1 if warm else 0, broker.address, topic, folder)
         with TreeMeter({"contender": contender.roots(), "broker": [broker.pid]}) as meter:
             began = time.monotonic()
             contender.run(asked, LIMIT_S)
@@ -168,7 +170,7 @@ def main() -> None:
     """The benchmark; exit code 1 if a contender that promises exactly once is not exact, or if one is missing."""
     parser = argparse.ArgumentParser(prog="benchmarks.side_by_side", description=__doc__.splitlines()[0])
     parser.add_argument("--tuples", type=int, default=20_000_000)
-    parser.add_argument("--warm", type=int, default=1_000_000, help="tuples of the topic to get warm on")
+    parser.add_argument("--warm", type=int, default=1_000_000, help="tuples of the topic to get warm on; 0 for none")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", default="", help=f"some of {','.join(NAMES)}")
     parser.add_argument("--seed", type=int, default=1)

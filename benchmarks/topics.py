@@ -18,7 +18,7 @@ from mars.errors import MarsError
 
 START_S = 1_700_000_000
 TUPLES_PER_EVENT_SECOND = 5_000
-END_AFTER_S = 600
+END_AFTER_S, END_TUPLES = 600, 64
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Topic:
 
 
 def fill(kafka: str, name: str, tuples: int, partitions: int, seed: int, folder: Path) -> Topic:
-    """Make a topic of `tuples` tuples; the same seed gives the same ones, and a smaller number a prefix of them. One more
-    in each partition, END_AFTER_S later, lets every window of the others close."""
+    """Make a topic of `tuples` tuples; the same seed gives the same ones, and a smaller number a prefix of them. END_TUPLES
+    more in each partition, END_AFTER_S later and of many groups, let every window of the others close."""
     admin = KafkaAdmin(kafka)
     admin.create(name, partitions)
     admin.close()
@@ -50,15 +50,16 @@ def fill(kafka: str, name: str, tuples: int, partitions: int, seed: int, folder:
     with pa.memory_map(str(counts)) as source:
         table = pa.ipc.open_file(source).read_all()
     table = table.set_column(table.column_names.index("timestamp"), "timestamp", pc.multiply(table["timestamp"], 1000))
-    return Topic(name, partitions, tuples, tuples + partitions, table)
+    return Topic(name, partitions, tuples, tuples + partitions * END_TUPLES, table)
 
 
 def end(kafka: str, name: str, partitions: int, at_s: int) -> None:
-    """Send one tuple of this event time to each partition."""
-    row = Generator(at_s, 1).lines(1)
-    row[:, :TIME_DIGITS] = np.frombuffer(str(at_s).encode(), np.uint8)
+    """Send END_TUPLES tuples of this event time to each partition."""
+    rows = Generator(at_s, 1).lines(END_TUPLES)
+    rows[:, :TIME_DIGITS] = np.frombuffer(str(at_s).encode(), np.uint8)
     producer = Producer({"bootstrap.servers": kafka})
     for partition in range(partitions):
-        producer.produce(name, row.tobytes(), partition=partition)
+        for row in rows:
+            producer.produce(name, row.tobytes(), partition=partition)
     if producer.flush(30):
         raise MarsError(f"Kafka at {kafka} did not take the last tuples of {name}")

@@ -7,14 +7,18 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from benchmarks.contenders.bytewax import BYTEWAX
 from benchmarks.contenders.flink import FLINK
 from benchmarks.contenders.mars import Mars
+from benchmarks.contenders.pathway import PATHWAY
 from benchmarks.contenders.process import ProcessContender
 from benchmarks.contenders.protocol import Job
+from benchmarks.contenders.quix import QUIX
 from benchmarks.contenders.spark import SPARK
+from benchmarks.contenders.storm import STORM, STORM_UNACKED
 from mars.config import Config
 
-PROGRAMS = (SPARK, FLINK)
+PROGRAMS = (SPARK, FLINK, STORM, STORM_UNACKED, PATHWAY, BYTEWAX, QUIX)
 NAMES = (Mars.name, *(program.name for program in PROGRAMS))
 
 

@@ -80,7 +80,7 @@ class ProcessContender:
             self.child = None
 
     def _pinned(self) -> tuple[jars.Jar, ...]:
-        return jars.parse(_list(self.program.jars), f"contender-{self.name}") if self.program.jars else ()
+        return jars.parse(_list(self.program.jars), f"contender-{self.program.jars}") if self.program.jars else ()
 
 
 def _list(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-EXACTLY, AT_LEAST, MAY_LOSE = "exactly once", "at least once", "may lose"
+EXACTLY, AT_LEAST, MAY_LOSE, BEGINS_AGAIN = "exactly once", "at least once", "may lose", "begins again"
 
 
 @dataclass(frozen=True)

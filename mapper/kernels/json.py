@@ -188,9 +188,7 @@ def read_tuple(buffer, at, end, i, tree, shapes, work, stamp, start, length, kin
     if is_object:
         after = follow(buffer, at, end, i, shapes, start, length, kind)
         if after >= 0:
-            return after
-        for column in range(len(kind)):
-            kind[column, i] = NULL
+            return after  # else the keys up to where it differs are read again, into the same places
     root = np.int64(0) if is_object else np.int64(-1)
     after, scalars = read_value(buffer, at, end, i, root, tree, work, stamp, start, length, kind)
     if is_object and after >= 0 and scalars >= 0:

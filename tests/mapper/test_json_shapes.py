@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mapper.kernels.json import DEPTH
 from mapper.kernels.json_shapes import FULL, OTHERS_MAX, SEPARATOR_MAX, STEPS, TOKENS, USED_STEPS
 from mapper.parse import Parser
 from tests.mapper.parsing import messages, rows, stream
@@ -122,6 +123,12 @@ def test_a_tuple_that_ends_early_is_bad_at_every_byte():
     assert {row[2] for row in found[1::2]} == {"<not JSON>"}
 
 
+def test_no_tuple_goes_on_in_the_next_message():
+    whole = b'{"i": 7, "other": {"x": [1, true, "a\\n"]}, "s": "b"}'
+    for n in range(1, len(whole)):
+        assert read(parser(("i",)), whole, whole[:n], whole[n:])[1][2] == "<not JSON>"
+
+
 def test_lines_and_arrays_of_one_shape():
     items = tuples(6)
     found = read(parser(), b"\n".join(items), b"[" + b" , ".join(items) + b"]", b"\r\n\n".join(items) + b"\n")
@@ -186,3 +193,19 @@ def test_no_place_reaches_behind_the_buffer():
         for _ in range(2):
             found = rows(of.parse(messages(items)), COLUMNS)
             assert [row[2:] for row in found] == [alone(item)[2:] for item in items]
+
+
+def test_bytes_that_are_no_text_matter_where_they_are_wanted():
+    items = [b'{"i":1,"s":"a"}', b'{"i":2,"s":"\xff"}',
+             b'{"i":3,"s":"\xc3\xa4","z\xff":"\xff"}', b'{"i":4,"s":"\xed\xa0\x80"}']
+    assert [row[2:] for row in read(parser(("i", "s")), *items, *items)] == 2 * [
+        (1, "a"), (2, "<invalid UTF-8>"), (3, "ä"), (4, "<invalid UTF-8>")]
+    assert [row[2] for row in read(parser(("i",)), *items, *items)] == [1, 2, 3, 4] * 2
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_the_deepest_nesting_that_is_read(extra):
+    inner = DEPTH - 1 + extra  # the tuple itself is one level
+    items = [b'{"other":%s%d%s,"i":7}' % (opening * inner, n, closing * inner) for n in range(3)
+             for opening, closing in ((b"[", b"]"), (b'{"":', b"}"))]
+    assert {row[2] for row in read(parser(("i",)), *items)} == {"<not JSON>" if extra else 7}

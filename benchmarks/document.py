@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import side_by_side_table
 from benchmarks.scaling_run import Result
 from benchmarks.steps import BATCH, Step
 
@@ -119,8 +120,10 @@ FIGURES = {
     "partitions": scaling("partitions"), "tuples": scaling("tuples", " --tuples 50000000"), "groups": scaling("groups"),
     "columns": scaling("columns"), "width": scaling("width"), "codec": scaling("codec"), "forms": scaling("forms"),
     "long": scaling("long", " --tuples 200000000"),
+    "side_by_side": Figure(f"benchmarks.side_by_side --json {FOLDER}/side_by_side.json", side_by_side_table.figure,
+                           picture=True),
 }
-BY_NAME_ONLY = {"long"}
+BY_NAME_ONLY = {"long", "side_by_side"}
 
 
 def block(name: str, figure: Figure, folder: Path) -> str:

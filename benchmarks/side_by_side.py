@@ -28,7 +28,7 @@ from benchmarks.contenders.protocol import Job
 from benchmarks.exactness import Exactness
 from benchmarks.generator import LINE_BYTES, WINDOW_S
 from benchmarks.machine import machine
-from benchmarks.side_by_side_table import describe
+from benchmarks.side_by_side_table import TITLE, describe, picture
 from benchmarks.topics import Topic
 from benchmarks.trees import TreeMeter
 from mars import config as configuration
@@ -162,7 +162,7 @@ def document(found: Comparison, contenders: list[Contender], settings: dict) -> 
     turns = [{**asdict(turn), "tuples_per_s": turn.tuples_per_s, "cpu_s_per_million": turn.cpu_s_per_million}
              for turn in found.turns]
     about = {each.name: {"title": each.title, "guarantee": each.guarantee} for each in contenders}
-    return {"benchmark": "side_by_side", **settings, "machine": machine(), "contenders": about, "turns": turns,
+    return {"title": TITLE, **settings, "machine": machine(), "contenders": about, "turns": turns,
             "left_out": found.left_out}
 
 
@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help=f"some of {','.join(NAMES)}")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where a temporary folder is made")
-    parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument("--json", type=Path, help="file for all figures; a picture is put beside it")
     given = parser.parse_args()
     try:
         contenders = chosen([name for name in given.only.split(",") if name])
@@ -186,7 +186,9 @@ def main() -> None:
                         lambda text: print(text, file=sys.stderr, flush=True))
     answer = document(found, contenders, {name: getattr(given, name) for name in ("tuples", "warm", "repeat", "seed")})
     if given.json:
-        given.json.write_text(json.dumps(answer, indent=1))
+        given.json.write_text(json.dumps(answer, indent=1) + "\n")
+        if found.turns:
+            given.json.with_suffix(".svg").write_text(picture(answer))
     print(describe(answer))
     promised = {contender.name for contender in contenders if contender.guarantee == "exactly once"}
     broken = [turn for turn in found.turns if turn.contender in promised and not turn.exactness.exact]

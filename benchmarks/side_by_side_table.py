@@ -1,10 +1,13 @@
-"""The figures of side_by_side runs as tables in Markdown."""
+"""The figures of side_by_side runs: tables in Markdown, and the bars of throughput."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import median
 
+from benchmarks import plot
+
+TITLE = "Throughput side by side"
 HEAD = ("contender", "promise", "M tuples/s, median (least to most)", "Mars is faster by", "CPU s per M tuples",
         "Mars needs less CPU by", "peak MB", "broker CPU s per M", "tuples", "answer")
 
@@ -23,16 +26,25 @@ def middle(turns: list[dict], field: str) -> float:
 
 
 def describe(document: dict) -> str:
-    """The table, with what it ran on and who is missing."""
+    """The table, with what it ran on, for a terminal."""
+    on = document["machine"]
+    return "\n".join([*figure(document), f"{on['cores']} cores ({on['processor']}), {on['memory_gb']:.0f} GB, the broker "
+                      "on the same cores."])
+
+
+def figure(document: dict) -> list[str]:
+    """The table as lines, and who is missing."""
     turns = by_contender(document)
     mars = turns.get("mars")
     rows = [_row(document["contenders"][name], found, mars) for name, found in turns.items()]
-    on = document["machine"]
-    lines = [markdown([HEAD, *rows]), "",
-             f"{document['repeat']} turns each, in turns, in one run; {on['cores']} cores ({on['processor']}), "
-             f"{on['memory_gb']:.0f} GB, the broker on the same cores."]
-    lines += [f"{name} is left out: {reason}" for name, reason in document["left_out"].items()]
-    return "\n".join(lines)
+    lines = [markdown([HEAD, *rows]), "", f"{document['repeat']} turns each, one contender after the other, in one run."]
+    return lines + [f"{name} is left out: {reason.splitlines()[0]}" for name, reason in document["left_out"].items()]
+
+
+def picture(document: dict) -> str:
+    """The bars, as SVG."""
+    speeds = {name: middle(turns, "tuples_per_s") / 1e6 for name, turns in by_contender(document).items()}
+    return plot.bars(TITLE, "M tuples/s", list(speeds), {"median": list(speeds.values())})
 
 
 def markdown(rows: Iterable[tuple[str, ...]]) -> str:

@@ -1,6 +1,7 @@
-"""Two runs: what differs is told apart from what only varies."""
+"""Two runs: what differs is told apart from what only varies; one run: its table and its picture."""
 
 from benchmarks.compare import compare, warnings
+from benchmarks.side_by_side_table import figure, picture
 
 
 def run(*speeds: float, wrong: int = 0, contender: str = "mars", tuples: int = 1000) -> dict:
@@ -32,3 +33,20 @@ def test_only_contenders_of_both_runs_are_compared():
 def test_what_makes_runs_incomparable_is_told():
     assert warnings(run(1e6), run(1e6)) == []
     assert warnings(run(1e6), run(1e6, tuples=5, wrong=3)) == ["tuples: 1000 and 5", "B: an answer of mars was wrong"]
+
+
+def test_the_table_tells_speed_ratio_and_what_was_lost():
+    mars, storm = run(2e6, 4e6, 3e6), run(1e6, contender="storm", wrong=2)
+    for turn in (*mars["turns"], *storm["turns"]):
+        turn.update(tuples=1000, broker_cpu_s=0.001)
+        turn["exactness"].update(lost=5, doubled=1)
+    about = {name: {"title": name.title(), "guarantee": "exactly once"} for name in ("mars", "storm")}
+    document = {"turns": mars["turns"] + storm["turns"], "contenders": about, "repeat": 3,
+                "left_out": {"quix": "no wheel\nfor this Python"}}
+    lines = "\n".join(figure(document)).splitlines()
+    first, second = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:4])
+    assert first == ["Mars", "exactly once", "3.000 (2.000 to 4.000)", "1.0", "0.33", "1.0", "0", "1.00", "1,000", "exact"]
+    assert second[2:6] == ["1.000 (1.000 to 1.000)", "3.0", "1.00", "3.0"]
+    assert second[-1] == "wrong in 1 of 1 turns: 5 lost, 1 doubled"
+    assert lines[-1] == "quix is left out: no wheel"
+    assert picture(document).count("<rect") == 3

@@ -29,7 +29,10 @@ def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
     point = asdict(Result(5, "5", 10_000_000, 4.0, 2_500_000, 370.0, cpu, dict.fromkeys(cpu, 200), 7, True, "",
                           [(0.0, 1.0, 2.0)]))
     spread = {"samples": 3, "missing": 0, "mean": 20.0, "p50": 10.0, "p95": 30.0, "p99": 370.0, "max": 50.0}
-    document = {"machine": {"cores": 2, "processor": "P"}, "title": "T", "axis": "A", "model": "M", "points": [point],
+    turn = {"contender": "mars", "tuples": 10_000_000, "tuples_per_s": 2_500_000.0, "cpu_s_per_million": 370.0,
+            "broker_cpu_s": 1.0, "peak_bytes": 1, "exactness": {"wrong": 0}}
+    document = {"turns": [turn], "left_out": {}, "repeat": 1, "contenders": {"mars": {"title": "Mars", "guarantee": "g"}},
+                "machine": {"cores": 2, "processor": "P"}, "title": "T", "axis": "A", "model": "M", "points": [point],
                 "steps": [asdict(Step("a", 1.0, 370.0, "w"))], "limit": 1e6,
                 "loads": [{"name": "share_50", "rate": 1e5, "cores": {"x": 0.5}, "freshness": spread,
                            "window_closed": spread, "tuple_closed": spread}]}

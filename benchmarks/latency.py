@@ -140,6 +140,8 @@ class Bench:
             counts.append(self._committed("q_limit"))
             producer.wait()
         (first, began), (last, ended) = counts
+        if last == first:
+            raise MarsError("Nothing was committed", f"in {ended - began:.0f} s under full load")
         return (last - first) / (ended - began)
 
     def _committed(self, query: str) -> tuple[int, float]:

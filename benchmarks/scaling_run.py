@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from mars.errors import MarsError
 
 START_S = 1_700_000_000
 POLL_S, STALL_S, SAMPLE_S = 0.05, 60.0, 5.0
+SPARE_BYTES = 5 << 30
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,11 @@ class Instance:
 
     def measure(self, point: Point) -> Result:
         """Fill, run, check, and delete all of it again."""
+        # Retention is looked at every five minutes, so that a topic may grow far past it.
+        wanted, free = int(point.tuples * (point.line_bytes + 10) * 1.1), shutil.disk_usage(self.config.data).free
+        if free < wanted + SPARE_BYTES:
+            raise MarsError("The disk is too small", f"{point.tuples:,} tuples need {wanted / 1e9:.0f} GB, "
+                            f"{free / 1e9:.0f} GB are free", "set TMPDIR to a larger disk")
         self.number += 1
         topic = f"points{self.number}"
         counts = self.config.data / f"{topic}.arrow"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -45,8 +46,12 @@ class Stopwatch:
     def _server(self) -> float:
         if self.server is None:
             return 0.0
-        times = self.server.cpu_times()
-        return times.user + times.system
+        try:  # in ns, where the system tells it; else in its ticks of 10 ms
+            tasks = Path(f"/proc/{self.server.pid}/task").iterdir()
+            return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+        except (OSError, ValueError, IndexError):
+            times = self.server.cpu_times()
+            return times.user + times.system
 
 
 def least_ms(step: Callable[[], object], seconds: float = 0.6) -> float:

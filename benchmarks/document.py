@@ -115,7 +115,7 @@ def scaling(name: str, options: str = "") -> Figure:
 
 FIGURES = {
     "roofline": Figure(f"benchmarks.roofline --json {FOLDER}/roofline.json", roofline),
-    "latency": Figure(f"benchmarks.latency --warm 30 --json {FOLDER}/latency.json", latency),
+    "latency": Figure(f"benchmarks.latency --warm 30 --json {FOLDER}/latency.json", latency, picture=True),
     "message": scaling("message"), "batch": scaling("batch"), "workers": scaling("workers"),
     "partitions": scaling("partitions"), "tuples": scaling("tuples", " --tuples 50000000"), "groups": scaling("groups"),
     "columns": scaling("columns"), "width": scaling("width"), "codec": scaling("codec"), "forms": scaling("forms"),

@@ -33,7 +33,7 @@ from api import up
 from api.client import Client
 from api.demo_check import compare
 from api.runfile import Run
-from benchmarks import watch
+from benchmarks import plot, watch
 from benchmarks.generator import QUERY, SCHEMA
 from benchmarks.latency_figures import Spread, freshness, readable
 from benchmarks.machine import machine
@@ -47,6 +47,7 @@ WARM_S, SETTLE_S = 3.0, 3.0
 WARM_RATE, LIMIT_S = 40_000, 8.0
 UNPACED = 5e6
 PARTITIONS = 4
+TITLE = "From an event's making, and from a window's end, to a reader"
 
 
 @dataclass(frozen=True)
@@ -218,6 +219,14 @@ def describe(found: Found) -> str:
                       f"  cores in use: {sum(found.cores.values()):.2f} ({cores})"])
 
 
+def picture(found: list[Found]) -> str:
+    """Bars of freshness and of closing for each load."""
+    names = [f"{each.load.name.replace('_', ' ')} ({plot.number(each.load.rate)}/s)" for each in found]
+    series = {f"{what} {of}": [getattr(getattr(each, key), of) for each in found]
+              for what, key in (("fresh", "freshness"), ("closed", "window_closed")) for of in ("p50", "p99")}
+    return plot.bars(TITLE, "ms", names, series)
+
+
 def loads(shares: list[float], rates: list[float], limit: float, seconds: float, window_ms: int) -> list[Load]:
     """The loads that were asked for; shares are of `limit`."""
     wanted = [(f"share_{round(share * 100)}", share * limit) for share in shares]
@@ -260,8 +269,9 @@ def main() -> None:
         finally:
             up.down(config.data)
     if given.json:
-        given.json.write_text(json.dumps({"machine": machine(), "limit": limit, "loads": [each.json() for each in found]},
-                                         indent=1))
+        given.json.write_text(json.dumps({"machine": machine(), "title": TITLE, "limit": limit,
+                                          "loads": [each.json() for each in found]}, indent=1))
+        given.json.with_suffix(".svg").write_text(picture(found))
     sys.exit(0 if all(each.exact for each in found) else 1)
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.latency import Bench, Load, describe, loads
+from benchmarks.latency import Bench, Load, describe, loads, picture
 from benchmarks.latency_figures import Spread, freshness, readable
 
 
@@ -54,3 +54,4 @@ def test_a_toy_load_is_exact_and_misses_no_probe(running, tmp_path):
     assert 0 < found.freshness.p50 < found.tuple_closed.p50
     assert "EXACT" in describe(found)
     assert json.dumps(found.json())
+    assert picture([found]).count("<rect") == 1 + 4 + 4  # the ground, the names, the bars

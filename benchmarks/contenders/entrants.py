@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -39,6 +40,8 @@ class Contender(Protocol):
     def run(self, job: Job, limit_s: float) -> None: ...
 
     def results(self, job: Job) -> pa.Table: ...
+
+    def following(self, job: Job, out: Path) -> AbstractContextManager[None]: ...
 
     def stop(self) -> None: ...
 

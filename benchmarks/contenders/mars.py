@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from api import runfile
 from api.client import Client
 from api.results_format import timestamp_text
 from api.services.process import Child
+from benchmarks import watch
 from benchmarks.contenders.program import EXACTLY
 from benchmarks.contenders.protocol import Job
 from benchmarks.generator import SCHEMA
@@ -76,6 +79,17 @@ class Mars:
         tables = [page.select(["timestamp", "sip", "type", "count"]) for page in self.client.pages(f"q{job.number}")]
         table = pa.concat_tables(tables)
         return table.set_column(0, "timestamp", pc.multiply(table["timestamp"].cast(pa.int64()), job.unit_ms))
+
+    @contextmanager
+    def following(self, job: Job, out: Path) -> Iterator[None]:
+        """The job of a topic that goes on runs, and the stream of its closed windows is written to `out`."""
+        create(self.client, job)
+        reader = watch.start("closed", self.client.url, f"q{job.number}", out)
+        try:
+            yield
+        finally:
+            reader.terminate()
+            reader.join()
 
     def stop(self) -> None:
         """End the instance."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
@@ -68,10 +72,33 @@ class ProcessContender:
 
     def results(self, job: Job) -> pa.Table:
         """What can be read now: RESULTS, with timestamp the window's start in ms."""
-        options = csv.ReadOptions(column_names=RESULTS.names), csv.ConvertOptions(column_types=RESULTS)
-        tables = [csv.read_csv(file, options[0], convert_options=options[1])
-                  for file in self.program.results(Path(job.out)) if file.stat().st_size]
-        return pa.concat_tables(tables) if tables else RESULTS.empty_table()
+        tables = [_rows(file) for file in self.program.results(Path(job.out))]
+        return pa.concat_tables([RESULTS.empty_table(), *tables])
+
+    @contextmanager
+    def following(self, job: Job, out: Path) -> Iterator[None]:
+        """The job of a topic that goes on runs, and what becomes readable is written to `out`, in the form of
+        `benchmarks.watch.closed`. Only for programs that write a file once."""
+        leaving = threading.Event()
+        job.write(self.folder)
+        reader = threading.Thread(target=self._follow, args=(Path(job.out), out, leaving), name="follow", daemon=True)
+        reader.start()
+        try:
+            yield
+        finally:
+            leaving.set()
+            reader.join()
+
+    def _follow(self, folder: Path, out: Path, leaving: threading.Event) -> None:
+        known: set[Path] = set()
+        with out.open("w") as sink:
+            while not leaving.wait(POLL_S):
+                new = [file for file in self.program.results(folder) if file not in known]
+                for file in new:
+                    sums = _rows(file).group_by("timestamp").aggregate([("count", "sum")])
+                    tuples = dict(zip(sums["timestamp"].to_pylist(), sums["count_sum"].to_pylist(), strict=True))
+                    sink.write(json.dumps({"windows": tuples, "ms": time.time() * 1000}) + "\n")
+                known.update(new)
 
     def stop(self) -> None:
         """End it, whatever it does."""
@@ -81,6 +108,13 @@ class ProcessContender:
 
     def _pinned(self) -> tuple[jars.Jar, ...]:
         return jars.parse(_list(self.program.jars), f"contender-{self.program.jars}") if self.program.jars else ()
+
+
+def _rows(file: Path) -> pa.Table:
+    if not file.stat().st_size:
+        return RESULTS.empty_table()
+    return csv.read_csv(file, csv.ReadOptions(column_names=RESULTS.names),
+                        convert_options=csv.ConvertOptions(column_types=RESULTS))
 
 
 def _list(name: str) -> str:

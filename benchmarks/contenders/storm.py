@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | topology | 2 Kafka spouts, 2 counters, grouped by "sip,type" | one hop; the spouts read three fields, from bytes |
 | windows | counted in the counters' own maps | Storm's windowed bolts would keep all tuples of a window |
-| watermark | each spout tells its partitions' times to all counters, each second of event time | exact closing |
+| watermark | each spout tells its partitions' times to all counters, 60 times a window | exact closing |
 | ackers | 2, or none | one for each counter |
 | topology.max.spout.pending | 20,000 | enough to fill the queues; more gains nothing and delays |
 | topology.producer.batch.size | 1,000 | tuples change threads in bulk; the largest gain of all |

@@ -86,7 +86,7 @@ public final class SideBySide {
             .setMaxUncommittedOffsets(10_000_000)
             .build();
         TopologyBuilder builder = new TopologyBuilder();
-        builder.setSpout("lines", new TimedSpout(spout, job.partitions), Integer.parseInt(settings.getProperty("spouts")));
+        builder.setSpout("lines", new TimedSpout(spout, job), Integer.parseInt(settings.getProperty("spouts")));
         builder.setBolt("counts", new Counter(job), counters)
             .fieldsGrouping("lines", new Fields("key"))
             .allGrouping("lines", TimedSpout.TIMES);

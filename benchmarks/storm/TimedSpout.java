@@ -9,21 +9,22 @@ import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.tuple.Fields;
 
-/** Storm's Kafka spout, which tells all counters besides how far event time has come in each partition, in steps of 1 s. */
+/** Storm's Kafka spout, which tells all counters besides how far event time has come in each partition, in steps of a 60th of a window. */
 final class TimedSpout extends KafkaSpout<byte[], byte[]> {
     static final String TIMES = "times";
     private static final long serialVersionUID = 1;
-    private static final long STEP_MS = 1000;
     private final int partitions;
+    private final long stepMs;
 
-    TimedSpout(KafkaSpoutConfig<byte[], byte[]> config, int partitions) {
+    TimedSpout(KafkaSpoutConfig<byte[], byte[]> config, Job job) {
         super(config);
-        this.partitions = partitions;
+        partitions = job.partitions;
+        stepMs = job.windowMs / 60;
     }
 
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
-        super.open(conf, context, new SpoutOutputCollector(new Timed(collector, partitions)));
+        super.open(conf, context, new SpoutOutputCollector(new Timed(collector, partitions, stepMs)));
     }
 
     @Override
@@ -36,8 +37,10 @@ final class TimedSpout extends KafkaSpout<byte[], byte[]> {
     private static final class Timed implements ISpoutOutputCollector {
         private final SpoutOutputCollector inner;
         private final long[] told;
+        private final long stepMs;
 
-        Timed(SpoutOutputCollector inner, int partitions) {
+        Timed(SpoutOutputCollector inner, int partitions, long stepMs) {
+            this.stepMs = stepMs;
             this.inner = inner;
             told = new long[partitions];
         }
@@ -47,7 +50,7 @@ final class TimedSpout extends KafkaSpout<byte[], byte[]> {
             List<Integer> tasks = inner.emit(stream, tuple, id);
             long time = (Long) tuple.get(1);
             int partition = (Integer) tuple.get(2);
-            if (time >= told[partition] + STEP_MS) {
+            if (time >= told[partition] + stepMs) {
                 told[partition] = time;
                 inner.emit(TIMES, Arrays.asList((Object) partition, time));
             }

@@ -1,5 +1,6 @@
 """How the harness and a contender's program talk, what the meter sees, and what a reader of the results sees."""
 
+import json
 import os
 import subprocess
 import sys
@@ -24,9 +25,10 @@ from benchmarks.contenders.protocol import serve
 def run(job):
     if job.topic == "bad":
         raise SystemExit("no such topic")
-    with open(os.path.join(job.out, ".draft"), "w") as half, open(os.path.join(job.out, "part"), "w") as whole:
+    with open(os.path.join(job.out, ".draft"), "w") as half, open(os.path.join(job.out, ".part"), "w") as whole:
         half.write("1,no,no,1\\n")
         whole.write(f"{job.window_ms},10.0.0.1,dns,{job.messages}\\n")
+    os.rename(os.path.join(job.out, ".part"), os.path.join(job.out, "part"))
 serve(run)
 """
 BURN = "import time\nwhile time.process_time() < {}: pass\n"
@@ -54,6 +56,17 @@ def test_a_program_takes_jobs_and_its_results_are_read(contender, tmp_path):
         contender.run(asked, 20)
         assert contender.results(asked).to_pylist() == [
             {"timestamp": 60_000, "sip": "10.0.0.1", "type": "dns", "count": 12}]
+
+
+def test_what_becomes_readable_is_followed(contender, tmp_path):
+    events = tmp_path / "events.jsonl"
+    with contender.following(job(0, "good", tmp_path), events):
+        deadline = time.monotonic() + 20
+        while not events.stat().st_size and time.monotonic() < deadline:
+            time.sleep(0.01)
+    event, = map(json.loads, events.read_text().splitlines())
+    assert event["windows"] == {"60000": 12}
+    assert 0 <= time.time() * 1000 - event["ms"] < 20_000
 
 
 def test_a_program_that_fails_is_told_with_its_last_words(contender, tmp_path):

@@ -1,0 +1,47 @@
+"""From a producer's log and what became readable when, to how soon windows could be read."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchmarks.side_by_side_latency import figure, spreads
+
+BEGIN_MS = 1_700_000_000_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Ten windows of 1 s with two tuples each; window n can be read n ms after the watermark has passed it, 1 s behind."""
+    starts = BEGIN_MS + 1000 * np.arange(10)
+    table = pa.table({"sip": ["a", "b"] * 10, "type": ["dns"] * 20, "timestamp": np.repeat(starts, 2), "count": [1] * 20})
+    with pa.OSFile(str(tmp_path / "counts.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    begin = BEGIN_MS + 5.0 * np.arange(2000)
+    np.savez(tmp_path / "log.npz", made_ms=begin + 2, begin_ms=begin, span_ms=5.0)
+    halves = [{"windows": {str(start): 1}, "ms": float(start + 2000 + late + half)}
+              for late, start in enumerate(starts.tolist()) for half in (-50, 0)]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in halves))
+    return tmp_path
+
+
+def test_a_window_counts_when_its_last_row_can_be_read(folder):
+    found = spreads(folder, warm=2.5)
+    closed, tuples = found["window closed"], found["tuple closed"]
+    assert (closed.samples, closed.missing, closed.p50, closed.max) == (5, 0, 5.0, 7.0)
+    assert tuples.samples == 5 * 200
+    assert tuples.mean == pytest.approx(5 + 1000 - 499.5, abs=1)
+
+
+def test_a_window_that_was_never_whole_is_missing(folder):
+    events = folder / "events.jsonl"
+    events.write_text("".join(events.read_text().splitlines(keepends=True)[:-6]))
+    closed = spreads(folder, warm=2.5)["window closed"]
+    assert (closed.samples, closed.missing) == (4, 1)
+
+
+def test_the_table_tells_each_contender(folder):
+    latency = {"mars": {name: spread.json() for name, spread in spreads(folder, warm=2.5).items()}}
+    lines = figure({"rate": 40_000, "latency": latency})
+    assert lines[4] == "| mars | window closed | 5 | 7 | 7 | 5 | 7 | 5 | 0 |"

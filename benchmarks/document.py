@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import side_by_side_table
+from benchmarks import side_by_side_latency, side_by_side_table
 from benchmarks.scaling_run import Result
 from benchmarks.steps import BATCH, Step
 
@@ -122,8 +122,10 @@ FIGURES = {
     "long": scaling("long", " --tuples 200000000"),
     "side_by_side": Figure(f"benchmarks.side_by_side --json {FOLDER}/side_by_side.json", side_by_side_table.figure,
                            picture=True),
+    "side_by_side_latency": Figure(f"benchmarks.side_by_side_latency --json {FOLDER}/side_by_side_latency.json",
+                                   side_by_side_latency.figure),
 }
-BY_NAME_ONLY = {"long", "side_by_side"}
+BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency"}
 
 
 def block(name: str, figure: Figure, folder: Path) -> str:

@@ -31,7 +31,8 @@ def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
     spread = {"samples": 3, "missing": 0, "mean": 20.0, "p50": 10.0, "p95": 30.0, "p99": 370.0, "max": 50.0}
     turn = {"contender": "mars", "tuples": 10_000_000, "tuples_per_s": 2_500_000.0, "cpu_s_per_million": 370.0,
             "broker_cpu_s": 1.0, "peak_bytes": 1, "exactness": {"wrong": 0}}
-    document = {"turns": [turn], "left_out": {}, "repeat": 1, "contenders": {"mars": {"title": "Mars", "guarantee": "g"}},
+    document = {"turns": [turn], "rate": 4e4, "latency": {"mars": {"window closed": spread}},
+                "left_out": {}, "repeat": 1, "contenders": {"mars": {"title": "Mars", "guarantee": "g"}},
                 "machine": {"cores": 2, "processor": "P"}, "title": "T", "axis": "A", "model": "M", "points": [point],
                 "steps": [asdict(Step("a", 1.0, 370.0, "w"))], "limit": 1e6,
                 "loads": [{"name": "share_50", "rate": 1e5, "cores": {"x": 0.5}, "freshness": spread,
@@ -40,7 +41,7 @@ def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
     text = block(name, FIGURES[name], tmp_path)
     assert f"`python -m {FIGURES[name].command}`" in text
     assert "370" in text
-    assert ("2.50" in text) == (name not in ("roofline", "latency"))
+    assert ("2.50" in text) == (name not in ("roofline", "latency", "side_by_side_latency"))
 
 
 def test_a_wrong_point_is_told():

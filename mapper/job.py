@@ -32,7 +32,8 @@ from mapper.read import open_reader
 from mars import faults, names
 from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka_errors import KafkaRefused, LogTruncated, OffsetOutOfRange, TopicRecreated, UnknownTopic
-from mars.adapters.view import StreamView, read_stream, read_streams, stop_queries
+from mars.adapters.view import StreamView, read_stream, stop_queries
+from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.allocator import keep_large_blocks
 from mars.cells_wire import encode
@@ -85,6 +86,8 @@ class Mapper:
         self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
         self.exchange = Exchange(config.redis_address)
         self.leases = LeaseKeeper(self.exchange, config.lease_ms)
+        self.news = threading.Event()
+        self.cache = ViewCache(self.zookeeper, self.news.set)
         self.views: dict[int, StreamView] = {}
         self.views_at = 0.0
         self.claimers: dict[int, Claimer] = {}
@@ -144,13 +147,15 @@ class Mapper:
         self.stopping.set()
 
     def _refresh_views(self) -> None:
-        """See ZooKeeper as it was at most VIEW_AGE_S ago; while it does not answer, the old view does no harm."""
-        if time.monotonic() - self.views_at < VIEW_AGE_S or not self.zookeeper.usable:
+        """See what has changed in ZooKeeper; while it does not answer, the old view does no harm."""
+        is_due = self.news.is_set() or time.monotonic() - self.views_at > VIEW_AGE_S
+        if not is_due or not self.zookeeper.usable:
             return
+        self.news.clear()
         try:
-            if self.zookeeper.client.exists(f"{names.ROOT}/stop"):
+            if self.cache.get(f"{names.ROOT}/stop") is not None:
                 self.stopping.set()
-            self.views = read_streams(self.zookeeper)
+            self.views = self.cache.streams()
         except ZOOKEEPER_AWAY as error:
             log.warning("waiting: %r", error)
         self.views_at = time.monotonic()
@@ -159,6 +164,11 @@ class Mapper:
             self.claimers.pop(gone)
         for key in [key for key in list(self.parsers) if key[0] not in self.views]:
             self.parsers.pop(key, None)
+
+    def _view_was_wrong(self) -> None:
+        """Something was refused that the view allows: read it again."""
+        self.cache.forget()
+        self.news.set()
 
     def _fetch_one(self, view: StreamView) -> bool:
         """Claim a range of a stream and fetch it, once there is room. False if there was nothing to do."""
@@ -174,7 +184,7 @@ class Mapper:
             fetched = self._read(view, claim)
             return True
         except (StaleGenerationError, StaleEpochError):
-            self.views_at = 0.0
+            self._view_was_wrong()
         except (UnknownTopic, TopicRecreated, KafkaRefused) as error:
             # One stream's topic must not hold the others; the leader gives the queries their state.
             log.warning("stream %s waits: %s", view.stream.name, error)
@@ -202,7 +212,7 @@ class Mapper:
             return
         active = [view for view in self.views.values() if self._is_active(view) and view.stream.id in self.claimers]
         if not active:
-            self.stopping.wait(AWAIT_MS / 1000)
+            self.news.wait(AWAIT_MS / 1000)
         for view in active:
             id_, claimer = view.stream.id, self.claimers[view.stream.id]
             epochs = {p: epoch for (stream, p), (end, epoch) in self.last_epochs.items()
@@ -283,7 +293,7 @@ class Mapper:
                 file = self._keep(fetched, batch)
             self._push(fetched, batch)
         except (StaleGenerationError, StaleEpochError):
-            self.views_at = 0.0
+            self._view_was_wrong()
         except (OSError, *ZOOKEEPER_AWAY) as error:
             log.warning("the claim is left to others: %r", error)
             time.sleep(0.5)

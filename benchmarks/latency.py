@@ -157,17 +157,19 @@ class Bench:
             try:
                 time.sleep(1.0)
                 producer = self.produce(name, load)
-                with Meter({**processes(self.run, self.config), "producer": [psutil.Process(producer.pid)],
+                with Meter({**processes(self.run, self.config),
                             "readers": [psutil.Process(reader.pid) for reader in readers]}) as meter:
-                    sent = json.loads(producer.stdout.readline() or "{}").get("sent", 0)
-                producer.wait()
+                    told = json.loads(producer.stdout.readline() or "{}")
+                if producer.wait() or not told:
+                    raise MarsError("The producer failed", f"exit code {producer.returncode}")
+                sent = told["sent"]
                 self._await_all(f"q_{name}", sent)
                 time.sleep(SETTLE_S)
             finally:
                 for reader in readers:
                     reader.terminate()
             results = pa.concat_tables(self.client.pages(f"q_{name}", partial="true"))
-        cores = {part: round(cpu / load.seconds, 3) for part, cpu in meter.cpu_s.items()}
+        cores = {part: round(cpu / load.seconds, 3) for part, cpu in {**meter.cpu_s, "producer": told["cpu_s"]}.items()}
         return self._found(load, name, sent, results, cores, {kind: _lines(file) for kind, file in files.items()})
 
     def _await_all(self, query: str, sent: int) -> None:

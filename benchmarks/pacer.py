@@ -175,9 +175,10 @@ def main() -> None:
     count, span_ms = ticks(given.rate, len(feeder.leaders), given.linger_ms)
     batches = {p: Batches(pool, p, count, span_ms, given.seed) for p in sorted(feeder.leaders)}
     print(json.dumps({"ready": True}), flush=True)
+    ready = time.process_time()
     log = pace(feeder, batches, span_ms, given.seconds, given.patience)
     sent = len(log.begin_ms) * count * len(batches)
-    print(json.dumps({"sent": sent}), flush=True)
+    print(json.dumps({"sent": sent, "cpu_s": time.process_time() - ready}), flush=True)
     table = expected(log, batches, pool, given.window_ms)
     with pa.OSFile(str(given.counts), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)

@@ -44,7 +44,6 @@ def quick_line_end(buffer, begin, end, delimiter, quote):
             if not plain:
                 return np.int64(-1)
             newlines &= outside
-            borders &= outside
         if newlines:
             return at + trailing_zeros(newlines)
         after_delimiter = borders >> np.uint64(63)

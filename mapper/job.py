@@ -212,7 +212,8 @@ class Mapper:
             return
         active = [view for view in self.views.values() if self._is_active(view) and view.stream.id in self.claimers]
         if not active:
-            self.news.wait(AWAIT_MS / 1000)
+            # While ZooKeeper is away, news cannot be read: waiting for them would not be waiting.
+            (self.news if self.zookeeper.usable else self.stopping).wait(AWAIT_MS / 1000)
         for view in active:
             id_, claimer = view.stream.id, self.claimers[view.stream.id]
             epochs = {p: epoch for (stream, p), (end, epoch) in self.last_epochs.items()

@@ -56,3 +56,16 @@ def test_a_claim_that_was_read_is_held_until_it_is_computed(mapper, monkeypatch)
     assert mapper._fetch_one(VIEW)
     assert mapper.leases == {7}
     assert mapper.fetched.get_nowait().claim is CLAIM
+
+
+@pytest.mark.parametrize("usable", [True, False])
+def test_a_mapper_without_work_rests_also_while_zookeeper_is_away(mapper, usable):
+    """Notices that cannot be read must not keep it awake."""
+    waited = []
+    mapper.zookeeper, mapper.views, mapper.claimers = SimpleNamespace(usable=usable), {}, {}
+    mapper.rests, mapper.news, mapper.stopping = (threading.Event() for _ in range(3))
+    mapper.rests.set()
+    mapper.stopping.wait = lambda seconds: waited.append("stopping")
+    mapper.news.wait = lambda seconds: waited.append("news")
+    mapper._await_tuples()
+    assert waited == ["news" if usable else "stopping"]

@@ -31,7 +31,8 @@ class Leases(set):
 def mapper(monkeypatch) -> Mapper:
     """One that has just claimed; how it reads is for the test to say."""
     made = object.__new__(Mapper)
-    made.room, made.fetched, made.leases, made.views_at = threading.Semaphore(1), queue.Queue(), Leases(), 1.0
+    made.room, made.fetched, made.leases = threading.Semaphore(1), queue.Queue(), Leases()
+    made.news, made.cache = threading.Event(), SimpleNamespace(forget=lambda: None)
     monkeypatch.setattr(made, "_is_active", lambda view: True)
     monkeypatch.setattr(made, "_claim", lambda view: CLAIM)
     return made

@@ -45,6 +45,21 @@ def recovery_request(stream_id: int) -> str:
     return f"{stream(stream_id)}/recovery"
 
 
+ENTRIES, CHECKS = "entries", "checks"
+
+
+def channel(kind: str, stream_id: int | str) -> str:
+    """The Redis channel that wakes those who wait: ENTRIES for reducers (new entries in a log, or new facts), CHECKS for
+    the leader (a window waits for a check of the partition list). With the id '*', the pattern of all streams."""
+    return f"mars:{{{stream_id}}}:{kind}"
+
+
+def parse_channel(name: str) -> tuple[str, int]:
+    """(kind, stream id) of a channel."""
+    _, stream_id, kind = name.split(":")
+    return kind, int(stream_id.strip("{}"))
+
+
 class Keys:
     """The Redis keys of one stream."""
 

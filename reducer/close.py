@@ -5,6 +5,7 @@ Every key part decides by its own positions and the markers alone, so that all o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mars.commits import QueryCommit
@@ -92,3 +93,8 @@ class CheckedWatermark:
         passed = [w for w, begun in self.waiting if facts.done > begun]
         self.waiting = [(w, begun) for w, begun in self.waiting if facts.done <= begun]
         return max(passed, default=None)
+
+    def needs_check(self, facts: Facts, would_close: Callable[[int], bool]) -> bool:
+        """Does a window wait for a check that has not begun yet? If one has begun, its end is told without asking."""
+        waits = [begun for w, begun in self.waiting if would_close(w)]
+        return bool(waits) and min(waits) == facts.begun

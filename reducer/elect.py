@@ -11,6 +11,7 @@ import json
 from kazoo.exceptions import NoNodeError
 
 from mars import names
+from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 
 
@@ -21,8 +22,9 @@ class Candidate:
     leader znode's version, and each write to Redis carries it.
     """
 
-    def __init__(self, zookeeper: ZooKeeper, reducer_id: str) -> None:
+    def __init__(self, zookeeper: ZooKeeper, reducer_id: str, cache: ViewCache) -> None:
         self.zookeeper = zookeeper
+        self.cache = cache
         self.reducer_id = reducer_id
         self.epoch: int | None = None
         zookeeper.ensure(names.LEADER)
@@ -34,7 +36,7 @@ class Candidate:
         """Do we lead now? A follower watches the election; becoming leader raises the epoch."""
         if not self.zookeeper.usable:
             return False
-        first = min(self.zookeeper.children(names.ELECTION), default=None)
+        first = min(self.cache.children(names.ELECTION), default=None)
         if first != self.name:
             self.epoch = None
             return False

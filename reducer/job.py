@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import math
 import os
 import socket
 import threading
@@ -14,7 +16,9 @@ import mars.warm
 from mars import faults, names
 from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import CorruptFileError, Storage
-from mars.adapters.view import StreamView, read_streams
+from mars.adapters.view import StreamView
+from mars.adapters.view_cache import ViewCache
+from mars.adapters.wakeups import Wakeups
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.allocator import keep_large_blocks
 from mars.config import Config
@@ -24,8 +28,8 @@ from reducer.keypart import KeyPart
 from reducer.lead import Leader
 
 log = logging.getLogger("mars.reducer")
-VIEW_AGE_S = 0.25
-IDLE_S, IDLE_MAX_S = 0.005, 0.03
+VIEW_AGE_S = 0.5
+NET_S, GATHER_S, REFUSED_S, AGAIN_S = 0.25, 0.01, 0.02, 0.1
 
 
 def run_reducer(config_json: str, slot: int) -> None:
@@ -58,14 +62,18 @@ class Reducer:
         self.path = f"{names.REDUCERS}/{self.id}"
         self.known = {"id": self.id, "pid": os.getpid(), "host": socket.gethostname(), "slot": slot, "leader": False}
         self.zookeeper.client.create(self.path, json.dumps(self.known).encode(), ephemeral=True, makepath=True)
-        self.candidate = Candidate(self.zookeeper, self.id)
-        self.leader = Leader(config, self.zookeeper, self.exchange, self.storage, self.candidate, self.stopping)
+        self.wake, self.lead_wake, self.news = threading.Event(), threading.Event(), threading.Event()
+        self.woken: set[int | None] = {None}
+        self.cache = ViewCache(self.zookeeper, self._news)
+        self.candidate = Candidate(self.zookeeper, self.id, self.cache)
+        self.leader = Leader(config, self.zookeeper, self.exchange, self.storage, self.candidate, self.stopping, self.cache,
+                             self.lead_wake)
+        self.wakeups = Wakeups(config.redis_address, self._heard)
 
     def run(self) -> None:
         """Step every owned key part, until stopped."""
         thread = threading.Thread(target=self.leader.run, name="lead", daemon=True)
         thread.start()
-        idle_s = IDLE_S
         while not self.stopping.is_set():
             if self.zookeeper.expired:
                 raise NotReadyError("the ZooKeeper session may have ended", self.id)
@@ -75,30 +83,62 @@ class Reducer:
                 self._follow()
             except CorruptFileError as error:
                 log.error("a commit cannot be read: %s", error)
+                self.views_at = -math.inf
                 time.sleep(1.0)
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
-            worked = [self._step(key) for key in list(self.parts)]
-            idle_s = IDLE_S if any(worked) else min(idle_s * 1.5, IDLE_MAX_S)
-            if not any(worked):
-                time.sleep(idle_s)
+                self.views_at = time.monotonic() + AGAIN_S - VIEW_AGE_S
+            self.wake.clear()
+            woken = {self.woken.pop() for _ in range(len(self.woken))}
+            worked = [self._step(key, None in woken or key[0] in woken) for key in list(self.parts)]
+            self._rest(any(worked))
         for part in self.parts.values():
             self._last_commit(part)
+
+    def _rest(self, worked: bool) -> None:
+        """After entries came, wait a moment for more of them; else until something is heard or due. What is heard may be
+        lost: that costs NET_S."""
+        if any(part.has_more for part in self.parts.values()):
+            return
+        if worked:
+            self.stopping.wait(GATHER_S)
+            return
+        due = [due_s for part in self.parts.values() if (due_s := part.due_in_s()) is not None]
+        self.wake.wait(max(0.001 if self.zookeeper.usable else AGAIN_S, min([NET_S, *due])))
+
+    def _heard(self, kind: str, stream_id: int | None) -> None:
+        """A message: entries or facts of a stream, or a key part's wish for a check."""
+        if kind == names.ENTRIES:
+            self.woken.add(stream_id)
+            self.wake.set()
+        elif self.candidate.epoch is not None:
+            self.lead_wake.set()
+
+    def _news(self) -> None:
+        """Something in ZooKeeper has changed."""
+        self.news.set()
+        self.wake.set()
+        self.lead_wake.set()
 
     def close(self) -> None:
         """End the session: the leader assigns anew what was ours."""
         self.stopping.set()
+        self.lead_wake.set()
+        self.wakeups.close()
         self.zookeeper.stop()
 
     def _follow(self) -> None:
         """Take up what the leader has assigned, let go of the rest, and follow the query sets."""
-        if time.monotonic() - self.views_at < VIEW_AGE_S or not self.zookeeper.usable:
+        if not self.zookeeper.usable:
             return
-        self.views_at = time.monotonic()
-        if self.zookeeper.client.exists(f"{names.ROOT}/stop"):
-            self.stopping.set()
         self._show_leader()
-        self.views = read_streams(self.zookeeper)
+        if not self.news.is_set() and time.monotonic() - self.views_at < VIEW_AGE_S:
+            return
+        self.news.clear()
+        self.views_at = time.monotonic()
+        if self.cache.get(f"{names.ROOT}/stop") is not None:
+            self.stopping.set()
+        self.views = self.cache.streams()
         self.owners = self._owned()
         for key in self.parts.keys() - self.owners.keys():
             log.info("%s lets go of key part %s", self.id, key)
@@ -111,7 +151,7 @@ class Reducer:
         owned = {}
         for view in self.views.values():
             for part in range(view.stream.key_parts):
-                node = self.zookeeper.get(names.owner(view.stream.id, part))
+                node = self.cache.get(names.owner(view.stream.id, part))
                 if node and node.data and json.loads(node.data)["id"] == self.id:
                     owned[view.stream.id, part] = node.version
         return owned
@@ -128,13 +168,14 @@ class Reducer:
         elif part.view.queries_version != view.queries_version:
             part.take_queries(view)
 
-    def _step(self, key: tuple[int, int]) -> bool:
+    def _step(self, key: tuple[int, int], woken: bool) -> bool:
         """One step of a key part. Whatever is refused is thrown away and read again from the commits."""
         part = self.parts[key]
         try:
-            return part.step()
+            return part.step(woken)
         except (StaleGenerationError, StaleEpochError) as error:
             log.info("key part %s is read again: %s", key, error)
+            self._ask_for_round(key[0])
         except InvariantError as error:
             log.exception("key part %s asks for recovery", key)
             self._ask_for_recovery(part, error)
@@ -151,8 +192,15 @@ class Reducer:
             time.sleep(1.0)
             return False
         self.parts.pop(key)
-        self.views_at = 0.0
+        self.cache.forget()
+        self._news()
+        time.sleep(REFUSED_S)
         return False
+
+    def _ask_for_round(self, stream_id: int) -> None:
+        """Redis may have lost the stream: the leader shall look at once."""
+        with contextlib.suppress(NotReadyError):
+            self.exchange.ask_for_check(stream_id)
 
     def _ask_for_recovery(self, part: KeyPart, error: InvariantError) -> None:
         """A broken invariant is answered by one recovery (rule 13): the leader raises the generation."""

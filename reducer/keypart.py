@@ -23,6 +23,7 @@ from reducer.merge import Piece, QueryState
 
 log = logging.getLogger("mars.reducer")
 RECEIVE_BYTES = 8 * 1024 * 1024
+RECEIVE_S = 0.25
 FACTS_AGE_S = 5.0
 COMMIT_SHARE = 0.1
 PAUSE_MIN_S = 0.05
@@ -36,7 +37,8 @@ class KeyPart:
     """One key part of one stream, as its owner holds it. Made by `load`; any refusal ends in `load` again.
 
     `undone` maps the SEQ of each entry that is still in the log to its marker; `deferred` are pieces of incarnations
-    that the query set, as known here, does not have yet (rule 14); `told` are the positions that Redis has heard.
+    that the query set, as known here, does not have yet (rule 14); `told` are the positions that Redis has heard, and
+    `tells` says that there is something to tell or to delete before the next commit.
     """
 
     config: Config
@@ -53,13 +55,17 @@ class KeyPart:
     undone: dict[int, dict] = field(default_factory=dict)
     deferred: list[tuple[str, Piece]] = field(default_factory=list)
     after: int = 0
+    has_more: bool = False
+    received_at: float = -math.inf
     facts: Facts = Facts()
+    asked: int = -1
     done_at: float = 0.0
     committed_at: float = 0.0
     pause_s: float = 0.0
     nows_at: float = 0.0
     swept_at: float = field(default_factory=time.monotonic)
-    told: dict[tuple[int, str], int] | None = None
+    told: dict[tuple[int, str], int] = field(default_factory=dict)
+    tells: bool = True
     told_all_at: float = -math.inf
 
     @staticmethod
@@ -80,7 +86,7 @@ class KeyPart:
     def take_queries(self, view: StreamView) -> None:
         """Follow the query set: a query with a new incarnation goes back to its committed state (rule 3), one that is
         gone or stopped is dropped from the working state; the others keep what they have merged."""
-        self.view = view
+        self.view, self.received_at = view, -math.inf
         running = view.queries.running()
         states = {}
         for id_, query in running.items():
@@ -94,6 +100,7 @@ class KeyPart:
                 tables = [decode(self.storage.read(s), wanted) for s in committed.state] if committed else []
                 states[id_] = QueryState.resume(query, view.stream, committed, tables)
         self.states = states
+        self.tells = True  # entries may be done that no commit will pass: those of dead incarnations
         self.manifest.queries = {id_: q for id_, q in self.manifest.queries.items() if id_ in view.queries.queries}
         deferred, self.deferred = self.deferred, []
         for id_, piece in deferred:
@@ -101,31 +108,41 @@ class KeyPart:
         for state in states.values():
             state.retry_waiting()
 
-    def step(self) -> bool:
-        """Receive what there is, merge it, close and commit what is due. False if nothing was received."""
-        if self.told is None:
+    def step(self, woken: bool = True) -> bool:
+        """Close and commit what is due; if woken, or when nobody has looked for a while, receive and merge first. False
+        if nothing was received."""
+        if self.tells:
             self._tell()
-        raw, entries = self.exchange.receive(self.view.stream.id, self.view.generation, self.number, self.after,
-                                             RECEIVE_BYTES)
-        facts = Facts.parse(raw)
-        if facts.done != self.facts.done:
-            self.done_at = time.monotonic()
-        self.facts = facts
+        received = woken or self.has_more or time.monotonic() - self.received_at > RECEIVE_S
+        entries = self._receive() if received else []
         if entries:
             faults.point("reducer.received")
         for entry in entries:
             self._merge(entry)
         if entries:
             faults.point("reducer.merged")
-        self._close()
+        if received:
+            self._close()
         if self._commit_is_due():
             self.commit()
         return bool(entries)
+
+    def _receive(self) -> list[Entry]:
+        raw, entries = self.exchange.receive(self.view.stream.id, self.view.generation, self.number, self.after,
+                                             RECEIVE_BYTES)
+        self.received_at = time.monotonic()
+        self.has_more = sum(len(entry.cells) for entry in entries) > RECEIVE_BYTES // 2
+        facts = Facts.parse(raw)
+        if facts.done != self.facts.done:
+            self.done_at = self.received_at
+        self.facts = facts
+        return entries
 
     def _merge(self, entry: Entry) -> None:
         """Hand each task's share of the entry to its query, in the order in which the cells lie."""
         self.after = entry.seq
         self.undone[entry.seq] = entry.marker
+        self.tells = self.tells or self._is_done(entry.marker)
         lengths = dict(entry.marker["l"])
         places, at = {}, 0
         for query, length in entry.marker["l"]:
@@ -144,13 +161,18 @@ class KeyPart:
             self.deferred.append((query, piece))
 
     def _close(self) -> None:
-        heard = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None
+        heard, asks = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None, False
         for state in self.states.values():
             reached = watermark(state.query.plan, self.view.stream, self.view.queries.partitions, state.commit,
                                 state.query.start, heard)
             passed = state.checked.offer(reached, self.facts)
             if passed is not None:
                 state.close(passed)
+            if state.checked.needs_check(self.facts, state.would_close):
+                asks = True
+        if asks and self.asked != self.facts.begun:
+            self.asked = self.facts.begun
+            self.exchange.ask_for_check(self.view.stream.id)
 
     def _commit_is_due(self) -> bool:
         due_in_s = self.due_in_s()
@@ -246,7 +268,7 @@ class KeyPart:
             log.warning("positions are told later: %s", error)
             self.told_all_at = -math.inf
             return
-        self.told = positions
+        self.told, self.tells = positions, False
         for seq in done:
             del self.undone[seq]
 

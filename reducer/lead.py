@@ -9,11 +9,13 @@ import json
 import logging
 import shutil
 import threading
+import time
 
 from mars import faults, names
-from mars.adapters.exchange import Exchange
+from mars.adapters.exchange import Exchange, Standing
 from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView, read_streams
+from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.commits import Manifest, Pointer
 from mars.config import Config
@@ -23,65 +25,81 @@ from reducer.lanes import attach_state, install_state
 from reducer.watch_topic import TopicWatch
 
 log = logging.getLogger("mars.leader")
-ROUND_S = 0.15
+FOLLOW_S = 1.0
+ROUND_MIN_S, ROUND_MAX_S = 0.03, 0.15
+ROUND_SHARE = 0.1
 
 
 class Leader:
     """A candidate with the means to lead; `run` is a thread of the reducer's process and ends with it."""
 
     def __init__(self, config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage,
-                 candidate: Candidate, stopping: threading.Event) -> None:
+                 candidate: Candidate, stopping: threading.Event, cache: ViewCache, wake: threading.Event) -> None:
         self.config = config
         self.zookeeper = zookeeper
         self.exchange = exchange
         self.storage = storage
         self.candidate = candidate
         self.stopping = stopping
-        self.run_id = ""
+        self.cache = cache
+        self.wake = wake
         self.topics = TopicWatch(config, exchange)
         self.cleaned: set[int] = set()
 
     def run(self) -> None:
-        """Lead whenever elected, until stopped. Outside faults are waited out; the state is compared anew each round."""
-        led = False
-        while not self.stopping.wait(ROUND_S):
+        """Lead whenever elected, until stopped: a round when `wake` is set, and by itself when something may have become
+        due. Rounds use at most about a tenth of a core. Outside faults are waited out; the state is compared anew."""
+        led, due_s, least_s = False, 0.0, ROUND_MIN_S
+        while not self.stopping.wait(least_s):
+            self.wake.wait(max(0.0, due_s - least_s))
+            self.wake.clear()
+            cpu_s = time.thread_time()
             try:
                 leads = self.candidate.check()
                 if leads and not led:
                     faults.point("leader.elected")
                     log.info("%s leads with epoch %s", self.candidate.reducer_id, self.candidate.epoch)
                 led = leads
-                if leads:
-                    self._round()
+                due_s = self._round() if leads else FOLLOW_S
             except (MarsError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %s", error)
                 self.stopping.wait(0.2)
+                due_s = 0.0
+            least_s = min(ROUND_MAX_S, max(ROUND_MIN_S, (time.thread_time() - cpu_s) / ROUND_SHARE))
 
-    def _round(self) -> None:
-        views = read_streams(self.zookeeper)
+    def _round(self) -> float:
+        """Do for every stream what is needed; after how many seconds the next round is due if nobody wakes us."""
+        views = self.cache.streams()
         self._assign(views)
-        self.run_id = self.exchange.server_run_id()
+        due_s = FOLLOW_S
         for view in views.values():
             try:
-                if not self._recover_if_needed(view):
-                    self._reconcile_lanes(view)
-                    self.topics.look(view, self.candidate, self.zookeeper)
+                standing = self.exchange.standing(view.stream.id, view.queries.partitions)
+                if self._recover_if_needed(view, standing):
+                    due_s = 0.0
+                    continue
+                self._reconcile_lanes(view, standing)
+                self.topics.look(view, self.candidate, self.zookeeper)
+                due_s = min(due_s, self.topics.due_in_s(view))
             except MarsError as error:
                 # One stream's trouble must not hold the others.
                 log.warning("stream %s: %s", view.stream.name, error)
+                due_s = min(due_s, ROUND_MAX_S)
         self._clean(views)
+        return due_s
 
     # -- recovery (rule 5) ----------------------------------------------------------------------------------------
 
-    def _recover_if_needed(self, view: StreamView) -> bool:
+    def _recover_if_needed(self, view: StreamView, standing: Standing) -> bool:
         """Recover the stream if Redis has another generation than ZooKeeper, was restarted since the generation was
         installed, or a reducer asked for it."""
-        installed = self.exchange.installed(view.stream.id)
-        asked = self.zookeeper.get(names.recovery_request(view.stream.id))
-        if installed == (view.generation, self.run_id) and asked is None:
+        installed, run_id = standing.installed, standing.run_id
+        asked = self.cache.get(names.recovery_request(view.stream.id))
+        if installed == (view.generation, run_id) and asked is None:
             return False
+        self.cache.forget()
         log.warning("stream %s: recovery, the exchange has %s, wanted %s", view.stream.name, installed,
-                    (view.generation, self.run_id))
+                    (view.generation, run_id))
         path = names.generation(view.stream.id)
         generation = max(view.generation, installed[0] if installed else 0) + 1
         removal = [("delete", names.recovery_request(view.stream.id))] if asked else []
@@ -94,7 +112,7 @@ class Leader:
         fresh = read_streams(self.zookeeper).get(view.stream.id)
         faults.point("leader.commits_read")
         if fresh:
-            self.exchange.install(view.stream.id, generation, self.candidate.epoch, self.run_id,
+            self.exchange.install(view.stream.id, generation, self.candidate.epoch, run_id,
                                   install_state(fresh.queries, manifests))
             faults.point("leader.installed")
         return True
@@ -110,9 +128,9 @@ class Leader:
 
     # -- lanes (rule 17) ------------------------------------------------------------------------------------------
 
-    def _reconcile_lanes(self, view: StreamView) -> None:
+    def _reconcile_lanes(self, view: StreamView, standing: Standing) -> None:
         """Attach what runs and is not on its lanes with its incarnation; detach what should not be there."""
-        attached = self.exchange.attached(view.stream.id, view.queries.partitions)
+        attached = standing.attached
         running = view.queries.running()
         epoch = self.candidate.epoch
         for id_ in attached.keys() - running.keys():
@@ -130,13 +148,13 @@ class Leader:
 
     def _assign(self, views: dict[int, StreamView]) -> None:
         """Give each key part whose owner is gone to the live reducer with the fewest, and even out by one at a time."""
-        live = self.zookeeper.children(names.REDUCERS)
+        live = self.cache.children(names.REDUCERS)
         if not live:
             return
         owners = {}
         for view in views.values():
             for part in range(view.stream.key_parts):
-                node = self.zookeeper.get(names.owner(view.stream.id, part))
+                node = self.cache.get(names.owner(view.stream.id, part))
                 if node:
                     owners[view.stream.id, part] = (json.loads(node.data)["id"] if node.data else None, node.version)
         load = {reducer: sum(1 for owner, _ in owners.values() if owner == reducer) for reducer in live}
@@ -150,6 +168,8 @@ class Leader:
                 if owner in load:
                     load[owner] -= 1
                 faults.point("leader.assigned")
+            else:
+                self.cache.forget()
 
     # -- dropped streams ------------------------------------------------------------------------------------------
 

@@ -6,11 +6,14 @@ starts after it waits; anything else is a broken invariant.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from mars import cells
+from mars import cells, window
 from mars.cells_layout import schema, tuple_count
 from mars.cells_wire import decode
 from mars.commits import QueryCommit
@@ -47,7 +50,7 @@ class QueryState:
 
     `commit` is this state's own copy; `open` are the cells of its segments, a table for each, less those of closed
     windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by
-    partition and start.
+    partition and start; `earliest` is the least start of an open window.
     """
 
     query: Query
@@ -59,6 +62,7 @@ class QueryState:
     checked: CheckedWatermark = field(default_factory=CheckedWatermark)
     closed: list[pa.Table] = field(default_factory=list)
     changed: bool = False
+    earliest: float = math.inf
 
     @staticmethod
     def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> QueryState:
@@ -67,7 +71,9 @@ class QueryState:
         commit.incarnation = query.incarnation
         if commit.watermark is not None:
             tables = [cells.late_split(query.plan, stream, table, commit.watermark)[1] for table in tables]
-        return QueryState(query, stream, commit, list(tables))
+        state = QueryState(query, stream, commit, list(tables))
+        state._find_earliest()
+        return state
 
     def position(self, partition: int) -> int | None:
         """The offset up to which the partition is merged; None for one that the query set does not know yet."""
@@ -129,6 +135,7 @@ class QueryState:
             commit.counters["late"] += tuple_count(late)
         if table.num_rows:
             self.delta.append(table)
+            self.earliest = min(self.earliest, _first_start(table))
         if len(self.delta) >= FOLD_TABLES:
             self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
 
@@ -137,6 +144,13 @@ class QueryState:
             self.commit.counters["duplicates_skipped"] += tuple_count(
                 decode(piece.cells, schema(self.query.plan, self.stream)))
             self.changed = True
+
+    def would_close(self, watermark: int) -> bool:
+        """Does this watermark close a window that holds anything?"""
+        if self.query.plan.window is None or self.earliest == math.inf:
+            return False
+        end = window.end(self.query.plan.window, self.stream, np.array([self.earliest], np.int64))[0]
+        return end + self.stream.units(self.query.plan.grace_ms) <= watermark
 
     def close(self, watermark: int) -> None:
         """Take the cells of windows that this watermark closes out of the state, into `closed`."""
@@ -147,9 +161,17 @@ class QueryState:
         self.open = [self._take_closed(table, watermark) for table in self.open]
         rest = [self._take_closed(table, watermark) for table in self.delta]
         self.delta = [table for table in rest if table.num_rows]
+        self._find_earliest()
 
     def _take_closed(self, table: pa.Table, watermark: int) -> pa.Table:
         closed, rest = cells.late_split(self.query.plan, self.stream, table, watermark)
         if closed.num_rows:
             self.closed.append(closed)
         return rest
+
+    def _find_earliest(self) -> None:
+        self.earliest = min((_first_start(table) for table in self.open + self.delta if table.num_rows), default=math.inf)
+
+
+def _first_start(table: pa.Table) -> int:
+    return pc.min(table["w"]).as_py()

@@ -16,10 +16,13 @@ from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
+from mars.registry import QuerySet
 from reducer.elect import Candidate
 
 log = logging.getLogger("mars.leader")
 OFFSETS_S = 2.0
+MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0
+IDLE_MARGIN_S = 0.002
 MISSING_S = 10.0
 CHECKS_BITS = 48  # so many checks fit under one leader's epoch
 
@@ -71,6 +74,17 @@ class TopicWatch:
         publish({"done": seen.begun, **self._idle(seen, self.admin.high_watermarks(stream.topic, topic.partitions))})
         self._tell_kafka(view, seen)
 
+    def due_in_s(self, view: StreamView) -> float:
+        """After how long the topic is to be looked at if nobody asks for it: soon while it moves, when a partition
+        becomes idle for a query, and else rarely."""
+        now, running = time.monotonic(), view.queries.running().values()
+        ages = [now - since for _, since in self.seen[view.stream.id].quiet.values()]
+        if not running or not ages:
+            return QUIET_S
+        idles = {query.plan.idle_ms / 1000 for query in running if query.plan.idle_ms is not None}
+        to_idle = [idle + IDLE_MARGIN_S - age for idle in idles for age in ages if idle + IDLE_MARGIN_S > age]
+        return min([MOVING_S if min(ages) < MOVED_S else QUIET_S, *to_idle])
+
     def _miss(self, view: StreamView, seen: Seen, zookeeper: ZooKeeper) -> None:
         """The broker has no such topic. A broker that has just started may say so too, so it is given some time."""
         seen.missing_since = seen.missing_since or time.monotonic()
@@ -82,7 +96,7 @@ class TopicWatch:
     def _add_partitions(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper, new: list[int]) -> None:
         """Enter partitions that were added later: every query starts there at the first record (rule 18)."""
         starts = self.admin.start_offsets(view.stream.topic, new)
-        queries = view.queries
+        queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
         queries.partitions = tuple(sorted({*queries.partitions, *new}))
         for query in queries.queries.values():
             query.start |= {p: o for p, o in starts.items() if p not in query.start}

@@ -17,7 +17,7 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from mars.errors import MarsError, NotReadyError
-from mars.names import Keys
+from mars.names import CHECKS, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "renew", "register", "push", "receive", "trim")
 
@@ -57,6 +57,16 @@ class Entry:
     seq: int
     marker: dict
     cells: bytes
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the leader compares with ZooKeeper: the run id of the server now, (generation, run id) as installed or None,
+    and what rides on the lanes: query id -> partition -> incarnation."""
+
+    run_id: str
+    installed: tuple[int, str] | None
+    attached: dict[str, dict[int, int]]
 
 
 class Exchange:
@@ -135,6 +145,11 @@ class Exchange:
         self._call("trim", stream_id, generation, key_part, epoch, json.dumps(seqs),
                    json.dumps({f"{p}:{q}": offset for (p, q), offset in positions.items()}))
 
+    def ask_for_check(self, stream_id: int) -> None:
+        """Wake the leader: a window waits for a check of the topic. The leader looks now and then without it."""
+        with self._translated():
+            self.redis.publish(channel(CHECKS, stream_id), "")
+
     def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
         """(partition, query) -> the least committed position over all key parts, as far as it has been told."""
         with self._translated():
@@ -166,16 +181,22 @@ class Exchange:
         commits were read of which `state` is made (rule 5)."""
         self._call("install", stream_id, generation, leader_epoch, run_id, json.dumps(state))
 
-    def attached(self, stream_id: int, partitions: tuple[int, ...]) -> dict[str, dict[int, int]]:
-        """query id -> partition -> incarnation, of what rides on the lanes."""
-        found: dict[str, dict[int, int]] = {}
-        for partition in partitions:
-            with self._translated():
-                lanes = self.redis.hgetall(Keys(stream_id).lanes(partition))
-            for query, value in lanes.items():
+    def standing(self, stream_id: int, partitions: tuple[int, ...]) -> Standing:
+        """How the stream stands here, as of one moment of one server."""
+        keys = Keys(stream_id)
+        with self._translated():
+            pipe = self.redis.pipeline(transaction=False)
+            pipe.info("server").hmget(keys.generation, "generation", "run_id")
+            for partition in partitions:
+                pipe.hgetall(keys.lanes(partition))
+            server, (generation, run_id), *lanes = pipe.execute()
+        attached: dict[str, dict[int, int]] = {}
+        for partition, lane in zip(partitions, lanes, strict=True):
+            for query, value in lane.items():
                 if query != b"main":
-                    found.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
-        return found
+                    attached.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
+        installed = (int(generation), run_id.decode()) if generation and run_id else None
+        return Standing(server["run_id"], installed, attached)
 
     def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int,
                state: dict) -> None:

@@ -5,5 +5,9 @@ local p = KEYS[1]
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'leader')
 if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
 if tonumber(known[2]) > tonumber(ARGV[2]) then return {err = 'EPOCH an older leader'} end
-for i = 3, #ARGV, 2 do redis.call('HSET', p .. 'facts', ARGV[i], ARGV[i + 1]) end
+for i = 3, #ARGV, 2 do
+  redis.call('HSET', p .. 'facts', ARGV[i], ARGV[i + 1])
+  -- A check has ended: windows that waited for it may close.
+  if ARGV[i] == 'done' then redis.call('PUBLISH', p .. 'entries', '') end
+end
 return 1

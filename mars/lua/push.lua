@@ -1,5 +1,6 @@
 #!lua
--- One SEQ and one entry per key part for a claim, or for a group of its tasks; then these tasks are done (step 6).
+-- One SEQ and one entry per key part for a claim, or for a group of its tasks; then these tasks are done (step 6). Who waits
+-- for entries is woken.
 -- KEYS[1] prefix. ARGV: generation, claim, epoch, start, end, tasks as JSON {query: incarnation}, greatest event time or '',
 --   then for each key part: marker, cells
 -- Returns the SEQ; 0 if the claim or these tasks are not the caller's any more (pushed already, or given away).
@@ -32,4 +33,5 @@ else
   claim.grouped = true
   redis.call('HSET', p .. 'claims', ARGV[2], cjson.encode(claim))
 end
+redis.call('PUBLISH', p .. 'entries', '')
 return sequence

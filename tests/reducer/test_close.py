@@ -97,3 +97,13 @@ def test_what_passes_was_reached_before_a_later_check_began(steps):
         assert best >= allowed
         if value is not None:
             offered.append((value, begun))
+
+
+def test_a_check_is_asked_for_only_if_a_window_waits_for_one_that_has_not_begun():
+    checked = CheckedWatermark()
+    checked.offer(10, Facts(begun=3, done=3))
+    assert checked.needs_check(Facts(3, 3), lambda watermark: watermark >= 10)
+    assert not checked.needs_check(Facts(3, 3), lambda watermark: watermark >= 11)
+    checked.offer(11, Facts(begun=4, done=3))
+    assert not checked.needs_check(Facts(4, 3), lambda watermark: watermark >= 10)
+    assert checked.needs_check(Facts(4, 3), lambda watermark: watermark >= 11)

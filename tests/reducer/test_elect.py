@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from reducer.elect import Candidate
 
@@ -20,7 +21,7 @@ def candidate(stack) -> Iterator[Callable[[str], Candidate]]:
 
     def make(name: str) -> Candidate:
         sessions.append(ZooKeeper(stack.config.zookeeper_address, 4_000))
-        return Candidate(sessions[-1], name)
+        return Candidate(sessions[-1], name, ViewCache(sessions[-1]))
 
     yield make
     for session in sessions:

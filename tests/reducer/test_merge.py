@@ -120,3 +120,15 @@ def test_many_small_pieces_are_folded():
         state.accept(piece(number, 0, number, [number]))
     assert len(state.delta) < 100
     assert sum(row[0] for row in content(state).values()) == 200
+
+
+def test_which_watermark_would_close_a_window():
+    """Windows of 10 s with GRACE 3 s: the earliest open one decides."""
+    state = fresh()
+    assert not state.would_close(10**9)
+    state.accept(piece(1, 0, 0, [25, 14]))
+    assert (state.would_close(22), state.would_close(23)) == (False, True)
+    state.close(23)
+    assert (state.would_close(32), state.would_close(33)) == (False, True)
+    state.close(33)
+    assert not state.would_close(10**9)

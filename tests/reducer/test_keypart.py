@@ -1,0 +1,167 @@
+"""When a key part looks into its log and when it commits, with an exchange and a clock of our own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from mars.adapters.exchange import Entry
+from mars.adapters.storage import Storage
+from mars.adapters.view import StreamView
+from mars.commits import Manifest
+from mars.config import Config
+from mars.registry import PAUSED, QuerySet
+from reducer import keypart
+from reducer.keypart import KeyPart
+from tests.reducer.pieces import QUERY, STREAM, fresh, piece
+
+
+class Clock(SimpleNamespace):
+    """Stands for the module time; a commit is made to cost `cpu_s`."""
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def thread_time(self) -> float:
+        return self.cpu
+
+
+class Log:
+    """Stands for the exchange: entries that come, and what is asked for and told."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.facts = {"begun": "1", "done": "1"}
+        self.received = self.asked = 0
+        self.told: list[dict] = []
+        self.deleted: list[int] = []
+
+    def add(self, seq: int, start: int, times: list[int]) -> None:
+        made = piece(seq, 0, start, times)
+        marker = json.loads(json.dumps(made.marker)) | {"l": [["q1", len(made.cells)]]}
+        self.entries.append(Entry(seq, marker, made.cells))
+
+    def receive(self, stream_id: int, generation: int, key_part: int, after: int, bytes_max: int):
+        self.received += 1
+        return self.facts, [entry for entry in self.entries if entry.seq > after]
+
+    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int], positions: dict) -> None:
+        self.told.append(positions)
+        self.deleted += seqs
+
+    def least_positions(self, stream_id: int, key_parts: int) -> dict:
+        return {}
+
+    def ask_for_check(self, stream_id: int) -> None:
+        self.asked += 1
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    made = Clock(now=1000.0, cpu=0.0, time=lambda: 0.0)
+    monkeypatch.setattr(keypart, "time", made)
+    return made
+
+
+@pytest.fixture
+def part(tmp_path, clock) -> KeyPart:
+    """A key part with one query that has merged nothing; commits cost no time unless a test says so."""
+    view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
+    zookeeper = SimpleNamespace(usable=True, transact=lambda *_: True)
+    made = KeyPart(Config(), zookeeper, Log(), Storage(tmp_path.as_uri()), view, 0, 1, 1, None, Manifest(0, 0),
+                   {"q1": fresh()})
+    made.step()
+    return made
+
+
+def commits(part: KeyPart) -> int:
+    return part.manifest.commit
+
+
+def test_nobody_looks_before_a_wake_up_and_a_lost_one_costs_the_net_alone(part, clock):
+    received = part.exchange.received
+    part.exchange.add(1, 0, [1, 2])
+    clock.now += keypart.RECEIVE_S / 2
+    assert not part.step(woken=False)
+    assert part.exchange.received == received
+    clock.now += keypart.RECEIVE_S
+    assert part.step(woken=False)
+
+
+def test_a_wake_up_brings_the_entry_at_once_and_it_is_committed(part, clock):
+    part.exchange.add(1, 0, [1, 2])
+    assert part.step(woken=True)
+    assert commits(part) == 1
+    assert part.due_in_s() is None
+
+
+def test_cheap_commits_follow_each_other_after_the_least_pause(part, clock):
+    part.exchange.add(1, 0, [1])
+    part.step()
+    part.exchange.add(2, 1, [2])
+    part.step()
+    assert part.due_in_s() == pytest.approx(keypart.PAUSE_MIN_S)
+    clock.now += keypart.PAUSE_MIN_S + 0.001
+    part.step(woken=False)
+    assert commits(part) == 2
+
+
+@pytest.mark.parametrize(("cpu_s", "wall_s", "pause_s"), [
+    (0.012, 0.013, 0.12),  # ten times what it costs
+    (0.090, 0.100, 0.20),  # at most commit_interval_ms
+    (0.010, 0.500, 0.50),  # but as long as the commit itself
+])
+def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
+    def transact(*_: tuple) -> bool:
+        clock.cpu, clock.now = clock.cpu + cpu_s, clock.now + wall_s
+        return True
+
+    part.zookeeper.transact = transact
+    part.exchange.add(1, 0, [1])
+    part.step()
+    part.exchange.add(2, 1, [2])
+    part.step()
+    assert part.due_in_s() == pytest.approx(pause_s)
+
+
+def test_a_window_that_waits_asks_once_for_a_check_and_is_committed_soon(part, clock):
+    part.view.queries.partitions = (0,)
+    part.exchange.add(1, 0, [1, 30])
+    part.step()
+    part.step()
+    assert part.exchange.asked == 1
+    part.exchange.facts = {"begun": "2", "done": "2"}
+    part.step()
+    assert part.due_in_s() == pytest.approx(keypart.PAUSE_MIN_S * keypart.CLOSING_SHARE)
+    clock.now += keypart.PAUSE_MIN_S * keypart.CLOSING_SHARE + 0.001
+    part.step(woken=False)
+    assert part.manifest.queries["q1"].watermark == 28
+
+
+def test_only_new_positions_are_told_but_now_and_then_all(part, clock):
+    part.exchange.add(1, 0, [1])
+    part.step()
+    assert part.exchange.told[-1] == {(0, "q1"): 1}
+    clock.now += keypart.TELL_ALL_S
+    part.exchange.add(2, 1, [2])
+    part.step()
+    assert part.exchange.told[-1] == {(0, "q1"): 2, (1, "q1"): 0}
+
+
+def test_entries_of_a_query_that_was_paused_leave_the_log_without_a_commit(part, clock):
+    part.exchange.add(1, 0, [1])
+    part.exchange.add(2, 4, [2])  # waits for what lies between
+    part.step()
+    paused = replace(QUERY, incarnation=2, state=PAUSED)
+    part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), {"q1": paused}), queries_version=2))
+    assert list(part.undone) == [2]
+    part.step(woken=False)
+    assert not part.undone
+    assert part.exchange.deleted == [1, 2]
+    part.exchange.add(3, 5, [3])
+    part.step()
+    part.step(woken=False)
+    assert part.exchange.deleted == [1, 2, 3]

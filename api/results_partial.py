@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from api.results_snapshot import Snapshot
 from api.results_tables import ResultTables, closed_within, schema_of
-from mars import cells
-from mars.commits import QueryCommit
 from mars.errors import GoneError
 
 KEPT_S = 60.0
@@ -54,20 +52,13 @@ class PartialPages:
 def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
     """The rows of all windows that are not visible yet: those in the state of a key part, and those that one key part
     has closed while another has not."""
-    stream, plan = snapshot.stream, snapshot.query.plan
-    schema, bound = schema_of(plan), snapshot.watermark_us
+    schema, bound = schema_of(snapshot.query.plan), snapshot.watermark_us
     found = [schema.empty_table()]
-    for part in snapshot.committed():
-        found.append(cells.finish(plan, stream, open_cells(tables, snapshot, part)).cast(schema))
+    for number, part in enumerate(snapshot.parts):
+        if part is None:
+            continue
+        found.append(tables.open.rows(snapshot, number, part).cast(schema))
         found += [closed_within(tables.table(result.segment, schema), bound, None, snapshot.grace_us)
                   for result in tables.segments(part)
                   if bound is None or result.last_end_us + snapshot.grace_us > bound]
     return pa.concat_tables(found)
-
-
-def open_cells(tables: ResultTables, snapshot: Snapshot, part: QueryCommit) -> pa.Table:
-    """The merged cells of one key part whose windows it has not closed."""
-    stream, plan = snapshot.stream, snapshot.query.plan
-    schema = cells.schema(plan, stream)
-    merged = cells.merge(plan, stream, [cells.decode(tables.storage.read(segment), schema) for segment in part.state])
-    return merged if part.watermark is None else cells.late_split(plan, stream, merged, part.watermark)[1]

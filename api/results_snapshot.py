@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from mars import names
 from mars.adapters.catalog import answering
 from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from mars.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.errors import NotReadyError
@@ -90,21 +91,24 @@ class Snapshot:
 
 @dataclass
 class _Known:
-    """A key part's manifest as it was read last; `read_at` is monotonic."""
+    """A key part's manifest, and the pointer that named it."""
 
-    read_at: float
     data: bytes
     manifest: Manifest | None
 
 
 @dataclass
 class SnapshotReader:
-    """Reads snapshots; may be used from several threads. A pointer is asked for at most once in FRESH_S."""
+    """Reads snapshots; may be used from several threads. A pointer is asked for when ZooKeeper tells that it has moved."""
 
     zk: ZooKeeper
     storage: Storage
+    cache: ViewCache = field(init=False)
     _known: dict[tuple[int, int], _Known] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.cache = ViewCache(self.zk)
 
     def read(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
         """The query as of a commit number of at least `min_commit`; NotReadyError if that does not come within
@@ -113,6 +117,7 @@ class SnapshotReader:
         deadline = time.monotonic() + COMMIT_WAIT_S
         if snapshot.commit < min_commit:
             answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)))
+            self.cache.forget()
         while snapshot.commit < min_commit:
             if time.monotonic() > deadline:
                 raise NotReadyError("the commit has not come yet", f"{query.name} is at commit {snapshot.commit}, "
@@ -126,20 +131,18 @@ class SnapshotReader:
         return Snapshot(stream, query, tuple(m.queries.get(query.id) if m else None for m in manifests))
 
     def manifest(self, stream_id: int, part: int) -> Manifest | None:
-        """A key part's last commit, at most FRESH_S old; None before the first."""
-        key, now = (stream_id, part), time.monotonic()
+        """A key part's last commit, as of the last notice of a change; None before the first."""
+        key, data = (stream_id, part), self._pointer(stream_id, part)
         with self._lock:
             known = self._known.get(key)
-        if known and now - known.read_at < FRESH_S:
-            return known.manifest
-        data = self._pointer(stream_id, part)
-        manifest = known.manifest if known and known.data == data else self._load(stream_id, part, data)
-        with self._lock:
-            self._known[key] = _Known(now, data, manifest)
-        return manifest
+        if known is None or known.data != data:
+            known = _Known(data, self._load(stream_id, part, data))
+            with self._lock:
+                self._known[key] = known
+        return known.manifest
 
     def _pointer(self, stream_id: int, part: int) -> bytes:
-        znode = answering(self.zk, lambda: self.zk.get(names.pointer(stream_id, part)))
+        znode = answering(self.zk, lambda: self.cache.get(names.pointer(stream_id, part)))
         return znode.data if znode else b""
 
     def _load(self, stream_id: int, part: int, data: bytes) -> Manifest | None:
@@ -150,6 +153,7 @@ class SnapshotReader:
             return self.storage.manifest(pointer)
         except CorruptFileError:
             # The reducer deletes old manifests, so a newer pointer may have come between the two reads.
+            self.cache.forget()
             newer = Pointer.load(self._pointer(stream_id, part))
             if newer is None or newer == pointer:
                 raise

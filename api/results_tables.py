@@ -11,6 +11,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from api.results_open import OpenWindows
 from api.results_snapshot import Snapshot
 from mars import types
 from mars.adapters.storage import Storage
@@ -33,10 +34,11 @@ class Piece:
 
 
 class ResultTables:
-    """Reads result segments and keeps the last ones used, up to CACHE_BYTES. Thread-safe."""
+    """Reads result segments and keeps the last ones used, up to CACHE_BYTES; `open` does so for open cells. Thread-safe."""
 
     def __init__(self, storage: Storage, cache_bytes: int = CACHE_BYTES) -> None:
         self.storage = storage
+        self.open = OpenWindows(storage)
         self.cache_bytes = cache_bytes
         self._tables: OrderedDict[Segment, pa.Table] = OrderedDict()
         self._indexes: OrderedDict[Segment, list[ResultSegment]] = OrderedDict()

@@ -49,7 +49,8 @@ class QueryCommit:
     max_event_time: partition -> greatest min(event time, now) up to the position
     nows:           partition -> [[end offset, now_ms], ...] of merged ranges (rule 26)
     watermark:      the published watermark; windows with end + grace at or below it are closed; never goes back
-    state:          segments of cells (a base, then deltas); rows of closed windows in them do not count any more
+    state:          segments of cells (a base, then deltas); rows of closed windows in them do not count any more. A commit
+                    leaves out segments whose windows have all closed, or puts one new base in the place of all
     results:        recent result segments; `results_index` names a segment with the JSON list of the older ones
     commits:        how many commits changed this query here
     """

@@ -57,7 +57,7 @@ class Committer:
         segment, = self.context.storage.write(f"test-{self.stream.id}", "manifest", [manifest.dump()])
         path = names.pointer(self.stream.id, part)
         self.context.zk.client.set(path, Pointer(segment, commit.commits).dump())
-        self.context.snapshots._known.clear()
+        self.context.snapshots.cache.forget()
 
     def write(self, kind: str, blob: bytes):
         """A file of committed state."""

@@ -1,0 +1,72 @@
+"""The merged cells of open windows, kept from one read to the next: a read costs what was committed since the last."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from api.results_snapshot import Snapshot
+from mars import cells
+from mars.adapters.storage import Storage
+from mars.commits import QueryCommit, Segment
+
+KEPT_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class _Open:
+    """What was merged of a key part's commit: its state segments, its watermark, the open cells and their rows."""
+
+    segments: tuple[Segment, ...]
+    watermark: int | None
+    cells: pa.Table
+    rows: pa.Table
+
+
+class OpenWindows:
+    """Reads the open windows of key parts and keeps the last ones, up to KEPT_BYTES. Thread-safe."""
+
+    def __init__(self, storage: Storage, kept_bytes: int = KEPT_BYTES) -> None:
+        self.storage = storage
+        self.kept_bytes = kept_bytes
+        self._held: OrderedDict[tuple[str, int], _Open] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
+        """The rows that the windows which key part `number` has not closed would give if they closed now."""
+        key, segments = (snapshot.query.id, number), tuple(part.state)
+        with self._lock:
+            held = self._held.get(key)
+        if held is None or (held.segments, held.watermark) != (segments, part.watermark):
+            held = self._read(snapshot, held, segments, part.watermark)
+            self._keep(key, held)
+        return held.rows
+
+    def _read(self, snapshot: Snapshot, held: _Open | None, segments: tuple[Segment, ...], watermark: int | None) -> _Open:
+        """A commit leaves out a segment when all its windows have closed, or leaves out all for a new base (commits.py).
+        So if one is still named, what is merged holds all that is still open of the others."""
+        stream, plan = snapshot.stream, snapshot.query.plan
+        goes_on = held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments)
+        known, tables = (set(held.segments), [held.cells]) if goes_on else (set(), [])
+        schema = cells.schema(plan, stream)
+        tables += [cells.decode(self.storage.read(segment), schema) for segment in segments if segment not in known]
+        merged = cells.merge(plan, stream, tables)
+        if watermark is not None:
+            merged = cells.late_split(plan, stream, merged, watermark)[1]
+        return _Open(segments, watermark, merged, cells.finish(plan, stream, merged))
+
+    def _keep(self, key: tuple[str, int], found: _Open) -> None:
+        with self._lock:
+            self._held[key] = found
+            self._held.move_to_end(key)
+            sizes = sum(held.cells.nbytes + held.rows.nbytes for held in self._held.values())
+            while sizes > self.kept_bytes:
+                gone = self._held.popitem(last=False)[1]
+                sizes -= gone.cells.nbytes + gone.rows.nbytes
+
+
+def _not_before(watermark: int | None, other: int | None) -> bool:
+    return other is None or (watermark is not None and watermark >= other)

@@ -1,0 +1,112 @@
+"""The twin of mars/lua/claim.lua, in the order of the script."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+
+from mars.adapters.exchange import StaleEpochError
+from tests.simulate.scripts import MAIN, Store
+
+
+def claim(s: Store, generation: int, worker: str, request: int, now: int, *, lease_ms: int, most: int, bound: int,
+          key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool, least: int = 1) -> dict | None:
+    """The claim as the script keeps it, or None."""
+    s.check(generation)
+    last = s.requests.get(worker)
+    if last:
+        number, id_, epoch = last
+        if request < number:
+            raise StaleEpochError("a newer leader, owner or request has been seen", "an older request")
+        if request == number:
+            held = s.claims.get(id_)
+            return held if held and held["epoch"] == epoch else None
+    expired = sorted((deadline, str(id_), id_) for id_, deadline in s.leases.items() if deadline <= now)
+    if expired:
+        return _give(s, _again(s, s.claims[expired[0][2]], now), worker, request, now + lease_ms)
+    if not allow_new:
+        return None
+    chosen = _choose(s, most, bound, key_parts, ends, stay, least)
+    if chosen is None:
+        return None
+    p, end = chosen["part"], chosen["end"]
+    for query, incarnation, joined in chosen["members"]:
+        if not chosen["main"]:
+            s.lanes[p][query] = (incarnation, MAIN if chosen["joins"] else end)
+        elif not joined:
+            s.lanes[p][query] = (incarnation, MAIN)
+    s.main[p] = end if chosen["main"] else chosen["at"]
+    again = min((pair for pair in s.nows[p] if pair[0] >= end), default=None)
+    s.counters["claim"] += 1
+    made = {"id": s.counters["claim"], "partition": p, "start": chosen["start"], "end": end, "given": 1,
+            "tasks": {query: incarnation for query, incarnation, _ in chosen["members"]},
+            "now": again[1] if again else now, "main": chosen["main"], "file": None, "grouped": False}
+    return _give(s, made, worker, request, now + lease_ms)
+
+
+def _give(s: Store, made: dict, worker: str, request: int, deadline: float) -> dict:
+    s.counters["epoch"] += 1
+    made["epoch"] = s.counters["epoch"]
+    s.claims[made["id"]] = made
+    s.leases[made["id"]] = deadline
+    s.requests[worker] = (request, made["id"], made["epoch"])
+    return made
+
+
+def _again(s: Store, held: dict, now: float) -> dict:
+    """A claim whose lease ran out; the third time it is split."""
+    held["given"] += 1
+    if held["given"] >= 3 and not held["grouped"] and held["end"] - held["start"] > 1:
+        middle = held["start"] + (held["end"] - held["start"]) // 2
+        s.counters["claim"] += 1
+        s.counters["epoch"] += 1
+        rest = deepcopy(held) | {"id": s.counters["claim"], "epoch": s.counters["epoch"], "start": middle, "given": 1,
+                                 "file": None}
+        s.claims[rest["id"]] = rest
+        s.leases[rest["id"]] = now
+        held |= {"end": middle, "given": 1, "file": None}
+    return held
+
+
+def _lanes_of(s: Store, p: int) -> tuple[int | None, list, list]:
+    main, joined, others = s.main.get(p), [], []
+    for query, (incarnation, cursor) in s.lanes[p].items():
+        if cursor in (MAIN, main):
+            joined.append((query, incarnation, cursor == MAIN))
+        else:
+            others.append((query, incarnation, cursor))
+    if not joined and others:
+        main = max(lane[2] for lane in others)
+        joined = [(query, incarnation, False) for query, incarnation, cursor in others if cursor == main]
+        others = [lane for lane in others if lane[2] != main]
+    return main, joined, others
+
+
+def _range_end(s: Store, p: int, start: int, members: list, others: list, main: int, most: int, bound: int,
+               key_parts: int, end: int) -> int:
+    last = min([start + most, end, *(stop for stop in s.stops[p] if stop > start),
+                *(lane[2] for lane in others if lane[2] > start), *([main] if main > start else [])])
+    told = (s.positions[k].get((p, query)) for k in range(key_parts) for query, *_ in members)
+    return min(last, min([start, *(offset for offset in told if offset is not None)]) + bound)
+
+
+def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int], stay: int | None,
+            least_length: int) -> dict | None:
+    best, best_lane = None, None
+    for p, last in ends.items():
+        main, joined, others = _lanes_of(s, p)
+        if joined:
+            end = _range_end(s, p, main, joined, others, main, most, bound, key_parts, last)
+            score = -math.inf if p == stay else s.progress.get(p, -1e300)
+            if end - main >= least_length and (best is None or score < best["score"]):
+                best = {"part": p, "start": main, "end": end, "members": joined, "main": True, "score": score}
+        behind = [lane[2] for lane in others if lane[2] < main]
+        if behind:
+            least = min(behind)
+            members = [lane for lane in others if lane[2] == least]
+            end = _range_end(s, p, least, members, others, main, most, bound, key_parts, last)
+            if end - least >= least_length and (best_lane is None or main - least > best_lane["score"]):
+                best_lane = {"part": p, "start": least, "end": end, "members": members, "main": False,
+                             "score": main - least, "joins": end == main, "at": main}
+    turn = s.counters["claim"] % 3 == 0
+    return best_lane if best_lane and (turn or not best) else best

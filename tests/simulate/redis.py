@@ -1,0 +1,202 @@
+"""A Redis of the simulation, and the Exchange that the real code gets: the scripts' twins behind a network that fails."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+
+from mars.adapters import exchange
+from mars.adapters.exchange import Claim, Entry, ExchangeFullError
+from mars.errors import NotReadyError
+from tests.simulate import claiming, scripts
+from tests.simulate.faults import Network
+from tests.simulate.scheduler import Scheduler
+
+
+class Server:
+    """One server: the streams' keys, its run id, whether its memory is full, and a replica that lags behind."""
+
+    def __init__(self, scheduler: Scheduler, network: Network) -> None:
+        self.scheduler, self.network = scheduler, network
+        self.stores: dict[int, scripts.Store] = defaultdict(scripts.Store)
+        self.replica: dict[int, scripts.Store] = {}
+        self.run_number, self.full = 1, False
+        self.same_run_id = False
+        self.listeners: list[Wakeups] = []
+        self.calls: dict[str, int] = defaultdict(int)
+
+    def publish(self, kind: str, stream_id: int) -> None:
+        """A message to all who listen; some are lost."""
+        for listener in self.listeners:
+            if self.scheduler.random.random() < 0.9:
+                listener.messages.append((kind, stream_id))
+
+    def now_ms(self) -> int:
+        """Redis's own time."""
+        return int(self.scheduler.now * 1000)
+
+    def copy(self) -> None:
+        """The replica catches up."""
+        self.replica = {id_: scripts.copy(store) for id_, store in self.stores.items()}
+
+    def run_id(self) -> str:
+        """As INFO tells it."""
+        return f"run{1 if self.same_run_id else self.run_number}"
+
+    def restart(self, empty: bool) -> None:
+        """Everything is gone, or the replica takes over as it is; the run id is another one in both cases."""
+        self.run_number += 1
+        self.stores.clear()
+        if not empty:
+            self.stores.update({id_: scripts.copy(store) for id_, store in self.replica.items()})
+
+
+class Exchange:
+    """Stands for mars.adapters.exchange.Exchange, with the same methods."""
+
+    server: Server  # set for each run
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def _call(self, name: str, call: Callable[[], object], frees: bool = False) -> object:
+        """One script: lost before or after it ran, or run twice, as a client does that repeats after a time-out."""
+        server = self.server
+        server.scheduler.step()
+        server.calls[name] += 1
+        fate = server.network.fate("redis")
+        if fate == "lost":
+            raise NotReadyError("Redis does not answer", "lost on its way")
+        if server.full and not frees:
+            raise ExchangeFullError("Redis is at its memory limit", self.address)
+        answer = call()
+        if fate == "repeated":
+            answer = call()
+        if fate == "unknown":
+            server.scheduler.step()
+            raise NotReadyError("Redis does not answer", "the answer is lost")
+        return answer
+
+    # -- mappers ------------------------------------------------------------------------------------------------
+
+    def claim(self, stream_id: int, generation: int, worker: str, request: int, **arguments: object) -> Claim | None:
+        server = self.server
+        made = self._call("claim", lambda: claiming.claim(
+            server.stores[stream_id], generation, worker, request, server.now_ms(), **arguments))
+        return made and Claim(made["id"], made["partition"], made["start"], made["end"], dict(made["tasks"]), made["epoch"],
+                              made["now"], made["given"], made["file"])
+
+    def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int) -> bool:
+        return self._call("renew", lambda: scripts.renew(
+            self.server.stores[stream_id], generation, claim.id, claim.epoch, lease_ms, self.server.now_ms()), True)
+
+    def register(self, stream_id: int, generation: int, claim: Claim, file: dict) -> bool:
+        return self._call("register", lambda: scripts.register(
+            self.server.stores[stream_id], generation, claim.__dict__, file))
+
+    def push(self, stream_id: int, generation: int, claim: Claim, tasks: dict[str, int], max_event_time: int | None,
+             entries: list[tuple[dict, bytes]]) -> int:
+        # As JSON on the wire: whoever reads it gets objects of its own.
+        flat = [(json.dumps(marker), cells) for marker, cells in entries]
+        seq = self._call("push", lambda: scripts.push(
+            self.server.stores[stream_id], generation, claim.__dict__, tasks, max_event_time, flat))
+        self.server.publish("entries", stream_id)
+        return seq
+
+    # -- reducers -----------------------------------------------------------------------------------------------
+
+    def receive(self, stream_id: int, generation: int, key_part: int, after: int,
+                bytes_max: int) -> tuple[dict[str, str], list[Entry]]:
+        facts, found = self._call("receive", lambda: scripts.receive(
+            self.server.stores[stream_id], generation, key_part, after), True)
+        few = found[:1 + self.server.scheduler.random.randrange(4)]
+        return facts, [Entry(seq, json.loads(marker), cells) for seq, marker, cells in few]
+
+    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int],
+             positions: dict[tuple[int, str], int]) -> None:
+        self._call("trim", lambda: scripts.trim(
+            self.server.stores[stream_id], generation, key_part, epoch, seqs, positions), True)
+
+    def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
+        told = self._call("positions", lambda: [dict(self.server.stores[stream_id].positions[k]) for k in range(key_parts)],
+                          True)
+        return {name: min(positions[name] for positions in told) for name in set(told[0]).intersection(*told[1:])}
+
+    # -- leader -------------------------------------------------------------------------------------------------
+
+    def server_run_id(self) -> str:
+        return self._call("run_id", self.server.run_id, True)
+
+    def installed(self, stream_id: int) -> tuple[int, str] | None:
+        known = self._call("installed", lambda: dict(self.server.stores[stream_id].generation), True)
+        return (known["generation"], known["run_id"]) if known else None
+
+    def install(self, stream_id: int, generation: int, leader_epoch: int, run_id: str, state: dict) -> None:
+        state = json.loads(json.dumps(state))
+        self._call("install", lambda: scripts.install(
+            self.server.stores[stream_id], generation, leader_epoch, run_id, state), True)
+
+    def attached(self, stream_id: int, partitions: tuple[int, ...]) -> dict[str, dict[int, int]]:
+        found: dict[str, dict[int, int]] = {}
+        for p in partitions:
+            for query, (incarnation, _) in self._call("lanes", lambda p=p: dict(self.server.stores[stream_id].lanes[p]),
+                                                      True).items():
+                found.setdefault(query, {})[p] = incarnation
+        return found
+
+    def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int, state: dict) -> None:
+        self._call("attach", lambda: scripts.attach(
+            self.server.stores[stream_id], generation, leader_epoch, query, incarnation, state))
+
+    def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str, partitions: tuple[int, ...]) -> None:
+        self._call("detach", lambda: scripts.detach(
+            self.server.stores[stream_id], generation, leader_epoch, query, partitions), True)
+
+    def publish_facts(self, stream_id: int, generation: int, leader_epoch: int, facts: dict[str, object]) -> None:
+        self._call("facts", lambda: scripts.facts(self.server.stores[stream_id], generation, leader_epoch, facts), True)
+        if "done" in facts:
+            self.server.publish("entries", stream_id)
+
+    def ask_for_check(self, stream_id: int) -> None:
+        self._call("ask", lambda: self.server.publish("checks", stream_id), True)
+
+    def standing(self, stream_id: int, partitions: tuple[int, ...]) -> exchange.Standing:
+        """One connection's answers, one after the other, of which none is lost alone."""
+        return self._call("standing", lambda: self._standing(stream_id, partitions), True)
+
+    def _standing(self, stream_id: int, partitions: tuple[int, ...]) -> exchange.Standing:
+        server = self.server
+        store = server.stores[stream_id]
+        attached: dict[str, dict[int, int]] = {}
+        for p in partitions:
+            for query, (incarnation, _) in store.lanes[p].items():
+                attached.setdefault(query, {})[p] = incarnation
+        known = store.generation
+        return exchange.Standing(server.run_id(), (known["generation"], known["run_id"]) if known else None, attached)
+
+    def forget(self, stream_id: int) -> None:
+        self._call("forget", lambda: self.server.stores.pop(stream_id, None), True)
+
+    def memory_share(self) -> float:
+        return self._call("memory", lambda: 0.9 if self.server.full else 0.1, True)
+
+
+class Wakeups:
+    """Stands for mars.adapters.wakeups.Wakeups: messages that may be lost, told in a thread of its own."""
+
+    def __init__(self, address: str, heard: Callable[[str, int | None], None]) -> None:
+        self.server, self.heard, self.closed = Exchange.server, heard, False
+        self.messages: list[tuple[str, int | None]] = [("entries", None), ("checks", None)]
+        self.server.listeners.append(self)
+        node = self.server.scheduler.current.node
+        self.server.scheduler.spawn(f"{node} wakeups", node, self._run)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _run(self) -> None:
+        while not self.closed:
+            self.server.scheduler.sleep(5.0, lambda: bool(self.messages) or self.closed)
+            while self.messages:
+                self.heard(*self.messages.pop(0))

@@ -1,0 +1,157 @@
+"""The exchange's scripts again, over Python dictionaries: a twin of each file of mars/lua, in the same order of checks.
+
+tests/simulate/test_scripts.py compares them with the real scripts on a real Redis, call by call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from mars.adapters.exchange import StaleEpochError, StaleGenerationError
+
+MAIN = "main"
+
+
+@dataclass
+class Store:
+    """What the keys of one stream hold; see mars.names.Keys."""
+
+    generation: dict = field(default_factory=dict)
+    seq: int = 0
+    claims: dict[int, dict] = field(default_factory=dict)
+    leases: dict[int, float] = field(default_factory=dict)
+    requests: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=lambda: {"claim": 0, "epoch": 0})
+    progress: dict[int, int] = field(default_factory=dict)
+    lanes: dict = field(default_factory=lambda: defaultdict(dict))
+    main: dict[int, int] = field(default_factory=dict)
+    stops: dict = field(default_factory=lambda: defaultdict(set))
+    nows: dict = field(default_factory=lambda: defaultdict(set))
+    log: dict = field(default_factory=lambda: defaultdict(dict))
+    positions: dict = field(default_factory=lambda: defaultdict(dict))
+    owners: dict[int, int] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def check(self, generation: int) -> None:
+        """Rule 4."""
+        if self.generation.get("generation") != generation:
+            raise StaleGenerationError("another generation is in the exchange", str(self.generation.get("generation")))
+
+    def check_leader(self, generation: int, epoch: int) -> None:
+        """Rule 4 for a leader's writes."""
+        self.check(generation)
+        if self.generation["leader"] > epoch:
+            raise StaleEpochError("a newer leader, owner or request has been seen", "an older leader")
+
+
+def install(s: Store, generation: int, epoch: int, run_id: str, state: dict) -> None:
+    known = s.generation
+    if known and known["leader"] > epoch:
+        raise StaleEpochError("a newer leader, owner or request has been seen", "an older leader")
+    if known and known["generation"] >= generation:
+        raise StaleGenerationError("another generation is in the exchange", "not raised")
+    fresh = Store()
+    for part, lane in state["lanes"].items():
+        p = int(part)
+        for query, text in lane.items():
+            incarnation, cursor = text.split(":")
+            fresh.lanes[p][query] = (int(incarnation), int(cursor))
+        fresh.stops[p] = set(state["stops"][part])
+        fresh.nows[p] = {tuple(pair) for pair in state["nows"][part]}
+    _positions(fresh, state)
+    fresh.generation = {"generation": generation, "leader": epoch, "run_id": run_id}
+    s.__dict__.update(fresh.__dict__)
+
+
+def attach(s: Store, generation: int, epoch: int, query: str, incarnation: int, state: dict) -> None:
+    s.check_leader(generation, epoch)
+    s.generation["leader"] = epoch
+    for part, cursor in state["cursors"].items():
+        held = s.lanes[part].get(query)
+        if held is None or held[0] != incarnation:
+            s.lanes[part][query] = (incarnation, cursor)
+            s.stops[part] |= set(state["stops"][part])
+            s.nows[part] |= {tuple(pair) for pair in state["nows"][part]}
+    _positions(s, state)
+
+
+def _positions(s: Store, state: dict) -> None:
+    for k, name, offset in state["positions"]:
+        partition, query = name.split(":")
+        s.positions[k][int(partition), query] = offset
+
+
+def detach(s: Store, generation: int, epoch: int, query: str, partitions: tuple[int, ...]) -> None:
+    s.check_leader(generation, epoch)
+    for p in partitions:
+        s.lanes[p].pop(query, None)
+
+
+def facts(s: Store, generation: int, epoch: int, told: dict[str, object]) -> None:
+    s.check_leader(generation, epoch)
+    s.facts |= {name: str(value) for name, value in told.items()}
+
+
+def renew(s: Store, generation: int, id_: int, epoch: int, lease_ms: float, now: float) -> bool:
+    s.check(generation)
+    held = s.claims.get(id_)
+    if held is None or held["epoch"] != epoch:
+        return False
+    s.leases[id_] = now + lease_ms
+    return True
+
+
+def register(s: Store, generation: int, claim: dict, file: dict) -> bool:
+    s.check(generation)
+    if not _is_held(s, claim):
+        return False
+    s.claims[claim["id"]]["file"] = file
+    return True
+
+
+def _is_held(s: Store, claim: dict) -> bool:
+    held = s.claims.get(claim["id"])
+    return held is not None and all(held[name] == claim[name] for name in ("epoch", "start", "end"))
+
+
+def push(s: Store, generation: int, claim: dict, tasks: dict[str, int], met: int | None, entries: list) -> int:
+    s.check(generation)
+    if not _is_held(s, claim):
+        return 0
+    held = s.claims[claim["id"]]
+    if any(held["tasks"].get(query) != incarnation for query, incarnation in tasks.items()):
+        return 0
+    s.seq += 1
+    for k, entry in enumerate(entries):
+        s.log[k][s.seq] = entry
+    p = held["partition"]
+    if met is not None and s.progress.get(p, met - 1) < met:
+        s.progress[p] = met
+    held["tasks"] = {q: i for q, i in held["tasks"].items() if q not in tasks}
+    if held["tasks"]:
+        held["grouped"] = True
+    else:
+        del s.claims[claim["id"]], s.leases[claim["id"]]
+    return s.seq
+
+
+def receive(s: Store, generation: int, k: int, after: int) -> tuple[dict[str, str], list]:
+    s.check(generation)
+    return dict(s.facts), [(seq, *entry) for seq, entry in sorted(s.log[k].items()) if seq > after]
+
+
+def trim(s: Store, generation: int, k: int, epoch: int, seqs: list[int], positions: dict) -> None:
+    s.check(generation)
+    if s.owners.get(k, epoch) > epoch:
+        raise StaleEpochError("a newer leader, owner or request has been seen", "an older owner")
+    s.owners[k] = epoch
+    for seq in seqs:
+        s.log[k].pop(seq, None)
+    s.positions[k].update(positions)
+
+
+def copy(s: Store) -> Store:
+    """What a replica has."""
+    return deepcopy(s)

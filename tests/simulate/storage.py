@@ -1,0 +1,128 @@
+"""Files of the state URI, in memory: written under names never used again, durable when `write` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from mars.adapters.storage import CorruptFileError
+from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
+from tests.simulate.faults import Network
+from tests.simulate.scheduler import Scheduler
+
+
+class Disk:
+    """What all nodes see. With `loose` (a planted bug) a file is lost if its writer's node is killed before `settle`."""
+
+    def __init__(self, scheduler: Scheduler, network: Network) -> None:
+        self.scheduler, self.network = scheduler, network
+        self.files: dict[str, tuple[list[bytes], float]] = {}
+        self.numbers = 0
+        self.loose: dict[str, str] | None = None
+        self.full = False
+
+    def killed(self, node: str) -> None:
+        """A node is gone, and with it what it had not made durable."""
+        for path, writer in list((self.loose or {}).items()):
+            if writer == node:
+                self.files.pop(path, None)
+                del self.loose[path]
+
+
+class NewFile:
+    """Stands for mars.adapters.storage.NewFile: blobs that will lie in one new file."""
+
+    def __init__(self, disk: Disk, folder: str, kind: str) -> None:
+        disk.numbers += 1
+        self.disk, self.folder, self.path = disk, folder, f"{folder}/{kind}-{disk.numbers}"
+        self.blobs: list[bytes] = []
+
+    def add(self, blob: bytes) -> Segment:
+        self.blobs.append(blob)
+        return Segment(self.path, len(self.blobs) - 1, len(blob), 0)
+
+    def write(self) -> None:
+        disk = self.disk
+        disk.scheduler.step()
+        if disk.full:
+            raise OSError(28, "No space left on device")
+        disk.files[self.path] = (self.blobs, disk.scheduler.now)
+        if disk.loose is not None:
+            disk.loose[self.path] = disk.scheduler.current.node
+        disk.scheduler.step()
+
+
+class Storage:
+    """Stands for mars.adapters.storage.Storage. A segment's `start` is the number of its blob in the file."""
+
+    disk: Disk  # set for each run
+    root = Path("/nonexistent/state")
+
+    def __init__(self, uri: str) -> None:
+        pass
+
+    def new_file(self, folder: str, kind: str) -> NewFile:
+        return NewFile(self.disk, folder, kind)
+
+    def write(self, folder: str, kind: str, blobs: list[bytes]) -> list[Segment]:
+        file = self.new_file(folder, kind)
+        segments = [file.add(blob) for blob in blobs]
+        file.write()
+        return segments
+
+    def read(self, segment: Segment) -> bytes:
+        self.disk.scheduler.step()
+        return self.peek(segment)
+
+    def peek(self, segment: Segment) -> bytes:
+        """As `read`, at once: for the checker."""
+        if segment.path not in self.disk.files:
+            raise CorruptFileError("a committed file cannot be read", segment.path)
+        return self.disk.files[segment.path][0][segment.start]
+
+    def delete(self, path: str) -> None:
+        self.disk.scheduler.step()
+        self.disk.files.pop(path, None)
+
+    def files(self, folder: str) -> Iterator[tuple[str, float]]:
+        return iter([(path, at) for path, (_, at) in self.disk.files.items() if path.startswith(f"{folder}/")])
+
+    def manifest(self, pointer: Pointer) -> Manifest:
+        return Manifest.load(self.read(pointer.manifest))
+
+    def result_segments(self, query: QueryCommit) -> list[ResultSegment]:
+        older = load_index(self.read(query.results_index)) if query.results_index else []
+        return older + query.results
+
+
+class Spill:
+    """Stands for the module mapper.spill: local files by host, gone with nothing, wrong for other generations."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
+        self.kept: dict[str, tuple[tuple, object]] = {}
+
+    @property
+    def HOST(self) -> str:  # noqa: N802
+        return self.disk.scheduler.current.node
+
+    def sweep(self, folder: object, registered: set, older_than_s: float) -> None:
+        """Nothing: a killed mapper's files are still there for the next one."""
+
+    def write(self, folder: object, stream: object, generation: int, claim: object, batch: object) -> dict:
+        self.disk.scheduler.step()
+        if self.disk.full:
+            raise OSError(28, "No space left on device")
+        path = f"{self.HOST}/{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}"
+        self.kept[path] = ((generation, claim.partition, claim.start, claim.end), batch)
+        return {"host": self.HOST, "path": path}
+
+    def read(self, stream: object, generation: int, claim: object) -> object | None:
+        if not claim.file or claim.file["host"] != self.HOST:
+            return None
+        header, batch = self.kept.get(claim.file["path"], (None, None))
+        return batch if header == (generation, claim.partition, claim.start, claim.end) else None
+
+    def delete(self, file: dict | None) -> None:
+        if file and file["host"] == self.HOST:
+            self.kept.pop(file["path"], None)

@@ -1,0 +1,178 @@
+"""A cluster in the simulation: two mappers and two reducers of the real code, one stream, and their outside systems."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from kazoo.exceptions import KazooException
+
+from mapper.job import Mapper
+from mars import names
+from mars.adapters.catalog import CatalogStore
+from mars.config import Config
+from mars.errors import InvariantError, MarsError
+from mars.expressions import Column
+from mars.plan import AggregateCall, Output, QueryPlan, Stream, StreamColumn, Window
+from reducer.job import Reducer
+from tests.simulate import kafka, redis, storage, zookeeper
+from tests.simulate.cells import WINDOW_MS
+from tests.simulate.check import Broken, Checker
+from tests.simulate.faults import Network
+from tests.simulate.scheduler import Killed, Scheduler
+
+KEY_PARTS, PARTITIONS = 2, 2
+STREAM = Stream("s", 0, "topic", "topic", (StreamColumn("t", "BIGINT"),), "CSV", "t", "ms", KEY_PARTS)
+PLAN = QueryPlan("s", "", ("t",), None, (), Window("tumbling", WINDOW_MS), (AggregateCall("count", None, None, "BIGINT"),),
+                 (Output("count", Column("a0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
+CONFIG = Config().model_copy(update={
+    "batch_tuples": 3, "run_tuples_max": 4, "claim_ahead_tuples": 12, "lease_ms": 500, "commit_interval_ms": 80,
+    "future_limit_ms": 200, "zookeeper_session_ms": 700})
+WORKERS: dict[str, Callable[[Config, int], object]] = {"m0": Mapper, "m1": Mapper, "r0": Reducer, "r1": Reducer}
+# What may end a process, which the supervisor then starts again. A broken promise is not among it.
+EXPECTED_ENDS = (Killed, MarsError, KazooException)
+
+
+class World:
+    """Everything of one run; `checker.broken` and the actors' errors say what went wrong."""
+
+    def __init__(self, seed: int, steps_max: int) -> None:
+        self.scheduler = Scheduler(seed, steps_max)
+        self.random = self.scheduler.random
+        self.network = Network(self.scheduler)
+        self.ensemble = zookeeper.ZooKeeper.ensemble = zookeeper.Ensemble(self.scheduler, self.network)
+        self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
+        self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
+        self.topic = kafka.Reader.topic = kafka.Admin.topic = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.story: list[str] = []
+        self.ended: list[tuple[str, BaseException]] = []
+        self.healed, self.slow = False, 0.0
+        self.restart_at: dict[str, float] = {}
+        self.actors: dict[str, object] = {}
+
+    def begin(self) -> None:
+        """Make the stream and start the workers."""
+        self.session = zookeeper.ZooKeeper("driver")
+        for path in (names.ROOT, names.MAPPERS, names.REDUCERS):
+            self.session.ensure(path)
+        self.catalog = CatalogStore(self.session)
+        stream = self.catalog.create_stream(STREAM, range(PARTITIONS))
+        self.checker = Checker(stream.id, KEY_PARTS, self.topic, storage.Storage(""))
+        self.ensemble.watch = self.checker.watch
+        for name in WORKERS:
+            self.start(name)
+
+    def tell(self, text: str) -> None:
+        """Note what the driver has done."""
+        self.story.append(f"{self.scheduler.now - 1000:8.3f} s  {text}")
+
+    def point(self, name: str) -> None:
+        """A crash point of the real code, between two steps of the protocol: sometimes slow, sometimes the end."""
+        chance = self.random.random()
+        if self.healed or chance > self.slow:
+            return
+        node = self.scheduler.current.node
+        if chance < 0.01:
+            self.network.count(f"killed at {name}")
+            self.tell(f"{node} is killed at {name}")
+            self.kill(node)
+            self.scheduler.step()
+        self.network.count("slow at a crash point")
+        self.scheduler.sleep(self.random.uniform(0.0, 0.5))
+
+    # -- workers --------------------------------------------------------------------------------------------------
+
+    def start(self, name: str) -> None:
+        """A new process in this slot, on the same host."""
+
+        def work() -> None:
+            try:
+                worker = WORKERS[name](CONFIG, int(name[1]))
+                if isinstance(worker, Reducer):
+                    ask = worker._ask_for_recovery
+                    worker._ask_for_recovery = lambda part, error: (self._met(name, error), ask(part, error))
+                try:
+                    worker.run()
+                finally:
+                    worker.close()
+            except Killed:
+                raise
+            except BaseException as error:
+                self.ended.append((name, error))
+                self.scheduler.kill(name)
+
+        self.restart_at.pop(name, None)
+        self.actors[name] = self.scheduler.spawn(name, name, work)
+
+    def _met(self, name: str, error: InvariantError) -> None:
+        """A reducer has met a broken invariant: allowed only where Redis has lost something."""
+        self.tell(f"{name}: {error}")
+        if self.server.run_number == 1:
+            self.checker.broken = self.checker.broken or Broken(f"I9: {error} without any loss of Redis")
+
+    def kill(self, name: str) -> None:
+        """SIGKILL; its session lives on in the ensemble until it times out."""
+        self.scheduler.kill(name)
+        self.disk.killed(name)
+        for session in self._silence(name):
+            session.dead = True
+        self.restart_at[name] = self.scheduler.now + self.random.uniform(0.05, 1.0)
+
+    def pause(self, name: str, seconds: float) -> None:
+        """SIGSTOP for a while: it does not know of it, and goes on as a zombie."""
+        self.scheduler.paused[name] = self.scheduler.now + seconds
+        self._silence(name)
+
+    def _silence(self, name: str) -> list[zookeeper.ZooKeeper]:
+        found = [session for session in self.ensemble.sessions.values() if session.node == name]
+        for session in found:
+            session.unheard_since = session.unheard_since or self.scheduler.now
+        return found
+
+    def cut(self, name: str) -> None:
+        """The node and ZooKeeper do not hear each other."""
+        for session in self.ensemble.sessions.values():
+            if session.node == name:
+                session.cut_since = session.unheard_since = self.scheduler.now
+                session.changed("SUSPENDED")
+
+    def mend(self) -> None:
+        """ZooKeeper hears all nodes that run; what it has ended stays ended."""
+        for session in self.ensemble.sessions.values():
+            if session.cut_since is not None:
+                session.cut_since = None
+                session.changed("CONNECTED")
+
+    def tick(self) -> None:
+        """What happens by itself: sessions end, processes are started again. Raises Broken."""
+        for session in list(self.ensemble.sessions.values()):
+            if not session.dead and session.node not in self.scheduler.paused and session.cut_since is None:
+                session.unheard_since = None
+        self.ensemble.tick()
+        for name, error in self.ended:
+            for session in self._silence(name):
+                session.dead = True
+            if not isinstance(error, EXPECTED_ENDS) or isinstance(error, InvariantError):
+                raise Broken(f"I9: {name} ended by {error!r}") from error
+            if name not in self.restart_at:
+                self.restart_at[name] = self.scheduler.now + self.random.uniform(0.05, 0.5)
+        self.ended.clear()
+        for name, at in list(self.restart_at.items()):
+            if at <= self.scheduler.now and self.actors[name].done:
+                self.start(name)
+        if self.checker.broken:
+            raise self.checker.broken
+
+    def call(self, change: Callable[[], object]) -> bool:
+        """A change by the catalog; False if ZooKeeper did not answer or refused it."""
+        try:
+            change()
+            return True
+        except MarsError:
+            return False
+
+    def owners(self) -> dict[int, str]:
+        """Who owns each key part, for the story."""
+        nodes = self.ensemble.now
+        paths = {k: names.owner(self.checker.stream_id, k) for k in range(KEY_PARTS)}
+        return {k: json.loads(nodes[path].data)["id"] for k, path in paths.items() if nodes[path].data}

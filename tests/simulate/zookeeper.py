@@ -1,0 +1,272 @@
+"""A ZooKeeper of the simulation: one ordered history, sessions that read somewhat old states of it, expiry, lost answers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from kazoo.exceptions import BadVersionError, ConnectionLoss, NodeExistsError, NoNodeError, SessionExpiredError
+
+from mars.adapters.zookeeper import Znode
+from tests.simulate.faults import Network
+from tests.simulate.scheduler import Scheduler
+
+
+@dataclass(frozen=True)
+class Node:
+    """A znode; `owner` is the session of an ephemeral one."""
+
+    data: bytes
+    version: int = 0
+    owner: int = 0
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Fires once, when the data or the children of a path are not any more what was read."""
+
+    kind: str
+    path: str
+    call: Callable[[SimpleNamespace], None]
+
+    def sees(self, state: dict[str, Node]) -> object:
+        """What it is about."""
+        return state.get(self.path) if self.kind == "data" else children(state, self.path)
+
+
+def children(state: dict[str, Node], path: str) -> list[str]:
+    """Names of a znode's children, sorted."""
+    prefix = f"{path}/"
+    return sorted(name[len(prefix):] for name in state if name.startswith(prefix) and "/" not in name[len(prefix):])
+
+
+class Ensemble:
+    """The truth: `states[-1]`. Earlier states stay readable by sessions that lag. `watch` is told of every set."""
+
+    def __init__(self, scheduler: Scheduler, network: Network) -> None:
+        self.scheduler, self.network = scheduler, network
+        self.states: list[dict[str, Node]] = [{}]
+        self.sessions: dict[int, ZooKeeper] = {}
+        self.numbers = 0
+        self.lag = 0.0
+        self.watch: Callable[[str, bytes], None] = lambda path, data: None
+        self.unchecked: tuple[str, ...] = ()
+
+    @property
+    def now(self) -> dict[str, Node]:
+        """Every znode as of now."""
+        return self.states[-1]
+
+    def transact(self, session: int, operations: list[tuple]) -> None:
+        """All or none; raises what failed."""
+        state, sets = dict(self.now), []
+        for kind, path, *rest in operations:
+            if kind == "create":
+                if path in state:
+                    raise NodeExistsError
+                state[path] = Node(rest[0], 0, session if rest[1:] == [True] else 0)
+                continue
+            node = state.get(path)
+            if node is None:
+                raise NoNodeError
+            if kind == "delete":
+                del state[path]
+                continue
+            version = rest[0] if kind == "check" else rest[1]
+            if version not in (-1, node.version) and not (self.unchecked and path.endswith(self.unchecked)):
+                raise BadVersionError
+            if kind == "set":
+                state[path] = Node(rest[0], node.version + 1, node.owner)
+                sets.append((path, rest[0]))
+        self._next(state)
+        for path, data in sets:
+            self.watch(path, data)
+
+    def _next(self, state: dict[str, Node]) -> None:
+        """The next state; whoever watches what it changes hears of it."""
+        before = self.now
+        self.states.append(state)
+        for session in self.sessions.values():
+            for watch in [w for w in session.watches if w.sees(before) != w.sees(state)]:
+                session.watches.remove(watch)
+                session.events.append(watch)
+
+    def expire(self, session: int) -> None:
+        """The session is over: its ephemeral znodes go."""
+        gone = self.sessions.pop(session, None)
+        if gone:
+            gone.over = True
+            self._next({path: node for path, node in self.now.items() if node.owner != session})
+
+    def tick(self) -> None:
+        """Expire what has been cut off for longer than its session."""
+        for number, session in list(self.sessions.items()):
+            since = session.unheard_since
+            if since is not None and self.scheduler.now - since > session.session_ms / 1000:
+                self.expire(number)
+
+
+class ZooKeeper:
+    """Stands for mars.adapters.zookeeper.ZooKeeper, one session."""
+
+    ensemble: Ensemble  # set for each run
+
+    def __init__(self, hosts: str, session_ms: int = 6_000) -> None:
+        self.session_ms = session_ms
+        self.ensemble.numbers += 1
+        self.number = self.ensemble.numbers
+        self.ensemble.sessions[self.number] = self
+        self.node = self.ensemble.scheduler.current.node
+        self.seen = len(self.ensemble.states) - 1
+        self.cut_since: float | None = None  # as the worker knows it
+        self.unheard_since: float | None = None  # as the ensemble knows it: also if the worker is paused or dead
+        self.dead = self.stopped = False  # its process is gone
+        self.over = self.lost = False  # the ensemble has ended the session; the worker has learnt of it
+        self.watches: list[Watch] = []
+        self.events: list[Watch | str] = []
+        self.listeners: list[Callable[[str], None]] = []
+        self.client = Client(self)
+        if self.node != "driver":
+            self.ensemble.scheduler.spawn(f"{self.node} zookeeper", self.node, self._deliver)
+
+    def _deliver(self) -> None:
+        """The client's own thread: tells watchers and listeners, later or sooner."""
+        scheduler = self.ensemble.scheduler
+        while not (self.lost or self.stopped):
+            scheduler.sleep(5.0, lambda: bool(self.events) or self.stopped)
+            if self.events:
+                event = self.events.pop(0)
+                if isinstance(event, Watch):
+                    event.call(SimpleNamespace(path=event.path))
+                else:
+                    for listener in self.listeners:
+                        listener(event)
+
+    def changed(self, state: str) -> None:
+        """The connection is gone or back: watches are lost with it, and listeners hear of it."""
+        self.watches.clear()
+        self.events[:] = [state]
+
+    # -- what the worker knows ------------------------------------------------------------------------------------
+
+    @property
+    def usable(self) -> bool:
+        return self.cut_since is None and not self.lost
+
+    @property
+    def expired(self) -> bool:
+        since = self.cut_since
+        return self.lost or (since is not None and self.ensemble.scheduler.now - since > self.session_ms / 1000)
+
+    def _arrive(self) -> str:
+        scheduler = self.ensemble.scheduler
+        scheduler.step()
+        self.ensemble.tick()
+        if self.over and self.cut_since is None:
+            self.lost = True
+            raise SessionExpiredError
+        if self.cut_since is not None:
+            scheduler.sleep(0.05)
+            raise ConnectionLoss
+        return self.ensemble.network.fate("zookeeper")
+
+    def _state(self) -> dict[str, Node]:
+        """A state that this session may see: never older than what it saw or wrote before."""
+        if self._arrive() in ("lost", "unknown"):
+            raise ConnectionLoss
+        newest = len(self.ensemble.states) - 1
+        random = self.ensemble.scheduler.random
+        if random.random() >= self.ensemble.lag:
+            self.seen = newest
+        elif self.seen < newest:
+            self.seen = random.randint(self.seen, newest)
+        return self.ensemble.states[self.seen]
+
+    def _write(self, *operations: tuple) -> None:
+        fate = self._arrive()
+        if fate == "lost":
+            raise ConnectionLoss
+        self.ensemble.transact(self.number, list(operations))
+        self.seen = len(self.ensemble.states) - 1
+        if fate == "unknown":
+            self.ensemble.scheduler.step()
+            raise ConnectionLoss
+
+    # -- mars.adapters.zookeeper ----------------------------------------------------------------------------------
+
+    def get(self, path: str) -> Znode | None:
+        node = self._state().get(path)
+        return Znode(node.data, node.version) if node else None
+
+    def get_synced(self, path: str) -> Znode | None:
+        self.client.sync(path)
+        return self.get(path)
+
+    def children(self, path: str) -> list[str]:
+        return children(self._state(), path)
+
+    def ensure(self, path: str, data: bytes = b"") -> None:
+        with contextlib.suppress(NodeExistsError):
+            self._write(("create", path, data))
+
+    def transact(self, *operations: tuple) -> bool:
+        try:
+            self._write(*operations)
+        except (BadVersionError, NoNodeError, NodeExistsError):
+            return False
+        return True
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.ensemble.expire(self.number)
+
+
+class Client:
+    """Stands for kazoo's client of a session: what the real code calls of it."""
+
+    connected = True
+
+    def __init__(self, session: ZooKeeper) -> None:
+        self.session = session
+
+    def sync(self, path: str) -> None:
+        if self.session._arrive() in ("lost", "unknown"):
+            raise ConnectionLoss
+        self.session.seen = len(self.session.ensemble.states) - 1
+
+    def add_listener(self, listener: Callable[[str], None]) -> None:
+        self.session.listeners.append(listener)
+
+    def _watched(self, kind: str, path: str, call: Callable | None) -> dict[str, Node]:
+        """The state that is read; a watch on it fires at once if there is a newer one already."""
+        state = self.session._state()
+        if call is not None:
+            watch = Watch(kind, path, call)
+            fired = watch.sees(state) != watch.sees(self.session.ensemble.now)
+            (self.session.events if fired else self.session.watches).append(watch)
+        return state
+
+    def exists(self, path: str, watch: Callable | None = None) -> Node | None:
+        return self._watched("data", path, watch).get(path)
+
+    def get(self, path: str, watch: Callable | None = None) -> tuple[bytes, Node]:
+        node = self._watched("data", path, watch).get(path)
+        if node is None:
+            raise NoNodeError
+        return node.data, node
+
+    def get_children(self, path: str, watch: Callable | None = None) -> list[str]:
+        return children(self._watched("children", path, watch), path)
+
+    def set(self, path: str, data: bytes) -> None:
+        self.session._write(("set", path, data, -1))
+
+    def create(self, path: str, data: bytes, ephemeral: bool = False, makepath: bool = False,
+               sequence: bool = False) -> str:
+        if sequence:
+            self.session.ensemble.numbers += 1
+            path = f"{path}{self.session.ensemble.numbers:010d}"
+        self.session._write(("create", path, data, ephemeral))
+        return path

@@ -96,7 +96,7 @@ class Mapper:
         self.paused_until: dict[int, float] = {}
         self.last_epochs: dict[tuple[int, int], tuple[int, int]] = {}
         self.fetched: queue.Queue[Fetched] = queue.Queue()
-        self.room = threading.Semaphore(1)  # one batch waits while one is computed
+        self.room = threading.Semaphore(2)  # two batches may wait while one is computed
         self.rests = threading.Event()
         self.rests.set()
         self.stopping = threading.Event()

@@ -36,7 +36,8 @@ class OpenWindows:
         self._lock = threading.Lock()
 
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
-        """The rows that the windows which key part `number` has not closed would give if they closed now."""
+        """The rows that the windows which key part `number` has not closed would give if they closed now, in no
+        order."""
         key, segments = (snapshot.query.id, number), tuple(part.state)
         with self._lock:
             held = self._held.get(key)
@@ -56,7 +57,7 @@ class OpenWindows:
         merged = cells.merge(plan, stream, tables)
         if watermark is not None:
             merged = cells.late_split(plan, stream, merged, watermark)[1]
-        return _Open(segments, watermark, merged, cells.finish(plan, stream, merged))
+        return _Open(segments, watermark, merged, cells.finish(plan, stream, merged, ordered=False))
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:
         with self._lock:

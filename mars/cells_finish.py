@@ -15,13 +15,14 @@ from mars.plan import UNITS_PER_SECOND, QueryPlan, Stream
 INSTANT = types.to_arrow("TIMESTAMP")
 
 
-def finish(plan: QueryPlan, stream: Stream, cells: pa.Table) -> pa.Table:
+def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = True) -> pa.Table:
     """The result rows of cells: `window_start` and `window_end` (only with a window), then plan.outputs.
 
-    HAVING is applied; rows are ordered by window start, then by the keys in their order, NULL first. An output that is
-    named like a window column would give two columns of that name, so the compiler leaves those out.
+    HAVING is applied; if `ordered`, rows are ordered by window start, then by the keys in their order, NULL first. An
+    output that is named like a window column would give two columns of that name, so the compiler leaves those out.
     """
-    cells = cells.take(pa.array(sort_order(plan, cells)))
+    if ordered:
+        cells = cells.take(pa.array(sort_order(plan, cells)))
     known = _known_columns(plan, stream, cells)
     columns = {name: known[name] for name in ("window_start", "window_end") if plan.window}
     names, arrays = list(columns), list(columns.values())

@@ -45,7 +45,8 @@ class Part:
 
     def rows(self, reader: OpenWindows) -> pa.Table:
         part = self.manifest.queries["q1"]
-        return reader.rows(Snapshot(STREAM, QUERY, (part,)), 0, part)
+        rows = reader.rows(Snapshot(STREAM, QUERY, (part,)), 0, part)
+        return rows.sort_by([(name, "ascending") for name in rows.column_names])
 
 
 @pytest.fixture

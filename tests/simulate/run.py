@@ -17,7 +17,7 @@ from tests.simulate.check import Broken
 from tests.simulate.scheduler import Stuck
 from tests.simulate.world import PLAN, WORKERS, World
 
-ROUNDS, HEAL_S, STEPS_MAX = 25, 30.0, 60_000
+ROUNDS, HEAL_S, STEPS_MAX = 25, 30.0, 30_000
 
 
 @dataclass
@@ -150,6 +150,7 @@ class Driver:
     def burst(self) -> None:
         for p in range(len(self.world.topic.logs)):
             self.world.topic.append(p, self._now())
+            self.world.scheduler.sleep(self.random.choice((0.0, 0.3)))
 
     def transaction(self) -> str:
         p = self._partition()

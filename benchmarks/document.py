@@ -115,7 +115,7 @@ def scaling(name: str, options: str = "") -> Figure:
 
 FIGURES = {
     "roofline": Figure(f"benchmarks.roofline --json {FOLDER}/roofline.json", roofline),
-    "latency": Figure(f"benchmarks.latency --warm 30 --json {FOLDER}/latency.json", latency, picture=True),
+    "latency": Figure(f"benchmarks.latency --warm 30 --seconds 30 --json {FOLDER}/latency.json", latency, picture=True),
     "message": scaling("message"), "batch": scaling("batch"), "workers": scaling("workers"),
     "partitions": scaling("partitions"), "tuples": scaling("tuples", " --tuples 50000000"), "groups": scaling("groups"),
     "columns": scaling("columns"), "width": scaling("width"), "codec": scaling("codec"), "forms": scaling("forms"),
@@ -135,7 +135,8 @@ def block(name: str, figure: Figure, folder: Path) -> str:
         return f"Not measured yet: `python -m {figure.command}`."
     document = json.loads(file.read_text())
     on = document["machine"]
-    lines = [f"`python -m {figure.command}`, on {on['cores']} cores of {on['processor']}:", "", *figure.render(document)]
+    ran = document.get("command", figure.command)
+    lines = [f"`python -m {ran}`, on {on['cores']} cores of {on['processor']}:", "", *figure.render(document)]
     if figure.picture:
         lines += ["", f"![{document['title']}](benchmarks/{name}.svg)"]
     return "\n".join(lines)

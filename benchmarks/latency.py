@@ -36,7 +36,7 @@ from api.runfile import Run
 from benchmarks import plot, watch
 from benchmarks.generator import QUERY, SCHEMA
 from benchmarks.latency_figures import Spread, freshness, readable
-from benchmarks.machine import machine
+from benchmarks.machine import command, machine
 from benchmarks.parts import Meter, processes
 from mars import config as configuration
 from mars.adapters.kafka_admin import KafkaAdmin
@@ -271,7 +271,7 @@ def main() -> None:
         finally:
             up.down(config.data)
     if given.json:
-        given.json.write_text(json.dumps({"machine": machine(), "title": TITLE, "limit": limit,
+        given.json.write_text(json.dumps({"machine": machine(), "command": command(), "title": TITLE, "limit": limit,
                                           "loads": [each.json() for each in found]}, indent=1))
         given.json.with_suffix(".svg").write_text(picture(found))
     sys.exit(0 if all(each.exact for each in found) else 1)

@@ -19,7 +19,7 @@ import numpy as np
 
 from api.services import Services, start_all
 from benchmarks import roofline_mapper, roofline_reducer
-from benchmarks.machine import machine
+from benchmarks.machine import command, machine
 from benchmarks.steps import BATCH, BATCHES, Step, least_ms
 from mars import config as configuration
 
@@ -72,8 +72,8 @@ def main() -> None:
             services.stop()
     print(f"memory is copied at {copied_gb_per_s():.1f} GB/s; {describe(steps)}")
     if given.json:
-        given.json.write_text(json.dumps({"machine": machine(), "batch": BATCH, "steps": [asdict(s) for s in steps]},
-                                         indent=1))
+        given.json.write_text(json.dumps({"machine": machine(), "command": command(), "batch": BATCH,
+                                          "steps": [asdict(s) for s in steps]}, indent=1))
 
 
 if __name__ == "__main__":

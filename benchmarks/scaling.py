@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import plot
 from benchmarks.generator import POOLS, SCHEMA, TYPES
-from benchmarks.machine import machine
+from benchmarks.machine import command, machine
 from benchmarks.scaling_run import Point, Result, instance
 
 WARM = 1_000_000
@@ -124,13 +124,11 @@ CURVES = {
 
 
 def run(points: list[Point], warm: int, repeat: int = 1) -> Iterator[Result]:
-    """Each point as it is done; those of the same settings on one instance. Of repeats the median by time is told."""
+    """Each point as it is done; those of the same settings on one instance."""
     for settings, same in groupby(points, key=lambda point: point.settings):
         with instance(settings, warm) as mars:
             for point in same:
-                found = sorted((mars.measure(point) for _ in range(repeat)), key=lambda result: result.seconds)
-                worst = next((result for result in found if not result.exact), None)
-                yield worst or found[len(found) // 2]
+                yield mars.measure(point, repeat)
 
 
 def row(result: Result) -> str:
@@ -172,7 +170,7 @@ def main() -> None:
     parser.add_argument("name", choices=sorted(CURVES))
     parser.add_argument("--tuples", type=int, default=3_000_000, help="tuples of a point, about")
     parser.add_argument("--only", help="these places of the axis alone, like 1,5000")
-    parser.add_argument("--repeat", type=int, default=1, help="times for each point; the median is told")
+    parser.add_argument("--repeat", type=int, default=3, help="times that each topic is read; the median is told")
     parser.add_argument("--out", type=Path, help="folder for NAME.json and NAME.svg")
     given = parser.parse_args()
     curve, results = CURVES[given.name], []
@@ -189,7 +187,7 @@ def main() -> None:
     print(said)
     if given.out:
         given.out.mkdir(parents=True, exist_ok=True)
-        found = {"machine": machine(), "title": curve.title, "axis": curve.axis,
+        found = {"machine": machine(), "command": command(), "title": curve.title, "axis": curve.axis,
                  "model": said if given.name == "workers" else "", "points": [asdict(result) for result in results]}
         (given.out / f"{given.name}.json").write_text(json.dumps(found, indent=1))
         (given.out / f"{given.name}.svg").write_text(picture(curve, results))

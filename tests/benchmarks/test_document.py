@@ -41,6 +41,8 @@ def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
     text = block(name, FIGURES[name], tmp_path)
     assert f"`python -m {FIGURES[name].command}`" in text
     assert "370" in text
+    (tmp_path / f"{name}.json").write_text(json.dumps({**document, "command": "benchmarks.other --way"}))
+    assert "`python -m benchmarks.other --way`" in block(name, FIGURES[name], tmp_path)
     assert ("2.50" in text) == (name not in ("roofline", "latency", "side_by_side_latency"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterable
 
@@ -28,12 +29,14 @@ def processes(run: Run, config: Config) -> dict[str, list[psutil.Process]]:
 
 
 class Meter:
-    """Measures from entering to leaving: `cpu_s` and `peak_bytes` by part."""
+    """Measures from entering to leaving: `cpu_s` and `peak_bytes` by part. A process that ends meanwhile (Spark ends
+    Python workers that are idle for a minute) counts with what it had used when it was last seen."""
 
     def __init__(self, parts: dict[str, list[psutil.Process]]) -> None:
         self.parts = parts
         self.cpu_s: dict[str, float] = {}
         self.peak_bytes = dict.fromkeys(parts, 0)
+        self.seen_s: dict[int, float] = {}
         self.leaving = threading.Event()
         self.thread = threading.Thread(target=self._sample, name="meter", daemon=True)
 
@@ -48,16 +51,25 @@ class Meter:
         self.cpu_s = {name: after - self.before[name] for name, after in self._cpu().items()}
 
     def _cpu(self) -> dict[str, float]:
-        return {name: sum(_cpu_s(part)) for name, part in self.parts.items()}
+        return {name: sum(self._cpu_s(part)) for name, part in self.parts.items()}
+
+    def _cpu_s(self, part: Iterable[psutil.Process]) -> Iterable[float]:
+        for process in part:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                self.seen_s[process.pid] = times.user + times.system
+            yield self.seen_s.get(process.pid, 0.0)
 
     def _sample(self) -> None:
         while not self.leaving.wait(SAMPLE_S):
+            self._cpu()
             for name, part in self.parts.items():
-                held = sum(process.memory_info().rss for process in part if process.is_running())
-                self.peak_bytes[name] = max(self.peak_bytes[name], held)
+                self.peak_bytes[name] = max(self.peak_bytes[name], sum(map(_held_bytes, part)))
 
 
-def _cpu_s(part: Iterable[psutil.Process]) -> Iterable[float]:
-    for process in part:
-        times = process.cpu_times()
-        yield times.user + times.system
+def _held_bytes(process: psutil.Process) -> int:
+    """Resident memory, 0 of a process that has ended."""
+    try:
+        return process.memory_info().rss
+    except psutil.NoSuchProcess:
+        return 0

@@ -15,11 +15,11 @@ from benchmarks.contenders.pathway import PATHWAY
 from benchmarks.contenders.process import ProcessContender
 from benchmarks.contenders.protocol import Job
 from benchmarks.contenders.quix import QUIX
-from benchmarks.contenders.spark import SPARK
+from benchmarks.contenders.spark import SPARK, SPARK_LARGE
 from benchmarks.contenders.storm import STORM, STORM_UNACKED
 from mars.config import Config
 
-PROGRAMS = (SPARK, FLINK, STORM, STORM_UNACKED, PATHWAY, BYTEWAX, QUIX)
+PROGRAMS = (SPARK, SPARK_LARGE, FLINK, STORM, STORM_UNACKED, PATHWAY, BYTEWAX, QUIX)
 NAMES = (Mars.name, *(program.name for program in PROGRAMS))
 
 

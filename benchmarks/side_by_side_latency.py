@@ -33,7 +33,7 @@ from mars.adapters.kafka_admin import KafkaAdmin
 
 CONTENDERS = "mars,spark,flink,storm,storm-unacked"
 WINDOW_MS, WATERMARK_MS = 1_000, 1_000
-START_S, SETTLE_S = 8.0, 8.0
+START_S, SETTLE_S = 15.0, 8.0
 
 
 def turn(contender: Contender, address: str, rate: float, seconds: float, warm: float, folder: Path) -> dict[str, Spread]:

@@ -13,6 +13,7 @@ STAY_CLAIMS = 4
 ENDS_AGE_S = 0.2
 EMPTY_S = 0.2
 MEMORY_SHARE_MAX = 0.7
+FIRST_OFFSETS = 500
 
 
 @dataclass
@@ -20,20 +21,25 @@ class Sizes:
     """What an offset of the stream holds, measured; the next claim is cut by it."""
 
     tuples_per_offset: float = 1.0
-    bytes_per_offset: float = 0.0
-    measured: bool = False
+    bytes_per_offset: float | None = None
+    parsed: bool = False
 
-    def learn(self, offsets: int, tuples: int, bytes_: int) -> None:
-        """Take a finished batch into account, new ones more than old ones."""
-        weight = 0.5 if self.measured else 1.0
-        self.tuples_per_offset += weight * (tuples / offsets - self.tuples_per_offset)
-        self.bytes_per_offset += weight * (bytes_ / offsets - self.bytes_per_offset)
-        self.measured = True
+    def learn_bytes(self, offsets: int, bytes_: int) -> None:
+        """Take a fetched range into account, new ones more than old ones."""
+        known = self.bytes_per_offset
+        self.bytes_per_offset = bytes_ / offsets if known is None else (known + bytes_ / offsets) / 2
+
+    def learn_tuples(self, offsets: int, tuples: int) -> None:
+        """Take a parsed range into account."""
+        known, found = self.tuples_per_offset, tuples / offsets
+        self.tuples_per_offset = (known + found) / 2 if self.parsed else found
+        self.parsed = True
 
     def offsets_max(self, config: Config) -> int:
-        """How many offsets to claim at most: a run of adjacent batches, one batch while nothing is known."""
-        if not self.measured:
-            return config.batch_tuples
+        """How many offsets to claim at most: a run of adjacent batches. While nothing is known only a few, as a message
+        may hold one tuple or a hundred."""
+        if self.bytes_per_offset is None:
+            return min(config.batch_tuples, FIRST_OFFSETS)
         by_tuples = config.run_tuples_max / max(self.tuples_per_offset, 0.05)
         by_bytes = config.run_bytes_max / max(self.bytes_per_offset, 1.0)
         return max(1, int(min(by_tuples, by_bytes)))

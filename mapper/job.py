@@ -255,6 +255,8 @@ class Mapper:
             return Fetched(view, claim, {}, None, -1)
         if got is None:
             return None
+        # Before the next claim, so that none is larger than it may be.
+        self.claimers[view.stream.id].sizes.learn_bytes(claim.end - claim.start, int(got.messages.length.sum()))
         faults.point("mapper.fetched")
         return Fetched(view, claim, plans, got.messages, got.leader_epoch)
 
@@ -323,7 +325,7 @@ class Mapper:
         claim = fetched.claim
         claimer = self.claimers.get(stream.id)  # None if the stream has just been dropped
         if claimer is not None:
-            claimer.sizes.learn(claim.end - claim.start, len(batch), int(fetched.content.length.sum()))
+            claimer.sizes.learn_tuples(claim.end - claim.start, len(batch))
         return batch
 
     def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:

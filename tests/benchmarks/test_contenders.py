@@ -62,7 +62,7 @@ def test_what_becomes_readable_is_followed(contender, tmp_path):
     events = tmp_path / "events.jsonl"
     with contender.following(job(0, "good", tmp_path), events):
         deadline = time.monotonic() + 20
-        while not events.stat().st_size and time.monotonic() < deadline:
+        while not (events.exists() and events.read_text().endswith("\n")) and time.monotonic() < deadline:
             time.sleep(0.01)
     event, = map(json.loads, events.read_text().splitlines())
     assert event["windows"] == {"60000": 12}

@@ -26,7 +26,6 @@ from mars.config import Config
 from mars.errors import MarsError, NotReadyError
 
 WORKERS_S = 180.0
-STOP = f"{names.ROOT}/stop"
 STOP_S = 3.0
 
 
@@ -47,7 +46,7 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
         threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
         serve(create_app(Context(config, spark)), config)
     finally:
-        zookeeper.ensure(STOP)
+        zookeeper.ensure(names.STOP)
         workers.stop(STOP_S)
         zookeeper.stop()
 
@@ -55,7 +54,7 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
 def forget_last_run(zookeeper: ZooKeeper) -> None:
     """Take back the word to stop, and the registrations of killed workers whose sessions have not run out
     yet."""
-    zookeeper.transact(("delete", STOP))
+    zookeeper.transact(("delete", names.STOP))
     for path in (names.MAPPERS, names.REDUCERS):
         for child in zookeeper.children(path):
             zookeeper.transact(("delete", f"{path}/{child}"))

@@ -57,7 +57,7 @@ class Steps:
         out, into = Stopwatch(pid), Stopwatch(pid)
         for _ in range(LOOPS):
             exchange.forget(STREAM_ID)
-            exchange.install(STREAM_ID, 1, 1, exchange.server_run_id(),
+            exchange.install(STREAM_ID, 1, 1, exchange.standing(STREAM_ID, ()).run_id,
                              install_state(queries, [Manifest(STREAM_ID, part) for part in range(PARTS)]))
             received: list[list[Piece]] = [[] for _ in range(PARTS)]
             with out:

@@ -153,7 +153,7 @@ class Mapper:
             return
         self.news.clear()
         try:
-            if self.cache.get(f"{names.ROOT}/stop") is not None:
+            if self.cache.get(names.STOP) is not None:
                 self.stopping.set()
             self.views = self.cache.streams()
         except ZOOKEEPER_AWAY as error:

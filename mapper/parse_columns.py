@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from mapper.kernels import numbers, texts, times
 from mapper.kernels.numbers import LIBRARY, NULLED, OUT_OF_RANGE
 from mapper.parse_dictionary import Dictionary
-from mapper.parse_fields import Column
+from mapper.parse_fields import Column, longer
 from mars.types import decimal_parts, to_arrow
 
 READS = """
@@ -30,7 +30,6 @@ STRING          UTF-8
 """
 INTEGER_RANGES = {"INT": (-2**31, 2**31 - 1), "BIGINT": (-2**63, 2**63 - 1)}
 FLOATS = {"DOUBLE": (53, 22), "FLOAT": (24, 10)}
-
 
 
 class ColumnReader:
@@ -57,8 +56,8 @@ class ColumnReader:
         """Reads a block of tuples."""
         first, end, width = self._count, self._count + len(column), self._width
         if end > len(self._states):
-            self._values = _longer(self._values, first * width, 2 * end * width)
-            self._states = _longer(self._states, first, 2 * end)
+            self._values = longer(self._values, first * width, 2 * end * width)
+            self._states = longer(self._states, first, 2 * end)
         self._others += _read_block(self._read, column, self._values[first * width:end * width], self._states[first:end])
         self._count = end
 
@@ -141,13 +140,6 @@ def _reader(type_: str, dictionary: Dictionary | None) -> Read:
 def _run(kernel: Callable, arguments: tuple, column: Column, values: np.ndarray, states: np.ndarray) -> int:
     """One kernel over one block."""
     return kernel(column.buffer, column.start, column.length, column.kind, *arguments, values, states)
-
-
-def _longer(array: np.ndarray, used: int, length: int) -> np.ndarray:
-    """A longer array with the same first `used` entries."""
-    longer = np.empty(length, array.dtype)
-    longer[:used] = array[:used]
-    return longer
 
 
 def _floats(type_: str, column: Column, values: np.ndarray, states: np.ndarray) -> int:

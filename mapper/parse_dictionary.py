@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from mapper.kernels import texts
-from mapper.parse_fields import Column
+from mapper.parse_fields import Column, longer
 
 KEYS, KEY_BYTES = 1 << 17, 8 << 20  # a dictionary larger than either is dropped before the next batch
 
@@ -61,17 +61,10 @@ class Dictionary:
         if used + length > len(self.keys):
             if used + length > np.iinfo(np.int32).max:
                 raise OverflowError("distinct strings of one batch exceed 2 GiB")
-            self.keys = _larger(self.keys, used, 2 * (used + length))
+            self.keys = longer(self.keys, used, 2 * (used + length))
         if count == len(self.heads):
-            self.ends = _larger(self.ends, count + 1, 2 * count + 1)
-            self.heads = _larger(self.heads, count, 2 * count)
+            self.ends = longer(self.ends, count + 1, 2 * count + 1)
+            self.heads = longer(self.heads, count, 2 * count)
         if 4 * (count + 1) > len(self.table):
             self.table = np.full(2 * len(self.table), -1, np.int32)
             texts.index_keys(self.heads, count, self.table)
-
-
-def _larger(array: np.ndarray, used: int, length: int) -> np.ndarray:
-    """A longer array with the same first `used` entries."""
-    larger = np.zeros((length, *array.shape[1:]), array.dtype)
-    larger[:used] = array[:used]
-    return larger

@@ -56,6 +56,13 @@ def side_column(buffer: np.ndarray, ends: np.ndarray, unescape: Callable[[Column
     return Column(buffer, start, ends - start, np.full(len(ends), TEXT, np.uint8), unescape)
 
 
+def longer(array: np.ndarray, used: int, length: int) -> np.ndarray:
+    """A longer array with the same first `used` rows, and zeros after them."""
+    grown = np.zeros((length, *array.shape[1:]), array.dtype)
+    grown[:used] = array[:used]
+    return grown
+
+
 class Room:
     """Arrays that are reused from batch to batch and grow by need."""
 

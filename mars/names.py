@@ -13,6 +13,7 @@ ELECTION = f"{ROOT}/election"
 MAPPERS = f"{ROOT}/mappers"
 REDUCERS = f"{ROOT}/reducers"
 STREAMS = f"{ROOT}/streams"
+STOP = f"{ROOT}/stop"  # while it is there, workers end
 
 
 def stream(stream_id: int) -> str:

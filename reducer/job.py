@@ -136,7 +136,7 @@ class Reducer:
             return
         self.news.clear()
         self.views_at = time.monotonic()
-        if self.cache.get(f"{names.ROOT}/stop") is not None:
+        if self.cache.get(names.STOP) is not None:
             self.stopping.set()
         self.views = self.cache.streams()
         self.owners = self._owned()

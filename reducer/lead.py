@@ -14,7 +14,7 @@ import time
 from mars import faults, names
 from mars.adapters.exchange import Exchange, Standing
 from mars.adapters.storage import Storage
-from mars.adapters.view import StreamView, read_streams
+from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.commits import Manifest, Pointer
@@ -109,7 +109,7 @@ class Leader:
         faults.point("leader.generation_raised")
         # Only now: what is committed after this read is refused by the new generation.
         manifests = self._manifests(view)
-        fresh = read_streams(self.zookeeper).get(view.stream.id)
+        fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:
             self.exchange.install(view.stream.id, generation, self.candidate.epoch, run_id,

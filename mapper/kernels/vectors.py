@@ -14,11 +14,11 @@ WIDTH = 32
 VECTOR = ir.VectorType(ir.IntType(8), WIDTH)
 
 
-def _load(context, builder, kind, array, index):
+def load(context, builder, kind, array, index, vector=VECTOR):
     """The vector at array[index]."""
     data = context.make_array(kind)(context, builder, array).data
     place = builder.gep(data, [index], source_etype=ir.IntType(8))
-    return builder.load(builder.bitcast(place, VECTOR.as_pointer()), align=1, typ=VECTOR)
+    return builder.load(builder.bitcast(place, vector.as_pointer()), align=1, typ=vector)
 
 
 def _bits(builder, flags):
@@ -35,7 +35,7 @@ def _all(byte):
 def string_stops(typing, buffer, index):
     """A bit for each quote, backslash and control character."""
     def generate(context, builder, signature, arguments):
-        found = _load(context, builder, signature.args[0], *arguments)
+        found = load(context, builder, signature.args[0], *arguments)
         stops = builder.icmp_unsigned("<", found, _all(32))
         for byte in b'"\\':
             stops = builder.or_(stops, builder.icmp_unsigned("==", found, _all(byte)))
@@ -47,7 +47,7 @@ def string_stops(typing, buffer, index):
 def non_digits(typing, buffer, index):
     """A bit for each byte that is no decimal digit."""
     def generate(context, builder, signature, arguments):
-        found = _load(context, builder, signature.args[0], *arguments)
+        found = load(context, builder, signature.args[0], *arguments)
         return _bits(builder, builder.icmp_unsigned(">", builder.sub(found, _all(48)), _all(9)))
     return types.uint64(buffer, types.int64), generate
 
@@ -56,7 +56,7 @@ def non_digits(typing, buffer, index):
 def differences(typing, left, at, right, index):
     """A bit for each byte in which left[at:at + 32] and right[index:index + 32] differ."""
     def generate(context, builder, signature, arguments):
-        one = _load(context, builder, signature.args[0], *arguments[:2])
-        other = _load(context, builder, signature.args[2], *arguments[2:])
+        one = load(context, builder, signature.args[0], *arguments[:2])
+        other = load(context, builder, signature.args[2], *arguments[2:])
         return _bits(builder, builder.icmp_unsigned("!=", one, other))
     return types.uint64(left, types.int64, right, types.int64), generate

@@ -11,6 +11,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from mapper.kernels import inlined
+from mapper.kernels.vectors import load
 from mapper.kernels.words import trailing_zeros
 
 WIDTH = 64
@@ -21,10 +22,8 @@ NONE, ONE, ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 def matches(typing, buffer, index, byte):
     """Bit i tells whether buffer[index + i] is `byte` (a uint8), for 64 bytes."""
     def generate(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
         lanes = ir.VectorType(ir.IntType(8), WIDTH)
-        block = builder.load(builder.bitcast(place, lanes.as_pointer()), align=1, typ=lanes)
+        block = load(context, builder, signature.args[0], *arguments[:2], lanes)
         first = builder.insert_element(ir.Constant(lanes, ir.Undefined), arguments[2], ir.IntType(32)(0))
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), None)
         pattern = builder.shuffle_vector(first, ir.Constant(lanes, ir.Undefined), zeros)

@@ -165,17 +165,6 @@ class Exchange:
 
     # -- leader -------------------------------------------------------------------------------------------------
 
-    def server_run_id(self) -> str:
-        """Changes with every restart or failover of the server, after which anything may be missing."""
-        with self._translated():
-            return self.redis.info("server")["run_id"]
-
-    def installed(self, stream_id: int) -> tuple[int, str] | None:
-        """(generation, run id of the server that it was installed on), or None if the stream is not there."""
-        with self._translated():
-            generation, run_id = self.redis.hmget(Keys(stream_id).generation, "generation", "run_id")
-        return (int(generation), run_id.decode()) if generation and run_id else None
-
     def install(self, stream_id: int, generation: int, leader_epoch: int, run_id: str, state: dict) -> None:
         """Recovery: everything of the stream is replaced by `state`. The generation must have been raised before the
         commits were read of which `state` is made (rule 5)."""

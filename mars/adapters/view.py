@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mars import names
 from mars.adapters.zookeeper import ZooKeeper
 from mars.plan import Stream
-from mars.registry import RUNNING, Catalog, QuerySet
+from mars.registry import RUNNING, QuerySet
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,6 @@ def read_stream(zookeeper: ZooKeeper, stream: Stream) -> StreamView | None:
     if queries is None or generation is None:
         return None
     return StreamView(stream, QuerySet.load(queries.data), queries.version, int(generation.data), generation.version)
-
-
-def read_streams(zookeeper: ZooKeeper) -> dict[int, StreamView]:
-    """Every stream of the catalog by its id."""
-    node = zookeeper.get(names.CATALOG)
-    if node is None:
-        return {}
-    views = (read_stream(zookeeper, stream) for stream in Catalog.load(node.data).streams.values())
-    return {view.stream.id: view for view in views if view}
 
 
 def stop_queries(zookeeper: ZooKeeper, stream: Stream, query_ids: Iterable[str], state: str, reason: str) -> list[str]:

@@ -8,9 +8,11 @@ import time
 import pytest
 
 from mars.adapters import view_cache
-from mars.adapters.view import read_streams
+from mars.adapters.catalog import CatalogStore
+from mars.adapters.view import read_stream
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import Znode, ZooKeeper
+from mars.plan import Stream, StreamColumn
 
 pytestmark = pytest.mark.services
 ROOT = "/mars-view-cache"
@@ -141,7 +143,14 @@ def test_a_slow_reader_does_not_bring_back_what_was_before(cache, path, zookeepe
     assert cache.get(path).data == b"b"
 
 
-def test_streams_are_what_read_streams_gives(cache, zookeeper):
-    views = cache.streams()
-    assert views == read_streams(zookeeper)
-    assert all(view is views[id_] for id_, view in cache.streams().items())
+def test_streams_are_what_reading_each_gives(cache, zookeeper, fresh_name):
+    store = CatalogStore(zookeeper)
+    stream = store.create_stream(
+        Stream(fresh_name("s"), 0, "topic", "id", (StreamColumn("time", "BIGINT"),), "CSV", "time"), [0, 1])
+    try:
+        views = cache.streams()
+        assert stream.id in views
+        assert views == {id_: read_stream(zookeeper, view.stream) for id_, view in views.items()}
+        assert all(view is views[id_] for id_, view in cache.streams().items())
+    finally:
+        store.drop_stream(stream.name)

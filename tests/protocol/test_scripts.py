@@ -83,7 +83,7 @@ def test_an_emptied_redis_refuses_everything_until_it_is_installed_again(exchang
     exchange.redis.flushall()
     with pytest.raises(StaleGenerationError):
         exchange.push(STREAM, 2, held, held.tasks, None, entries(held))
-    assert exchange.installed(STREAM) is None
+    assert exchange.standing(STREAM, ()).installed is None
 
 
 def test_a_push_gives_gapless_seqs_and_a_repeated_one_nothing(exchange):

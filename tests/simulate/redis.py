@@ -125,25 +125,10 @@ class Exchange:
 
     # -- leader -------------------------------------------------------------------------------------------------
 
-    def server_run_id(self) -> str:
-        return self._call("run_id", self.server.run_id, True)
-
-    def installed(self, stream_id: int) -> tuple[int, str] | None:
-        known = self._call("installed", lambda: dict(self.server.stores[stream_id].generation), True)
-        return (known["generation"], known["run_id"]) if known else None
-
     def install(self, stream_id: int, generation: int, leader_epoch: int, run_id: str, state: dict) -> None:
         state = json.loads(json.dumps(state))
         self._call("install", lambda: scripts.install(
             self.server.stores[stream_id], generation, leader_epoch, run_id, state), True)
-
-    def attached(self, stream_id: int, partitions: tuple[int, ...]) -> dict[str, dict[int, int]]:
-        found: dict[str, dict[int, int]] = {}
-        for p in partitions:
-            for query, (incarnation, _) in self._call("lanes", lambda p=p: dict(self.server.stores[stream_id].lanes[p]),
-                                                      True).items():
-                found.setdefault(query, {})[p] = incarnation
-        return found
 
     def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int, state: dict) -> None:
         self._call("attach", lambda: scripts.attach(

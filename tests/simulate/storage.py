@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from mars.adapters import storage
 from mars.adapters.storage import CorruptFileError
-from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
+from mars.commits import Segment
 from tests.simulate.faults import Network
 from tests.simulate.scheduler import Scheduler
 
@@ -52,8 +53,9 @@ class NewFile:
         disk.scheduler.step()
 
 
-class Storage:
-    """Stands for mars.adapters.storage.Storage. A segment's `start` is the number of its blob in the file."""
+class Storage(storage.Storage):
+    """Stands for mars.adapters.storage.Storage, of which it takes all but the files themselves. A segment's `start` is
+    the number of its blob in the file."""
 
     disk: Disk  # set for each run
     root = Path("/nonexistent/state")
@@ -63,12 +65,6 @@ class Storage:
 
     def new_file(self, folder: str, kind: str) -> NewFile:
         return NewFile(self.disk, folder, kind)
-
-    def write(self, folder: str, kind: str, blobs: list[bytes]) -> list[Segment]:
-        file = self.new_file(folder, kind)
-        segments = [file.add(blob) for blob in blobs]
-        file.write()
-        return segments
 
     def read(self, segment: Segment) -> bytes:
         self.disk.scheduler.step()
@@ -86,13 +82,6 @@ class Storage:
 
     def files(self, folder: str) -> Iterator[tuple[str, float]]:
         return iter([(path, at) for path, (_, at) in self.disk.files.items() if path.startswith(f"{folder}/")])
-
-    def manifest(self, pointer: Pointer) -> Manifest:
-        return Manifest.load(self.read(pointer.manifest))
-
-    def result_segments(self, query: QueryCommit) -> list[ResultSegment]:
-        older = load_index(self.read(query.results_index)) if query.results_index else []
-        return older + query.results
 
 
 class Spill:

@@ -37,7 +37,8 @@ def run(job: Job) -> None:
     """Until all messages have been counted."""
     from quixstreams import Application
 
-    app = Application(job.kafka, consumer_group=f"quix-{job.number}", auto_offset_reset="earliest",
+    turn = f"{Path(job.work).parent.name}-{job.number}"  # else a second turn would go on where the first one ended
+    app = Application(job.kafka, consumer_group=turn, auto_offset_reset="earliest",
                       state_dir=job.work, loglevel="WARNING")
     topic = app.topic(job.topic, value_deserializer="bytes", timestamp_extractor=lambda value, *_: time_ms(value, job))
     counted = 0
@@ -54,7 +55,7 @@ def run(job: Job) -> None:
         counts[value["start"], key] = value["value"]
 
     texts = dict.fromkeys(("value_deserializer", "key_deserializer", "value_serializer", "key_serializer"), "string")
-    keyed = app.dataframe(topic).apply(key_of).group_by(lambda key: key, name=f"key-{job.number}", **texts)
+    keyed = app.dataframe(topic).apply(key_of).group_by(lambda key: key, name=f"key-{turn}", **texts)
     windows = keyed.tumbling_window(job.window_ms, grace_ms=GRACE_MS).count()
     windows.current().update(keep, metadata=True).update(count)
     app.run()

@@ -39,18 +39,37 @@ class Topic:
 def fill(kafka: str, name: str, tuples: int, partitions: int, seed: int, folder: Path) -> Topic:
     """Make a topic of `tuples` tuples; the same seed gives the same ones, and a smaller number a prefix of them. END_TUPLES
     more in each partition, END_AFTER_S later and of many groups, let every window of the others close."""
+    create(kafka, name, partitions)
+    counts = folder / f"{name}.arrow"
+    subprocess.run(producing(kafka, name, tuples, seed, counts), check=True, stdout=subprocess.DEVNULL)
+    end(kafka, name, partitions, end_s(tuples))
+    return Topic(name, partitions, tuples, tuples + partitions * END_TUPLES, counted(counts))
+
+
+def create(kafka: str, name: str, partitions: int) -> None:
+    """An empty topic."""
     admin = KafkaAdmin(kafka)
     admin.create(name, partitions)
     admin.close()
-    counts = folder / f"{name}.arrow"
-    subprocess.run([sys.executable, "-m", "benchmarks.feed", "--kafka", kafka, "--topic", name, "--counts", str(counts),
-                    "--tuples", str(tuples), "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND),
-                    "--seed", str(seed)], check=True, stdout=subprocess.DEVNULL)
-    end(kafka, name, partitions, START_S + tuples // TUPLES_PER_EVENT_SECOND + END_AFTER_S)
+
+
+def producing(kafka: str, name: str, tuples: int, seed: int, counts: Path) -> list[str]:
+    """The command that fills a topic and leaves the independent count in a file."""
+    return [sys.executable, "-m", "benchmarks.feed", "--kafka", kafka, "--topic", name, "--counts", str(counts),
+            "--tuples", str(tuples), "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND),
+            "--seed", str(seed)]
+
+
+def counted(counts: Path) -> pa.Table:
+    """The count that such a command left, with windows as their start in ms."""
     with pa.memory_map(str(counts)) as source:
         table = pa.ipc.open_file(source).read_all()
-    table = table.set_column(table.column_names.index("timestamp"), "timestamp", pc.multiply(table["timestamp"], 1000))
-    return Topic(name, partitions, tuples, tuples + partitions * END_TUPLES, table)
+    return table.set_column(table.column_names.index("timestamp"), "timestamp", pc.multiply(table["timestamp"], 1000))
+
+
+def end_s(tuples: int) -> int:
+    """The event time of the tuples that end a topic of so many."""
+    return START_S + tuples // TUPLES_PER_EVENT_SECOND + END_AFTER_S
 
 
 def end(kafka: str, name: str, partitions: int, at_s: int) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,12 +37,13 @@ UNITS = {1000: "s", 1: "ms"}
 
 
 class Mars:
-    """One instance. It dies with this process."""
+    """One instance, with settings that differ from the defaults. It dies with this process."""
 
     name, title, guarantee = "mars", "Mars", EXACTLY
     tuples_max: int | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, object] | None = None) -> None:
+        self.settings = dict(settings or {})
         self.child: Child | None = None
         self.client: Client | None = None
 
@@ -51,9 +52,11 @@ class Mars:
 
     def start(self, folder: Path, kafka: str) -> None:
         """Start an instance in an empty folder."""
-        self.config = configuration.load({"data": folder / "mars", "kafka_address": kafka})
+        settings = {"kafka_address": kafka, **self.settings}
+        self.config = configuration.load({"data": folder / "mars", **settings})
         command = [sys.executable, "-m", "api.cli", "up", "--data", str(self.config.data)]
-        self.child = Child(self.name, command, folder / "log.txt", environment={"MARS_KAFKA_ADDRESS": kafka})
+        environment = {f"{configuration.PREFIX}{name.upper()}": str(value) for name, value in settings.items()}
+        self.child = Child(self.name, command, folder / "log.txt", environment=environment)
         self.child.wait_ready(self._is_ready, START_S)
         self.client = Client(runfile.require(self.config.data).api, self.config.api_token)
 

@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import unquote, urlparse
 
 from benchmarks.contenders.program import EXACTLY, Program, Setup
@@ -49,10 +51,10 @@ SOURCE = {
 }
 
 
-def command(setup: Setup, offsets_per_trigger: int) -> list[str]:
-    """The driver, in our own interpreter: PySpark is among what Mars needs."""
+def command(setup: Setup, offsets_per_trigger: int, settings: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """The driver, in our own interpreter: PySpark is among what Mars needs. `settings` win over SETTINGS."""
     return [str(setup.python), "-m", "benchmarks.contenders.spark", str(setup.folder), ",".join(map(str, setup.jars)),
-            str(offsets_per_trigger)]
+            str(offsets_per_trigger), *([json.dumps(dict(settings))] if settings else [])]
 
 
 def environment(setup: Setup) -> dict[str, str]:
@@ -84,9 +86,10 @@ def main() -> None:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    folder, jars, offsets_per_trigger = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    folder, jars, offsets_per_trigger, *more = sys.argv[1:]
+    folder = Path(folder)
     conf = SparkConf(loadDefaults=False).setAll({
-        **SETTINGS, "spark.jars": jars, "spark.local.dir": str(folder / "spark"),
+        **SETTINGS, **(json.loads(more[0]) if more else {}), "spark.jars": jars, "spark.local.dir": str(folder / "spark"),
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri()}.items())
     os.chdir(folder)
     spark = SparkSession.builder.config(conf=conf).getOrCreate()

@@ -46,17 +46,23 @@ OPENED = ["java.base/java.lang", "java.base/java.nio", "java.base/java.util", "j
 
 def command(setup: Setup, way: str) -> list[str]:
     """Compiles the program, then is Java with it."""
-    import subprocess
-
-    settings, classes = setup.folder / "settings.properties", setup.folder / "classes"
+    settings = setup.folder / "settings.properties"
     settings.write_text("".join(f"{name}={value}\n" for name, value in SETTINGS.items()))
-    classpath = ":".join(map(str, setup.jars))
-    sources = sorted(map(str, (setup.root / "benchmarks" / "storm").glob("*.java")))
-    subprocess.run([*compiler(setup), "-nowarn", "-cp", classpath, "-d", str(classes), *sources], check=True)
+    classpath, classes = ":".join(map(str, setup.jars)), compiled(setup)
     opened = [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED]
     return [str(setup.java_home / "bin" / "java"), *JVM, *opened, f"-Djava.io.tmpdir={setup.folder}",
             f"-Dlog4j2.configurationFile={logging(setup.folder)}", "-cp", f"{classes}:{classpath}", "SideBySide",
             str(setup.folder), way, str(settings)]
+
+
+def compiled(setup: Setup) -> Path:
+    """The folder with the classes of our programs."""
+    import subprocess
+
+    classes, classpath = setup.folder / "classes", ":".join(map(str, setup.jars))
+    sources = sorted(map(str, (setup.root / "benchmarks" / "storm").glob("*.java")))
+    subprocess.run([*compiler(setup), "-nowarn", "-cp", classpath, "-d", str(classes), *sources], check=True)
+    return classes
 
 
 def compiler(setup: Setup) -> list[str]:

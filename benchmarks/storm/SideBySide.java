@@ -68,16 +68,8 @@ public final class SideBySide {
     }
 
     private static StormTopology topology(Job job, boolean acking, int counters, Properties settings) {
-        Properties consumer = new Properties();
-        settings.forEach((name, value) -> {
-            if (name.toString().startsWith("kafka.")) {
-                consumer.put(name.toString().substring("kafka.".length()), value);
-            }
-        });
-        consumer.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
-        consumer.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
         KafkaSpoutConfig<byte[], byte[]> spout = new KafkaSpoutConfig.Builder<byte[], byte[]>(job.kafka, job.topic)
-            .setProp(consumer)
+            .setProp(consumer(settings))
             .setGroupId("storm-" + job.number + "-" + System.nanoTime())
             .setFirstPollOffsetStrategy(FirstPollOffsetStrategy.EARLIEST)
             .setProcessingGuarantee(acking ? ProcessingGuarantee.AT_LEAST_ONCE : ProcessingGuarantee.NO_GUARANTEE)
@@ -93,8 +85,21 @@ public final class SideBySide {
         return builder.createTopology();
     }
 
+    /** The settings of the Kafka consumer. */
+    static Properties consumer(Properties settings) {
+        Properties consumer = new Properties();
+        settings.forEach((name, value) -> {
+            if (name.toString().startsWith("kafka.")) {
+                consumer.put(name.toString().substring("kafka.".length()), value);
+            }
+        });
+        consumer.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
+        consumer.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
+        return consumer;
+    }
+
     /** Numbers as such. */
-    private static Object parsed(String value) {
+    static Object parsed(String value) {
         return value.contains(".") ? (Object) Double.valueOf(value) : Integer.valueOf(value);
     }
 }

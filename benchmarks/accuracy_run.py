@@ -1,0 +1,180 @@
+"""One system under cuts: produced, cut off, healed, read out, compared with the independent count."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api.services import kafka
+from benchmarks import exactness, topics
+from benchmarks.accuracy_figures import Curve, Cut, CutFigures, figures
+from benchmarks.clusters.entrants import Cluster
+from benchmarks.contenders.protocol import Job
+from benchmarks.exactness import Exactness
+from benchmarks.generator import WINDOW_S
+from benchmarks.side_by_side import WATERMARK_MS
+from mars import config as configuration
+from mars.errors import MarsError
+
+PARTITIONS = 6
+POLL_S, SETTLE_S, LIMIT_S = 0.25, 1.0, 180.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """So many tuples, at so many a second, with `cuts` cuts of `cut_s` each, made in this way."""
+
+    tuples: int
+    rate: int
+    cuts: int
+    cut_s: float
+    way: str
+
+    def slowed(self, rate_max: int | None) -> Plan:
+        """The same for a system that can follow no more: as long, with fewer tuples."""
+        rate = min(self.rate, rate_max or self.rate)
+        return Plan(self.tuples * rate // self.rate, rate, self.cuts, self.cut_s, self.way)
+
+    def starts_s(self) -> list[float]:
+        """When the cuts begin: equal times between them, and the last one ends with the tuples."""
+        rest = self.tuples / self.rate / self.cuts - self.cut_s
+        return [rest + number * (rest + self.cut_s) for number in range(self.cuts)]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one system did. `all_read_s` runs from the last healing, or the last tuple if that is later, until
+    everything is committed; None if that did not happen in LIMIT_S."""
+
+    contender: str
+    tuples: int
+    rate: int
+    exactness: Exactness
+    cuts: list[CutFigures]
+    all_read_s: float | None
+
+
+def turn(cluster: Cluster, plan: Plan, seed: int, folder: Path) -> Turn:
+    """One system from start to stop, with a broker of its own. Raises MarsError if it does not start."""
+    folder.mkdir()
+    config = configuration.load({"data": folder / "broker"}, environment={})
+    broker = kafka.start(config, config.data)
+    try:
+        topics.create(broker.address, cluster.name, PARTITIONS)
+        cluster.start(folder, broker.address, plan.way)
+        asked = job(broker.address, cluster.name, plan.tuples, folder)
+        cluster.begin(asked)
+        produced, committed, cuts, all_read_s = follow(cluster, asked, plan, seed, folder / "counts.arrow")
+        topics.end(broker.address, cluster.name, PARTITIONS, topics.end_s(plan.tuples))
+        found = settled(cluster, asked)
+    finally:
+        cluster.stop()
+        broker.stop()
+    verdict = exactness.judge(topics.counted(folder / "counts.arrow"), found)
+    return Turn(cluster.name, plan.tuples, plan.rate, verdict, figures(produced, committed, cuts), all_read_s)
+
+
+def job(address: str, topic: str, tuples: int, folder: Path) -> Job:
+    """The paper's query over a topic that goes on, with folders for it."""
+    for name in ("out", "work"):
+        (folder / name).mkdir()
+    last_s = topics.START_S + (tuples - 1) // topics.TUPLES_PER_EVENT_SECOND
+    return Job(0, address, topic, PARTITIONS, 0, 1000, WINDOW_S * 1000, WATERMARK_MS, last_s // WINDOW_S * WINDOW_S * 1000,
+               str(folder / "out"), str(folder / "work"))
+
+
+def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int,
+           counts: Path) -> tuple[Curve, Curve, list[Cut], float | None]:
+    """Produce, cut and heal, until everything is committed or LIMIT_S is over."""
+    line = [*topics.producing(asked.kafka, asked.topic, plan.tuples, seed, counts), "--rate", str(plan.rate)]
+    producer = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    committed: list[tuple[float, int]] = []
+    try:
+        first = json.loads(producer.stdout.readline() or "{}")
+        if not first:
+            raise MarsError("The producer ended", f"exit code {producer.wait()}")
+        began = time.monotonic() - first["sent"] / plan.rate
+        produced = [(0.0, 0), (time.monotonic() - began, first["sent"])]
+        with polling(lambda: cluster.progress(asked), committed, began), listening(producer, produced, began):
+            cuts = cut_off(cluster, plan, began)
+            if producer.wait():
+                raise MarsError("The producer failed", f"exit code {producer.returncode}")
+            ended_s = time.monotonic() - began
+            deadline = time.monotonic() + LIMIT_S
+            while committed[-1][1] < plan.tuples and time.monotonic() < deadline:
+                time.sleep(POLL_S)
+    finally:
+        producer.kill()
+    last_s = max(cuts[-1].to_s, ended_s)
+    all_read_s = next((round(max(0.0, at - last_s), 2) for at, tuples in committed if tuples >= plan.tuples), None)
+    return Curve.of(produced), Curve.of(committed), cuts, all_read_s
+
+
+def cut_off(cluster: Cluster, plan: Plan, began: float) -> list[Cut]:
+    """Each cut in its time, each of another node."""
+    cuts = []
+    for start, node in zip(plan.starts_s(), cluster.nodes, strict=False):
+        time.sleep(max(0.0, began + start - time.monotonic()))
+        node.cut()
+        from_s = time.monotonic() - began
+        time.sleep(plan.cut_s)
+        node.heal()
+        cuts.append(Cut(node.name, round(from_s, 2), round(time.monotonic() - began, 2)))
+    return cuts
+
+
+def settled(cluster: Cluster, asked: Job) -> pa.Table:
+    """The results, once the last window is among them and nothing more comes, or after LIMIT_S as they are."""
+    deadline, before = time.monotonic() + LIMIT_S, -1
+    while True:
+        found = cluster.results(asked)
+        found = found.filter(pc.less_equal(found["timestamp"], asked.last_window_ms))
+        total = pc.sum(found["count"]).as_py() or 0
+        is_closed = pc.max(found["timestamp"]).as_py() == asked.last_window_ms
+        if (is_closed and total == before) or time.monotonic() > deadline:
+            return found
+        before = total
+        time.sleep(SETTLE_S)
+
+
+@contextlib.contextmanager
+def polling(read: Callable[[], int], samples: list[tuple[float, int]], began: float) -> Iterator[None]:
+    """A thread adds what `read` says to `samples`; moments at which nobody answers are left out."""
+    leaving = threading.Event()
+    samples.append((0.0, 0))
+
+    def poll() -> None:
+        while not leaving.wait(POLL_S):
+            with contextlib.suppress(MarsError):
+                tuples = read()
+                samples.append((time.monotonic() - began, tuples))
+
+    thread = threading.Thread(target=poll, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        leaving.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def listening(producer: subprocess.Popen, samples: list[tuple[float, int]], began: float) -> Iterator[None]:
+    """A thread adds what the producer says it has sent, until it ends."""
+    def listen() -> None:
+        for line in producer.stdout:
+            samples.append((time.monotonic() - began, json.loads(line)["sent"]))
+
+    thread = threading.Thread(target=listen, name="produced", daemon=True)
+    thread.start()
+    yield
+    thread.join()

@@ -1,0 +1,158 @@
+"""Storm, acking, on three supervisors; what is not named here is as in contenders/storm.py.
+
+| setting | value | why |
+| --- | --- | --- |
+| nodes | 3 supervisors with two slots each, one worker in use on each | a free slot is where a lost worker's tasks go |
+| topology | 3 Kafka spouts, 3 counters, 3 ackers | one of each a node |
+| counters | write their counts each 500 ms, then acknowledge | never acknowledged from memory alone |
+| topology.max.spout.pending | 150,000 | more than a spout reads until the counts are written |
+| topology.transfer.batch.size | 500 | tuples travel between nodes in bulk |
+| topology.message.timeout.secs | 20 | what a lost node had is read again then; less is too little for a backlog |
+| nimbus.task.timeout, nimbus.supervisor.timeout, supervisor.worker.timeout | 10 s | the defaults are 30 and 60 s |
+| nimbus.monitor.freq, supervisor.monitor.frequency | 2 s, 1 s | a lost worker is looked for that often |
+| worker's JVM | 1 GB, parallel collector | as in contenders/storm.py, by node |
+
+Its answer is the sum of all files that counters wrote. ZooKeeper and Nimbus are on no node.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka.admin import AdminClient
+
+import benchmarks
+from api.services import ports, zookeeper
+from api.services.process import Child
+from api.services.service import Service
+from benchmarks.clusters.node import Node
+from benchmarks.contenders.process import ProcessContender
+from benchmarks.contenders.program import Setup
+from benchmarks.contenders.protocol import Job
+from benchmarks.contenders.storm import OPENED, STORM, compiled, logging
+from benchmarks.contenders.storm import SETTINGS as LOCAL
+from mars.config import Config
+from mars.errors import MarsError
+
+HOST, START_S, SUBMIT_S = "127.0.0.1", 90.0, 60.0
+SETTINGS = {**LOCAL, "topology.max.spout.pending": 150_000, "topology.transfer.batch.size": 500,
+            "topology.transfer.buffer.size": 2_000, "topology.message.timeout.secs": 20}
+WORKER_LOG = """<Configuration>
+<Appenders><Console name="out"><PatternLayout pattern="%d %p %c{1} %m%n"/></Console></Appenders>
+<Loggers><Root level="warn"><AppenderRef ref="out"/></Root></Loggers></Configuration>
+"""
+WORKER_JVM = ["-Xmx1g", "-XX:+UseParallelGC"]
+
+
+class StormCluster(ProcessContender):
+    """Nimbus, ZooKeeper, and nodes of their own."""
+
+    rate_max: int | None = 120_000
+
+    def __init__(self, nodes: int = 3) -> None:
+        super().__init__(replace(STORM, title="Storm 2.8.2, acking"))
+        self.count = nodes
+        self.nodes: list[Node] = []
+        self.zookeeper: Service | None = None
+
+    def prepare(self, config: Config) -> None:
+        """Fetch its jars."""
+        self.config = config
+        super().prepare(config)
+
+    def start(self, folder: Path, kafka: str, way: str) -> None:
+        """Start ZooKeeper, Nimbus and nodes."""
+        self.folder, self.admin = folder, AdminClient({"bootstrap.servers": kafka})
+        self.environment = {"JAVA_HOME": str(self.java_home)}
+        self.nimbus_port = ports.pick(folder, "nimbus")
+        self.zookeeper = zookeeper.start(self.config.model_copy(update={"zookeeper_address": ""}), folder)
+        self._home()
+        self.child = Child("nimbus", self._daemon("nimbus", "org.apache.storm.daemon.nimbus.Nimbus"), folder / "nimbus.txt",
+                           environment=self.environment)
+        self.child.wait_ready(lambda: not ports.is_free(self.nimbus_port), START_S)
+        for number in range(self.count):
+            name = f"node-{number}"
+            line = self._daemon(name, "org.apache.storm.daemon.supervisor.Supervisor")
+            self.nodes.append(Node(name, way, line, folder / f"{name}.txt", self.environment))
+
+    def begin(self, job: Job) -> None:
+        """Submit the topology; Storm places it as soon as the nodes have come."""
+        job.write(self.folder)
+        settings = self.folder / "settings.properties"
+        settings.write_text("".join(f"{name}={value}\n" for name, value in {**SETTINGS, "nodes": self.count}.items()))
+        line = [*self._java("submit", ["-Xmx256m"]), f"-Dstorm.jar={self.jar}", "-cp", f"{self.jar}:{self.classpath}",
+                "OnNodes", str(self.folder), str(job.number), str(settings)]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=SUBMIT_S)
+        if done.returncode:
+            raise MarsError("Storm did not take the topology", "\n".join((done.stdout + done.stderr).splitlines()[-10:]))
+
+    def progress(self, job: Job) -> int:
+        """Messages that are acknowledged, from each partition's beginning on."""
+        self.child.check()
+        group = f"storm-{job.number}"
+        try:
+            found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(10)
+        except KafkaException as error:  # it may not have committed yet
+            raise MarsError("Kafka does not tell how far Storm is", str(error)) from None
+        return sum(max(0, partition.offset) for partition in found.topic_partitions)
+
+    def stop(self) -> None:
+        """End all of it."""
+        for node in self.nodes:
+            node.stop()
+        self.nodes = []
+        super().stop()
+        if self.zookeeper:
+            self.zookeeper.stop()
+            self.zookeeper = None
+
+    def _home(self) -> None:
+        """A Storm home with what workers need, and the topology's jar."""
+        self.classpath = ":".join(map(str, self.jars))
+        library, logs = self.folder / "home" / "lib-worker", self.folder / "home" / "log4j2"
+        for made in (library, logs, self.folder / "logs"):
+            made.mkdir(parents=True)
+        for jar in self.jars:
+            (library / jar.name).symlink_to(jar)
+        (logs / "worker.xml").write_text(WORKER_LOG)
+        self.jar = self.folder / "topology.jar"
+        with zipfile.ZipFile(self.jar, "w") as jar:
+            root = Path(benchmarks.__file__).parents[1]
+            for file in compiled(Setup(self.python, self.java_home, self.jars, self.folder, root)).glob("*.class"):
+                jar.write(file, file.name)
+
+    def _daemon(self, name: str, main: str) -> list[str]:
+        return [*self._java(name, ["-Xmx512m", "-XX:+UseSerialGC"]), "-cp", self.classpath, main]
+
+    def _java(self, name: str, jvm: list[str]) -> list[str]:
+        """Java with the settings of one daemon."""
+        return [str(self.java_home / "bin" / "java"), *jvm, *_opened(), f"-Dstorm.conf.file={self._settings(name)}",
+                f"-Dstorm.home={self.folder / 'home'}", f"-Dstorm.log.dir={self.folder / 'logs'}",
+                f"-Dlog4j2.configurationFile={logging(self.folder)}"]
+
+    def _settings(self, name: str) -> Path:
+        """The file of settings of one daemon; JSON is YAML."""
+        local = self.folder / name
+        local.mkdir(exist_ok=True)
+        told = {
+            "storm.local.dir": str(local), "storm.local.hostname": HOST, "storm.zookeeper.servers": [HOST],
+            "storm.zookeeper.port": int(self.zookeeper.address.split(":")[1]), "storm.zookeeper.session.timeout": 6_000,
+            "nimbus.seeds": [HOST], "nimbus.thrift.port": self.nimbus_port, "nimbus.task.timeout.secs": 10,
+            "nimbus.supervisor.timeout.secs": 10, "nimbus.monitor.freq.secs": 2, "supervisor.worker.timeout.secs": 10,
+            "supervisor.monitor.frequency.secs": 1, "supervisor.heartbeat.frequency.secs": 2,
+            "supervisor.thrift.port": ports.pick(self.folder, f"{name}-thrift"),
+            "supervisor.slots.ports": [ports.pick(self.folder, f"{name}-{slot}") for slot in range(2)],
+            "storm.log4j2.conf.dir": str(self.folder / "home" / "log4j2"),
+            "worker.childopts": " ".join([*WORKER_JVM, *_opened()]), "worker.profiler.enabled": False}
+        file = self.folder / f"{name}.yaml"
+        file.write_text(json.dumps(told))
+        return file
+
+
+def _opened() -> list[str]:
+    return [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED]

@@ -1,7 +1,7 @@
 # Each target sets up what it needs, then does its work. A second run takes less than a second to set up.
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench figures lock
+.PHONY: help setup demo test faults bench figures lock
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -22,6 +22,9 @@ demo: setup ## exact live results from nothing (DEMO_ARGS="--file x.csv" for you
 
 test: setup ## the tests (TEST_ARGS="-k name" for some of them)
 	@$(PY) -m pytest $(TEST_ARGS)
+
+faults: setup ## ten minutes of faults on real processes, or more (HOURS=2, FAULTS_ARGS)
+	@$(PY) -m tests.nemesis $(if $(HOURS),--hours $(HOURS)) $(FAULTS_ARGS)
 
 bench: setup ## tuples per second of a whole Mars (BENCH_ARGS)
 	@$(PY) -m benchmarks.throughput $(BENCH_ARGS)

@@ -1,0 +1,55 @@
+"""`python -m tests.nemesis`: a campaign of faults on real processes; `--report` writes what all of them came to.
+
+    python -m tests.nemesis --minutes 10             # goes on where the campaign of this seed stopped
+    python -m tests.nemesis --only RolledBack,Flushed --seed 7
+    python -m tests.nemesis --bug NAME               # with a planted bug: must go red
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from tests.nemesis import journal
+from tests.nemesis.bugs import BUGS
+from tests.nemesis.campaign import Campaign
+
+
+@click.command()
+@click.option("--minutes", default=10.0, show_default=True, help="how long faults come")
+@click.option("--hours", type=float, help="the same in hours")
+@click.option("--seed", default=1, show_default=True, help="of the schedule and of the tuples; names the campaign")
+@click.option("--rate", default=20_000, show_default=True, help="tuples a second")
+@click.option("--round", "round_s", default=150.0, show_default=True, help="seconds until a stream is judged")
+@click.option("--faults", type=int, help="stop after so many")
+@click.option("--only", default="", help="kinds of faults, with commas between them")
+@click.option("--folder", type=click.Path(path_type=Path), default=journal.DEFAULT, show_default=True, help="of journals")
+@click.option("--bug", default="", type=click.Choice(["", *BUGS]), help="a planted bug; ends with the first wrong thing")
+@click.option("--report", is_flag=True, help="write the totals of the folder's journals into docs/reliability.md, and end")
+def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, faults: int | None, only: str,
+         folder: Path, bug: str, report: bool) -> None:
+    """Real Kafka, Redis, ZooKeeper, Spark and workers, under load, while faults come. Exit code 1 if anything was wrong."""
+    if report:
+        journal.report(folder)
+        return
+    kinds = tuple(filter(None, only.split(",")))
+    campaign = Campaign(journal.Journal(folder, seed, bug), seed, rate, round_s, kinds, bug, click.echo)
+
+    def stop(*_: object) -> None:
+        if campaign.stopping.is_set():
+            raise KeyboardInterrupt
+        click.echo("stopping: the round is judged first; once more to stop at once")
+        campaign.stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    exact = campaign.run(hours * 3600 if hours else minutes * 60, faults)
+    click.echo("nothing was wrong" if exact else f"{len(campaign.wrong)} things were wrong")
+    sys.exit(0 if exact else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""A campaign: rounds of a stream under load, in each of which fault follows fault, and at the end of each a judgement."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from mars.errors import MarsError
+from tests.nemesis import nodes, privileges, schedule
+from tests.nemesis.faults import Fault, World, disk, named
+from tests.nemesis.instance import Instance
+from tests.nemesis.journal import Journal
+from tests.nemesis.stream import Stream
+
+WARM_S, BETWEEN_S = 4.0, (0.5, 2.0)
+SINGLE_S, PAIR_S = 60.0, 120.0
+STATES_BY_US = ("RUNNING", "PAUSED", "PAUSED_BY_MEMORY")
+
+
+class Campaign:
+    """Goes on where its journal ends. `stopping` may be set at any time: the round under way is judged, then it ends."""
+
+    def __init__(self, journal: Journal, seed: int, rate: int = 20_000, round_s: float = 150.0, only: tuple[str, ...] = (),
+                 bug: str = "", say: Callable[[str], None] = print) -> None:
+        self.journal, self.seed, self.rate, self.round_s, self.bug, self.say = journal, seed, rate, round_s, bug, say
+        is_root = privileges.enter_mount_namespace()
+        self.nodes = nodes.make() if is_root else None
+        self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else [])])
+        self.kinds, self.lacking = schedule.possible(self.rights, only)
+        self.only = only
+        self.index, self.rounds = journal.next_index(), journal.count("named")
+        self.stopping = threading.Event()
+        self.wrong: list[str] = []
+        self.folder = Path(tempfile.mkdtemp(prefix="mars-nemesis-"))
+        self.instance = Instance(self.folder, {"NEMESIS_BUG": bug} if bug else None, self.nodes)
+        self.mounted: list[Path] = []
+
+    def run(self, seconds: float, faults_max: int | None = None) -> bool:
+        """Rounds for so long; True if nothing was wrong."""
+        for name, what in self.lacking.items():
+            self.say(f"skipped without {what}: {name}")
+        began, first = time.monotonic(), self.index
+        try:
+            self.mounted = disk.mount(self.instance.data) if "root" in self.rights else []
+            self.instance.start()
+            self.say(f"the instance is up after {time.monotonic() - began:.0f} s; faults go on from {self.index}")
+            while not self._is_over(began, seconds, first, faults_max):
+                self._round(began + seconds, None if faults_max is None else first + faults_max)
+        finally:
+            self.instance.close()
+            for place in self.mounted:
+                privileges.unmount(place)
+            self.instance.purge()
+            if self.nodes:
+                self.nodes.close()
+        return not self.wrong
+
+    def _is_over(self, began: float, seconds: float, first: int, faults_max: int | None) -> bool:
+        return (self.stopping.is_set() or time.monotonic() - began > seconds or bool(self.bug and self.wrong)
+                or (faults_max is not None and self.index - first >= faults_max))
+
+    def _round(self, end: float, last_index: int | None) -> None:
+        """A stream from its making to its dropping."""
+        began, number = time.monotonic(), f"r{int(time.time())}"
+        stream = Stream(self.instance, number, self.rate, self.seed + self.index)
+        try:
+            self.stopping.wait(WARM_S)
+            end = min(end, began + self.round_s)
+            while time.monotonic() < end and not self.stopping.is_set() and self.index != last_index:
+                if not self._fault(stream):
+                    break
+            self._named(number)
+            under_load_s = time.monotonic() - began
+            verdict = stream.finish(self.folder)
+            left = stream.drop()
+        except Exception as error:
+            self._note([f"the round broke off: {type(error).__name__}: {error}"])
+            self.journal.add("round", seconds=time.monotonic() - began, wrong=self.wrong[-1:])
+            self._again()
+            raise_if_fatal(error)
+            return
+        finally:
+            stream.readers.stopping.set()
+            if stream.load.poll() is None:
+                stream.load.kill()
+        wrong = verdict.wrong + left
+        readers = stream.readers
+        self.journal.add("round", seconds=round(under_load_s, 1), tuples=verdict.tuples, rows=verdict.rows,
+                         late=verdict.late, skipped=verdict.skipped, reads=readers.reads, events=readers.events, wrong=wrong)
+        self.say(f"round of {under_load_s:.0f} s: {verdict.tuples:,} tuples, {verdict.rows:,} rows, {verdict.late:,} late, "
+                 f"{verdict.skipped:,} read twice and counted once, {readers.reads:,} looks, {readers.events:,} events: "
+                 f"{'WRONG' if wrong else 'all exact'}")
+        self._note(wrong)
+
+    def _fault(self, stream: Stream) -> bool:
+        """Inflict what is next, hold it, heal it, and time how long it takes until all that is in the topic is committed.
+        False if it did not recover: then the round is over."""
+        rng = schedule.chance(self.seed, self.index)
+        world = World(self.instance, stream, rng)
+        faults = [kind(world) for kind in schedule.choose(self.seed, self.index, self.kinds)]
+        hold_s = max(rng.uniform(*fault.hold_s) for fault in faults)
+        self.stopping.wait(rng.uniform(*BETWEEN_S))
+        self.index += 1
+        wrong: list[str] = []
+        for fault in faults:
+            self._attempt(fault, fault.inflict, wrong)
+        self.stopping.wait(hold_s)
+        self._attempt(faults[0], self.instance.ensure_services, wrong)
+        for fault in reversed(faults):
+            self._attempt(fault, fault.heal, wrong)
+        healed = time.monotonic()
+        self._attempt(faults[0], self.instance.ensure, wrong)
+        limit_s = SINGLE_S if len(faults) == 1 else PAIR_S
+        recovered = stream.wait_for(stream.ends(), limit_s) is not None or self._was_paused(stream, limit_s)
+        recovery_s = round(time.monotonic() - healed, 1) if recovered else None
+        names = [fault.name for fault in faults]
+        if not recovered:
+            wrong.append(f"{' and '.join(names)}: no recovery within {limit_s:.0f} s\n{stream.describe()}")
+        details = [{name: value for name, value in vars(fault).items() if isinstance(value, str | int | float | list)}
+                   for fault in faults]
+        self.journal.add("fault", index=self.index - 1, seed=self.seed, kinds=names, details=details,
+                         held_s=round(hold_s, 1), recovery_s=recovery_s, wrong=wrong)
+        self.say(f"{self.index - 1:4d} {' + '.join(names):50s} held {hold_s:4.1f} s, recovered in {recovery_s} s")
+        self._note(wrong)
+        return recovered
+
+    def _named(self, name: str) -> None:
+        """One of the faults that must end in a named state, in turn, while the other stream is under load."""
+        if self.stopping.is_set() or self.only:
+            return
+        kind = named.KINDS[self.rounds % len(named.KINDS)]
+        began, self.rounds = time.monotonic(), self.rounds + 1
+        wrong = kind(self.instance, f"{name}_named").run()
+        self.journal.add("named", kind=kind.__name__, seconds=round(time.monotonic() - began, 1), wrong=wrong)
+        self.say(f"     {kind.__name__}: {'WRONG' if wrong else 'named'} after {time.monotonic() - began:.1f} s")
+        self._note(wrong)
+
+    def _was_paused(self, stream: Stream, limit_s: float) -> bool:
+        """A query that Mars itself has paused for want of memory is resumed, as its user would; then it must recover."""
+        paused = []
+        with contextlib.suppress(MarsError):
+            paused = [query for query in stream.queries.values()
+                      if self.instance.api.get(f"/v1/queries/{query}")["state"] == "PAUSED_BY_MEMORY"]
+        for query in paused:
+            stream.resume(query)
+        return bool(paused) and stream.wait_for(stream.ends(), limit_s) is not None
+
+    def _attempt(self, fault: Fault, action: Callable[[], None], wrong: list[str]) -> None:
+        try:
+            action()
+        except Exception as error:  # the other fault of a pair may stand in the way; the instance is what is judged
+            if action in (self.instance.ensure, self.instance.ensure_services):
+                wrong.append(f"{fault.name}: nothing runs again: {error}")
+            self.say(f"     {fault.name}: {action.__name__}: {type(error).__name__}: {error}")
+
+    def _note(self, wrong: list[str]) -> None:
+        """Tell what is wrong, and keep the logs as evidence."""
+        if not wrong:
+            return
+        self.wrong += wrong
+        evidence = self.journal.path.with_suffix("") / f"{int(time.time())}"
+        evidence.mkdir(parents=True, exist_ok=True)
+        for logs in (self.instance.data / "logs", self.folder / "logs"):
+            if logs.is_dir():
+                shutil.copytree(logs, evidence / logs.parent.name, dirs_exist_ok=True)
+        (evidence / "wrong.txt").write_text("\n".join(wrong) + "\n")
+        for line in wrong:
+            self.say(f"WRONG: {line}")
+        self.say(f"the logs are kept in {evidence}")
+
+    def _again(self) -> None:
+        """After a round that broke off: a fresh start of everything on the same data."""
+        if not self.stopping.is_set():
+            with contextlib.suppress(Exception):
+                self.instance.mars.stop(5)
+            self.instance.ensure()
+
+
+def raise_if_fatal(error: Exception) -> None:
+    """What is a mistake in the nemesis itself ends it."""
+    if isinstance(error, TypeError | AttributeError | NameError):
+        raise error

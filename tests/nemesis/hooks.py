@@ -1,0 +1,90 @@
+"""What the hook changes in Mars's workers: clocks that can jump, nodes that can be cut off, and a planted bug."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from importlib import resources
+from pathlib import Path
+
+TIME = "redis.call('TIME')"
+JUMPED = "(function() local now = redis.call('TIME') now[1] = now[1] + ({jump_s}) return now end)()"
+LOOK_S = 0.1
+CLONE_NEWNET = 0x40000000
+
+
+def install(switches: str, bug: str, nodes: list[str]) -> None:
+    """Change the classes of this process, and so of all that it forks. `nodes`: files of network namespaces."""
+    folder = Path(switches)
+    _jump_redis_clock(lambda: _read(folder / "redis_clock_s"))
+    _jump_workers_clock(lambda: _read(folder / "workers_clock_s"))
+    if nodes:
+        _move_to_nodes(nodes)
+    if bug:
+        from tests.nemesis.bugs import BUGS
+        BUGS[bug]()
+
+
+def _jump_redis_clock(jump_s: Callable[[], int]) -> None:
+    """Scripts that ask for the time get another one."""
+    from mars.adapters.exchange import Exchange
+    call = Exchange._call
+
+    @lru_cache(maxsize=64)
+    def jumped(name: str, seconds: int) -> str:
+        text = resources.files("mars").joinpath(f"lua/{name}.lua").read_text()
+        return text.replace(TIME, JUMPED.format(jump_s=seconds))
+
+    @wraps(call)
+    def called(exchange: Exchange, script: str, *arguments: object) -> object:
+        seconds = jump_s() if script in ("claim", "renew") else 0
+        if not seconds:
+            return call(exchange, script, *arguments)
+        key = f"{script}{seconds:+d}"
+        if key not in exchange._scripts:
+            exchange._scripts[key] = exchange.redis.register_script(jumped(script, seconds))
+        return call(exchange, key, *arguments)
+
+    Exchange._call = called
+
+
+def _jump_workers_clock(jump_s: Callable[[], int]) -> None:
+    real = time.time
+    time.time = lambda: real() + jump_s()
+
+
+def _move_to_nodes(nodes: list[str]) -> None:
+    """Each worker enters a network namespace before it opens its first connection to a service: mapper 0 and reducer 0
+    that of the first node, mapper 1 that of the second, reducer 1 that of the third, and so on."""
+    import mapper.job
+    import reducer.job
+
+    def moved(run: Callable[[str, int], None], shift: int) -> Callable[[str, int], None]:
+        def run_in_node(config_json: str, slot: int) -> None:
+            descriptor = os.open(nodes[(slot + (shift if slot else 0)) % len(nodes)], os.O_RDONLY)
+            if ctypes.CDLL(None).setns(descriptor, CLONE_NEWNET):
+                raise OSError("cannot enter the network namespace")
+            run(config_json, slot)
+
+        return run_in_node
+
+    mapper.job.run_mapper = moved(mapper.job.run_mapper, 0)
+    reducer.job.run_reducer = moved(reducer.job.run_reducer, 1)
+
+
+_seen: dict[Path, tuple[float, int]] = {}
+
+
+def _read(switch: Path) -> int:
+    """The number that the switch holds, 0 if there is none; looked up now and then."""
+    looked_at, value = _seen.get(switch, (-1.0, 0))
+    if time.monotonic() - looked_at > LOOK_S:
+        try:
+            value = int(switch.read_text())
+        except (OSError, ValueError):
+            value = 0
+        _seen[switch] = (time.monotonic(), value)
+    return value

@@ -1,0 +1,144 @@
+"""The Mars under test: `mars up` on services of our own, with its processes by what they do."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+from kazoo.client import KazooClient
+
+from api import runfile
+from api.client import Client
+from api.services.paths import log_dir, tail
+from api.services.process import Child
+from mars import names
+from mars.config import Config, load
+from mars.errors import MarsError
+from tests.nemesis.nodes import Nodes
+from tests.nemesis.services import Kafka, Redis, ZooKeeper
+
+ROOT = Path(__file__).resolve().parents[2]
+HOOK = Path(__file__).parent / "hook"
+UP_S, POLL_S, ANSWER_S = 180.0, 0.1, 2.0
+# Short runs, leases and sessions, so that each fault meets work under way and shows within seconds.
+SETTINGS = {"mappers": 2, "reducers": 2, "key_parts": 2, "batch_tuples": 1_000, "run_tuples_max": 20_000, "lease_ms": 3_000,
+            "zookeeper_session_ms": 4_000, "spark_driver_memory_mb": 512, "kafka_heap_mb": 512,
+            "redis_memory_bytes_max": 256 * 1024 * 1024}
+UP = [sys.executable, "-c", "from api.cli import main; main()", "up"]
+
+
+class Instance:
+    """Starts with `start`, ends with `close`. `environment` is what Mars's processes get in addition; `nodes` are where
+    its workers live, None for this machine."""
+
+    def __init__(self, folder: Path, environment: dict[str, str] | None = None, nodes: Nodes | None = None) -> None:
+        self.folder, self.data, self.nodes = folder, folder / "mars", nodes
+        self.orders, self.switches = folder / "orders", folder / "switches"
+        for place in (self.data, self.orders, self.switches):
+            place.mkdir(parents=True, exist_ok=True)
+        paths = os.pathsep.join((str(HOOK), str(ROOT)))
+        self.environment = {"PYTHONPATH": paths, "NEMESIS_SWITCHES": str(self.switches),
+                            "NEMESIS_NODES": ",".join(nodes.files if nodes else []), **(environment or {})}
+        base, host = load({"data": folder, **SETTINGS}, environment={}), nodes.address if nodes else "127.0.0.1"
+        self.kafka, self.redis, self.zookeeper = (kind(base, folder, host) for kind in (Kafka, Redis, ZooKeeper))
+        self.servers = {server.name: server for server in (self.kafka, self.redis, self.zookeeper)}
+        self.config: Config = base.model_copy(update={
+            "data": self.data, "fault_folder": str(self.orders),
+            **{f"{name}_address": server.proxy.address for name, server in self.servers.items()}})
+        self.mars: Child | None = None
+        self._known: dict[str, dict[int, dict]] = {"mapper": {}, "reducer": {}}
+
+    def start(self) -> None:
+        """Services and Mars are ready when this returns."""
+        with ThreadPoolExecutor(3) as pool:
+            for started in [pool.submit(server.start) for server in self.servers.values()]:
+                started.result()
+        self.zk = KazooClient(self.zookeeper.address, timeout=30)
+        self.zk.start(timeout=20)
+        self.up()
+
+    def up(self) -> None:
+        """`mars up`, on the same data as before."""
+        file = self.folder / "mars.toml"
+        wanted = json.loads(self.config.to_json())
+        file.write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in wanted.items()
+                                  if name in self.config.model_fields_set))
+        self.mars = Child("mars", [*UP, "--config", str(file)], log_dir(self.folder) / f"up-{time.time():.0f}.log",
+                          environment=self.environment)
+        deadline = time.monotonic() + UP_S
+        while (run := runfile.running(self.data)) is None or run.state != runfile.READY:
+            self.mars.check()
+            if time.monotonic() > deadline:
+                raise MarsError("mars up is not ready", tail(self.data / "logs" / "server.log"))
+            time.sleep(POLL_S)
+        self.api = Client(run.api, timeout_s=15)
+
+    def ensure_services(self) -> None:
+        """Let Kafka, Redis and ZooKeeper run."""
+        for server in self.servers.values():
+            server.ensure()
+
+    def ensure(self) -> None:
+        """Let everything run: services, and Mars if it has ended."""
+        self.ensure_services()
+        if self.mars.exit_code() is not None:
+            self.up()
+
+    def close(self) -> None:
+        """Stop all, as far as it runs."""
+        if self.mars:
+            self.mars.stop(25)
+        with contextlib.suppress(Exception):
+            self.zk.stop()
+        for server in self.servers.values():
+            server.stop()
+
+    def purge(self) -> None:
+        """Delete all that it has written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # -- who runs -------------------------------------------------------------------------------------------------
+
+    def workers(self, kind: str) -> dict[int, dict]:
+        """pid -> what the worker told of itself, of the live workers of a kind; while ZooKeeper is away, as last known."""
+        path = {"mapper": names.MAPPERS, "reducer": names.REDUCERS}[kind]
+        if self.zk.connected:
+            with contextlib.suppress(Exception):
+                children = self.zk.get_children_async(path).get(timeout=ANSWER_S)
+                told = [json.loads(self.zk.get_async(f"{path}/{child}").get(timeout=ANSWER_S)[0]) for child in children]
+                self._known[kind] = {worker["pid"]: worker for worker in told}
+        return {pid: worker for pid, worker in self._known[kind].items() if psutil.pid_exists(pid)}
+
+    def leader(self) -> int | None:
+        """The pid of the reducer that leads, as far as known."""
+        return next((pid for pid, worker in self.workers("reducer").items() if worker["leader"]), None)
+
+    def process(self, word: str) -> int | None:
+        """The pid of a process of Mars by a word of its command line: 'api.server', 'api.jobs_daemon', 'java'."""
+        with contextlib.suppress(psutil.Error):
+            for process in psutil.Process(self.mars.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    if any(word in part for part in process.cmdline()):
+                        return process.pid
+        return None
+
+    def signal(self, pid: int | None, number: signal.Signals) -> None:
+        """Send it, if there is such a process."""
+        if pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def switch(self, name: str, value: str = "") -> None:
+        """Tell the hook in Mars's processes something; '' takes it back."""
+        file = self.switches / name
+        draft = self.folder / f"{name}.draft"
+        draft.write_text(value)
+        draft.rename(file) if value else (draft.unlink(), file.unlink(missing_ok=True))

@@ -1,0 +1,148 @@
+"""The checker: every window recomputed from the topic, by another reader and another engine than Mars's own.
+
+The topic is read from its first to its last offset as a read-committed consumer sees it, and its tuples go to a table of
+DuckDB. Each row of each query must be there with these very values and no other row may be; each counter must be the
+count of its tuples. Ids are unique and are summed, squared, and counted as different ones, so that a loss and a double
+cannot cancel.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from tests.nemesis.tuples import Statistic
+
+TUPLE = r"^(?P<t>\d{1,18}),(?P<id>\d{1,18}),(?P<k>[^,]*),(?P<g>-?\d{1,18}),(?P<v>[^,]*)$"
+SILENCE_S = 30.0
+MEMORY = "1GB"
+
+
+@dataclass
+class Verdict:
+    """What was compared; `wrong` has the first row or counter of each kind that is not as it must be."""
+
+    tuples: int = 0
+    rows: int = 0
+    late: int = 0
+    skipped: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+class Oracle:
+    """The tuples of one topic. `future_ms`: event times above it lie in the future for Mars, whatever its clock says."""
+
+    def __init__(self, folder: str, future_ms: int) -> None:
+        self.database = duckdb.connect(f"{folder}/oracle.duckdb", config={"memory_limit": MEMORY, "threads": 2})
+        self.database.execute("CREATE OR REPLACE TABLE lines (t BIGINT, id BIGINT, k VARCHAR, g BIGINT, v BIGINT)")
+        self.database.execute("CREATE OR REPLACE VIEW tuples AS SELECT * FROM lines WHERE t <= " + str(future_ms))
+        self.future_ms = future_ms
+
+    def close(self) -> None:
+        """Forget the tuples."""
+        self.database.close()
+
+    def read(self, address: str, topic: str) -> None:
+        """Take in everything that the topic holds for a read-committed consumer."""
+        consumer = Consumer({"bootstrap.servers": address, "group.id": "nemesis", "isolation.level": "read_committed",
+                             "enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error",
+                             "fetch.message.max.bytes": 4_000_000, "queued.max.messages.kbytes": 65_536})
+        try:
+            partitions = list(consumer.list_topics(topic, 20).topics[topic].partitions)
+            consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in partitions])
+            ended, heard = set(), time.monotonic()
+            while len(ended) < len(partitions):
+                messages = consumer.consume(20_000, 0.5)
+                assert time.monotonic() - heard < SILENCE_S, f"the checker cannot read {topic}: {ended} of {partitions}"
+                if messages:
+                    heard = time.monotonic()
+                ended |= {message.partition() for message in messages if message.error()}
+                self.add([message.value() for message in messages if not message.error()])
+        finally:
+            consumer.close()
+
+    def add(self, values: list[bytes | None]) -> None:
+        """Take in messages."""
+        lines = [line for value in values if value for line in _lines(value)]
+        if not lines:
+            return
+        fields = pc.extract_regex(pa.array(lines, pa.string()), TUPLE)
+        t, id_, k, g, v = (pc.struct_field(fields, name) for name in ("t", "id", "k", "g", "v"))
+        v = pc.if_else(pc.match_substring_regex(v, r"^-?\d{1,18}$"), v, pa.scalar(None, pa.string()))
+        chunk = pa.table({"t": t.cast(pa.int64()), "id": id_.cast(pa.int64()), "k": k, "g": g.cast(pa.int64()),
+                          "v": v.cast(pa.int64())})
+        self.database.register("chunk", chunk)
+        self.database.execute("INSERT INTO lines SELECT * FROM chunk")
+        self.database.unregister("chunk")
+
+    def tuples(self) -> int:
+        """How many there are."""
+        return self.database.execute("SELECT count(*) FROM lines").fetchone()[0]
+
+    @property
+    def last_ms(self) -> int:
+        """The event time of the last tuple that is not future, less those that only close windows."""
+        return self.database.execute("SELECT max(t) FROM tuples WHERE k <> 'end'").fetchone()[0]
+
+    def counters(self, statistic: Statistic) -> dict[str, int]:
+        """What the query must have counted; late ones apart."""
+        bad = "t IS NULL" + (" OR v IS NULL" if statistic.reads_v else "")
+        [counts] = self.database.execute(
+            f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER (NOT ({bad}) AND t > {self.future_ms}), "
+            f"count(*) FILTER (NOT ({bad}) AND t <= {self.future_ms} AND NOT ({statistic.where})) FROM lines").fetchall()
+        return dict(zip(("tuples", "bad", "future", "filtered"), counts, strict=True))
+
+    def compare(self, statistic: Statistic, rows: pa.Table, counters: dict[str, int], watermark_ms: int) -> Verdict:
+        """The query's rows and counters against the tuples. `rows`: every row of the query; `watermark_ms`: windows that
+        end later are open."""
+        verdict = Verdict(counters["tuples"], rows.num_rows)
+        self._tables(statistic, rows, watermark_ms)
+        keys = ", ".join(["ms", *statistic.keys])
+        same = " AND ".join(f"f.{name} IS NOT DISTINCT FROM w.{name}" for name in statistic.values)
+        both = f"FROM found f FULL JOIN wanted w USING ({keys})"
+        found, wanted = (", ".join(f"{side}.{name}" for name in statistic.values) for side in "fw")
+        checks = {
+            "a row twice": f"SELECT {keys}, count(*) FROM found GROUP BY ALL HAVING count(*) > 1",
+            "a row that should not be": f"SELECT {keys}, {found} {both} WHERE w.n IS NULL",
+            "a row is missing": f"SELECT {keys}, {wanted} {both} WHERE f.n IS NULL AND NOT ({statistic.late})",
+            "a row differs (found, wanted)": f"SELECT {keys}, {found}, {wanted} {both} "
+                                             f"WHERE f.n IS NOT NULL AND w.n IS NOT NULL AND NOT ({same})"}
+        for what, sql in checks.items():
+            first = self.database.execute(f"{sql} ORDER BY ALL LIMIT 1").fetchone()
+            if first:
+                [count] = self.database.execute(f"SELECT count(*) FROM ({sql})").fetchone()
+                verdict.wrong.append(f"{statistic.name}: {what}, {count} times; the first: {first}")
+        [verdict.late] = self.database.execute(f"SELECT coalesce(sum(w.n), 0)::BIGINT {both} "
+                                               f"WHERE f.n IS NULL AND {statistic.late}").fetchone()
+        for name, count in {**self.counters(statistic), "late": verdict.late}.items():
+            if counters[name] != count:
+                verdict.wrong.append(f"{statistic.name}: {name} is {counters[name]}, must be {count}")
+        return verdict
+
+    def _tables(self, statistic: Statistic, rows: pa.Table, watermark_ms: int) -> None:
+        """The tables `found`, as Mars says, and `wanted`, as the topic says, with the same columns of whole numbers."""
+        length_ms = statistic.length_ms
+        last_ms = watermark_ms - statistic.grace_ms - length_ms
+        keys = ", ".join(f"{expression} AS {name}" for name, expression in statistic.keys.items())
+        values = ", ".join(f"({expression})::BIGINT AS {name}" for name, expression in statistic.values.items())
+        self.database.execute(
+            f"CREATE OR REPLACE TEMP TABLE wanted AS SELECT t // {length_ms} * {length_ms} AS ms, {keys}, {values} "
+            f"FROM tuples WHERE t // {length_ms} * {length_ms} <= {last_ms} AND {statistic.where} "
+            f"GROUP BY {', '.join(map(str, range(1, 2 + len(statistic.keys))))}")
+        self.database.register("rows_of_mars", rows)
+        self.database.execute("CREATE OR REPLACE TEMP TABLE found AS SELECT epoch_ms(window_start) AS ms, "
+                              "* EXCLUDE (window_start, window_end) FROM rows_of_mars")
+        self.database.unregister("rows_of_mars")
+
+
+def _lines(value: bytes) -> list[str]:
+    """The tuples of a message, as text; a message that opens a quote and does not close it is one."""
+    if value.startswith(b'"'):
+        return ["bad"]
+    return [line for line in value.decode("utf-8", "replace").split("\n") if line.strip(" \t")]
+

@@ -1,0 +1,153 @@
+"""Kafka, Redis and ZooKeeper of our own, each behind a proxy, to be killed, stopped, set back and started again.
+
+Mars knows them by their proxies alone. The load and the checker go to Kafka directly, by a listener of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import redis
+
+from api.services import kafka as kafka_service
+from api.services import ports
+from api.services import redis as redis_service
+from api.services import zookeeper as zookeeper_service
+from api.services.paths import log_dir
+from api.services.process import Child
+from mars.config import Config
+from tests.nemesis.proxy import Proxy
+
+READY_S = 90.0
+# A second listener, and topics that leave the disk soon after they are deleted. Java takes the last of two equal names.
+KAFKA_SETTINGS = """
+listeners=MARS://127.0.0.1:{mars},LOAD://127.0.0.1:{load},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=MARS://{proxy},LOAD://127.0.0.1:{load}
+listener.security.protocol.map=MARS:PLAINTEXT,LOAD:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=LOAD
+file.delete.delay.ms=1000
+log.segment.delete.delay.ms=1000
+"""
+
+
+class Server:
+    """A service that runs as one process; `address` is where it really listens, `proxy` where Mars finds it."""
+
+    name = ""
+
+    def __init__(self, config: Config, folder: Path, host: str = "127.0.0.1") -> None:
+        self.config, self.folder = config, folder
+        self.port = ports.pick(folder, self.name)
+        self.proxy = Proxy(("127.0.0.1", self.port), host)
+        self.child: Child | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, without the proxy."""
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, or start it again; ready when this returns."""
+        raise NotImplementedError
+
+    def signal(self, number: signal.Signals) -> None:
+        """SIGKILL, SIGSTOP or SIGCONT."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.child.pid, number)
+        if number == signal.SIGKILL:
+            self.child.stop(0)
+
+    def ensure(self) -> None:
+        """Let it run: wake it up, and start it if it has ended."""
+        self.signal(signal.SIGCONT)
+        if self.child.exit_code() is not None:
+            self.start()
+
+    def stop(self) -> None:
+        """End it and its proxy."""
+        self.proxy.close()
+        if self.child:
+            self.signal(signal.SIGCONT)
+            self.child.stop(3)
+
+
+class Kafka(Server):
+    """The broker."""
+
+    name = "kafka"
+
+    def start(self) -> None:
+        settings = kafka_service._write_settings(self.folder, self.port)
+        load, controller = ports.pick(self.folder, "load"), ports.pick(self.folder, "kafka_controller")
+        with settings.open("a") as file:
+            file.write(KAFKA_SETTINGS.format(mars=self.port, load=load, controller=controller, proxy=self.proxy.address))
+        kafka_service._format(self.config, self.folder, settings)
+        logs = log_dir(self.folder)
+        line = kafka_service._java(self.config, logs, self.config.kafka_heap_mb, [kafka_service.MAIN, settings])
+        self.child = Child("kafka", line, logs / "kafka.out", more_logs=[logs / "kafka.log"])
+        self.load_address = f"127.0.0.1:{load}"
+        self.child.wait_ready(lambda: not ports.is_free(load) and kafka_service._serves(self.load_address), READY_S)
+
+
+class ZooKeeper(Server):
+    """The ensemble of one."""
+
+    name = "zookeeper"
+
+    def start(self) -> None:
+        service = zookeeper_service.start(self.config, self.folder)
+        assert service.address == self.address, "another program has taken ZooKeeper's port"
+        self.child = service.child
+
+
+class Redis(Server):
+    """The exchange. It keeps an append-only file, so that a restart can bring it back as an earlier state of itself."""
+
+    name = "redis"
+
+    def start(self) -> None:
+        place = self.folder / f"redis-{self.port}"
+        place.mkdir(parents=True, exist_ok=True)
+        line = [str(redis_service.find_server()), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(place),
+                "--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--aof-load-truncated", "yes",
+                "--repl-diskless-sync-delay", "0", "--maxmemory", str(self.config.redis_memory_bytes_max),
+                "--maxmemory-policy", "noeviction"]
+        self.child = Child("redis", line, log_dir(self.folder) / "redis.log")
+        self.child.wait_ready(lambda: redis_service._ping(self.address) and not self._is_loading(), READY_S)
+
+    def _is_loading(self) -> bool:
+        try:
+            return self.client().info("persistence")["loading"] == 1
+        except redis.RedisError as error:
+            raise OSError(str(error)) from error
+
+    def client(self) -> redis.Redis:
+        """A client that goes past the proxy."""
+        return redis.Redis(port=self.port, socket_timeout=5)
+
+    def log_tail(self) -> Path:
+        """The part of the append-only file that is being written."""
+        place = self.folder / f"redis-{self.port}" / "appendonlydir"
+        return max(place.glob("*.incr.aof"), key=lambda file: file.stat().st_mtime)
+
+    def fail_over(self, lag_s: float) -> None:
+        """A replica takes over that has heard nothing for `lag_s`; the former master is gone."""
+        master, old_port = self.child, self.port
+        (self.folder / "replica").mkdir(exist_ok=True)
+        self.port = ports.pick(self.folder / "replica", self.name,
+                               usable=lambda port: port != old_port and ports.is_free(port))
+        self.start()
+        replica = self.client()
+        replica.replicaof("127.0.0.1", old_port)
+        deadline = time.monotonic() + 20
+        while replica.info("replication").get("master_link_status") != "up":
+            assert time.monotonic() < deadline, "the replica does not follow"
+            time.sleep(0.05)
+        replica.replicaof("NO", "ONE")
+        time.sleep(lag_s)
+        master.stop(0)
+        self.proxy.point_to(("127.0.0.1", self.port))

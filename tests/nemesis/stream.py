@@ -1,0 +1,195 @@
+"""One stream under load: its topic, its queries, its producers and its readers; and what must hold of it in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from mars.errors import MarsError, NotFoundError
+from tests.nemesis import census
+from tests.nemesis.instance import ROOT, Instance
+from tests.nemesis.oracle import Oracle, Verdict
+from tests.nemesis.readers import Readers
+from tests.nemesis.tuples import COLUMNS, FUTURE_MS, STATISTICS
+
+PARTITIONS, PARTITIONS_MAX = 3, 8
+DAY_MS = 86_400_000
+POLL_S, DONE_S, PATIENCE_S = 0.2, 120.0, 60.0
+
+
+class Stream:
+    """Made and under load when constructed; `finish` stops the load and judges; `drop` leaves nothing behind."""
+
+    def __init__(self, instance: Instance, name: str, rate: int, seed: int) -> None:
+        self.instance, self.name = instance, name
+        self.admin = AdminClient({"bootstrap.servers": instance.kafka.load_address, "log_level": 0})
+        self.partitions = PARTITIONS
+        self.admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(20)
+        self._sql(f"CREATE STREAM {name} ({COLUMNS}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP t UNIT ms")
+        self.queries = {statistic.name: f"{name}_{statistic.name}" for statistic in STATISTICS}
+        for statistic in STATISTICS:
+            self._sql(f"CREATE QUERY {self.queries[statistic.name]} AS {statistic.select.format(stream=name)}")
+        self.id = self._find_id()
+        self.base_ms = int(time.time() * 1000) - DAY_MS
+        arguments = {"address": instance.kafka.load_address, "topic": name, "partitions": PARTITIONS, "rate": rate,
+                     "seed": seed, "base_ms": self.base_ms}
+        self.load = subprocess.Popen([sys.executable, "-m", "tests.nemesis.load", json.dumps(arguments)], cwd=ROOT,
+                                     text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.readers = Readers(lambda: instance.api.url, self.queries, "in_time")
+        self.readers.start()
+
+    # -- orders ---------------------------------------------------------------------------------------------------
+
+    def order(self, text: str) -> None:
+        """Tell the producers something."""
+        self.load.stdin.write(text + "\n")
+        self.load.stdin.flush()
+        self.load.stdout.readline()
+
+    def add_partitions(self, count: int) -> None:
+        """More partitions, which get their share of the load."""
+        more = min(PARTITIONS_MAX, self.partitions + count)
+        if more > self.partitions:
+            with contextlib.suppress(Exception):  # the broker may be away; then there are no more
+                self.admin.create_partitions([NewPartitions(self.name, more)])[self.name].result(20)
+                self.partitions = more
+                self.order(f"partitions {more}")
+
+    def resume(self, query: str) -> None:
+        """Let a query run again."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(MarsError):
+                if self.instance.api.get(f"/v1/queries/{query}")["state"] == "RUNNING":
+                    return
+                self.instance.api.sql(f"RESUME QUERY {query}")
+                return
+            time.sleep(POLL_S)
+
+    def drop_query(self, query: str) -> None:
+        """Drop it, if it is there."""
+        self._sql(f"DROP QUERY {query}", PATIENCE_S)
+
+    def _sql(self, statement: str, patience_s: float = PATIENCE_S) -> None:
+        """Run a statement; wait while a service is away. What is there or gone already is as good."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                self.instance.api.sql(statement)
+                return
+            except NotFoundError:
+                return
+            except MarsError as error:
+                if "exists" in str(error):
+                    return
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(POLL_S)
+
+    def _find_id(self) -> int:
+        return json.loads(self.instance.zk.get("/mars/catalog")[0])["streams"][self.name]["id"]
+
+    # -- how far it is --------------------------------------------------------------------------------------------
+
+    def ends(self) -> dict[int, int]:
+        """The last stable offsets now."""
+        from confluent_kafka import Consumer, TopicPartition
+        consumer = Consumer({"bootstrap.servers": self.instance.kafka.load_address, "group.id": "nemesis",
+                             "isolation.level": "read_committed", "log_level": 0})
+        try:
+            return {p: consumer.get_watermark_offsets(TopicPartition(self.name, p), 20)[1] for p in range(self.partitions)}
+        finally:
+            consumer.close()
+
+    def wait_for(self, ends: dict[int, int], timeout_s: float) -> float | None:
+        """After how many seconds every query has committed up to these offsets; None if it has not in time."""
+        began = time.monotonic()
+        while time.monotonic() - began < timeout_s:
+            with contextlib.suppress(MarsError, KeyError):
+                if all(self._has_reached(query, ends) for query in self.queries.values()):
+                    return time.monotonic() - began
+            time.sleep(POLL_S)
+        return None
+
+    def _has_reached(self, query: str, ends: dict[int, int]) -> bool:
+        positions = self.instance.api.get(f"/v1/queries/{query}")["positions"]
+        return all(positions.get(str(p), -1) >= end for p, end in ends.items())
+
+    def describe(self) -> str:
+        """Where its queries stand, for a report."""
+        lines = []
+        for query in self.queries.values():
+            try:
+                found = self.instance.api.get(f"/v1/queries/{query}")
+                told = ("name", "state", "reason", "watermark", "lag", "positions", "counters")
+                lines.append(json.dumps({key: found[key] for key in told}))
+            except MarsError as error:
+                lines.append(f"{query}: {error}")
+        return "\n".join(lines)
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def finish(self, folder: Path) -> Verdict:
+        """Stop the load, wait until all is read and closed, and compare everything with the topic."""
+        self.load.stdin.write("stop\n")
+        self.load.stdin.close()
+        self.load.wait(PATIENCE_S)
+        together = Verdict()
+        ends = self.ends()
+        took_s = self.wait_for(ends, DONE_S)
+        if took_s is None:
+            together.wrong.append(f"not all was read within {DONE_S:.0f} s; ends {ends}\n{self.describe()}")
+            return together
+        oracle = Oracle(str(folder), self.base_ms + FUTURE_MS // 2)
+        try:
+            oracle.read(self.instance.kafka.load_address, self.name)
+            for statistic in STATISTICS:
+                document, rows = self._whole(self.queries[statistic.name], oracle.last_ms)
+                verdict = oracle.compare(statistic, rows, document["counters"], _ms(document["watermark"]))
+                together.wrong += verdict.wrong
+                together.rows += verdict.rows
+                together.late += verdict.late
+                together.skipped += document["counters"]["duplicates_skipped"]
+                if statistic.name == self.readers.followed:
+                    time.sleep(1.0)  # for the last events
+                    self.readers.stop()
+                    self.readers.check_events(rows)
+            together.tuples = oracle.tuples()
+        finally:
+            oracle.close()
+        together.wrong += self.readers.broken
+        return together
+
+    def _whole(self, query: str, last_ms: int) -> tuple[dict, pa.Table]:
+        """The query's document and all its rows, once every window but the last ones has closed."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            document = self.instance.api.get(f"/v1/queries/{query}")
+            if document["watermark"] and _ms(document["watermark"]) > last_ms:
+                return document, pa.concat_tables(self.instance.api.pages(query))
+            assert time.monotonic() < deadline, f"{query} does not close its windows: {document}"
+            time.sleep(POLL_S)
+
+    def drop(self) -> list[str]:
+        """Drop queries, stream and topic; what stays behind of them (I8)."""
+        self.readers.stop()
+        if self.load.poll() is None:
+            self.load.kill()
+        left = census.idle(self.instance, self.id)
+        for query in self.queries.values():
+            self.drop_query(query)
+        self._sql(f"DROP STREAM {self.name}")
+        self.admin.delete_topics([self.name])[self.name].result(20)
+        return left + census.dropped(self.instance, self.id)
+
+
+def _ms(text: str) -> int:
+    from datetime import datetime
+    return int(datetime.fromisoformat(text).timestamp() * 1000)

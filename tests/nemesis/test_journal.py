@@ -1,0 +1,47 @@
+"""Campaigns add up: a journal goes on where it stopped, and the document gets the totals."""
+
+from __future__ import annotations
+
+from tests.nemesis import journal, schedule
+from tests.nemesis.faults import every
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path):
+    first = journal.Journal(tmp_path, 5)
+    first.add("fault", kinds=["Flushed"], recovery_s=1.5, wrong=[])
+    with first.path.open("a") as file:
+        file.write('{"event": "fault", "broken o\n')
+    assert journal.Journal(tmp_path, 5).next_index() == 1
+    assert journal.Journal(tmp_path, 6).next_index() == 0
+
+
+def test_totals_by_version_stand_between_the_marks(tmp_path):
+    made = journal.Journal(tmp_path, 5)
+    made.add("fault", kinds=["Flushed"], recovery_s=1.5, wrong=[])
+    made.add("fault", kinds=["Flushed", "MapperKilled"], recovery_s=9.5, wrong=[])
+    made.add("round", seconds=90, tuples=1_000, rows=10, reads=4, wrong=["a row is missing"])
+    made.code = "another"
+    made.add("round", seconds=30, tuples=500, rows=5, reads=4, wrong=[])
+    journal.Journal(tmp_path, 5, "some_bug").add("round", seconds=30, tuples=500, rows=5, reads=4, wrong=["planted"])
+    document = tmp_path / "document.md"
+    document.write_text(f"before\n{journal.BEGIN}\nold\n{journal.END}\nafter\n")
+    journal.report(tmp_path, document)
+    text = document.read_text()
+    assert text.startswith(f"before\n{journal.BEGIN}\n| code")
+    assert text.endswith(f"{journal.END}\nafter\n")
+    assert "| another | 0 | 500 | 5 | 4 | 0 | 0 | 0 |" in text
+    assert "| 2 | 1,000 | 10 | 4 | 1 | 2 | 1 |" in text
+    assert "| Flushed | 1 | 1 | 1.5 s |" in text
+    assert "planted" not in text
+    assert "old" not in text
+
+
+def test_each_kind_comes_once_and_then_pairs():
+    kinds, lacking = schedule.possible(frozenset())
+    assert set(lacking) == {name for name, kind in every().items() if kind.needs}
+    once = [schedule.choose(3, index, kinds) for index in range(len(kinds))]
+    assert {kind.__name__ for [kind] in once} == set(kinds)
+    later = [schedule.choose(3, index, kinds) for index in range(len(kinds), len(kinds) + 20)]
+    assert {len(chosen) for chosen in later} == {1, 2}
+    assert later == [schedule.choose(3, index, kinds) for index in range(len(kinds), len(kinds) + 20)]
+    assert all(len(set(chosen)) == len(chosen) for chosen in later)

@@ -64,7 +64,7 @@ def max_event_time(stream: Stream, batch: ParsedBatch, now_ms: int, future_limit
     """The batch's part in its partition's watermark, in stream units: the greatest min(event time, now) of the tuples
     whose event time reads and is not future; None if there is none."""
     timely = ~(batch.event_time > stream.units(now_ms + future_limit_ms))
-    for _, reasons in _time_reasons(stream, batch):
+    for _, reasons in time_reasons(stream, batch):
         timely &= reasons == 0
     if not timely.any():
         return None
@@ -77,7 +77,7 @@ def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.nd
     found: dict[str, int] = {}
     others = [(f"{name}: ", batch.bad[name]) for name in plan.columns
               if name in batch.bad and name != stream.time_column]
-    for prefix, reasons in [*_time_reasons(stream, batch), *others]:
+    for prefix, reasons in [*time_reasons(stream, batch), *others]:
         numbers = np.bincount(reasons[reads], minlength=1)
         for reason in np.flatnonzero(numbers[1:]) + 1:
             found[prefix + REASONS[reason]] = found.get(prefix + REASONS[reason], 0) + int(numbers[reason])
@@ -85,7 +85,7 @@ def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.nd
     return reads, found
 
 
-def _time_reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarray]]:
+def time_reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarray]]:
     """(prefix, reason per tuple) of everything that keeps a tuple's event time from being read."""
     name, time = stream.time_column, batch.event_time
     reasons = []

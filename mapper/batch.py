@@ -27,7 +27,11 @@ class Messages:
 
     def part(self, first: int, end: int) -> Messages:
         """The messages from number `first` up to `end`, as views."""
-        return Messages(self.buffer, *(places[first:end] for places in (self.start, self.length, self.offset, self.time_ms)))
+        return self.at(slice(first, end))
+
+    def at(self, numbers: np.ndarray | slice) -> Messages:
+        """The messages of these numbers, over the same buffer."""
+        return Messages(self.buffer, self.start[numbers], self.length[numbers], self.offset[numbers], self.time_ms[numbers])
 
 
 @dataclass

@@ -29,23 +29,25 @@ class CsvFields:
         self._room = Room()
         self._tuples_per_message = 1.0
 
-    def fields(self, messages: Messages) -> Fields:
-        """The tuples of these messages; never raises for what messages hold."""
+    def fields(self, messages: Messages, placed: bool = False) -> Fields:
+        """The tuples of these messages, `placed` with their own places; never raises for what messages hold."""
         while True:
             room = int(len(messages) * self._tuples_per_message) + 16
             message, line = self._room.take("message", room, np.int64)[:room], np.empty(room, np.int32)
             start, length, kind = (self._room.take(name, room, dtype, len(self.columns)) for name, dtype in
                                    (("start", np.int64), ("length", np.int64), ("kind", np.uint8)))
             tuple_bad = np.zeros(room if self.strict else 0, np.uint8)
+            place = np.empty((2, room if placed else 0), np.int64)
             n = csv.find_fields(messages.buffer, messages.start, messages.length, self.delimiter, self.quote, self.numbers,
-                                self.null_text, self.strict, message, line, start, length, kind, tuple_bad)
+                                self.null_text, self.strict, message, line, start, length, kind, tuple_bad, place)
             if n >= 0:
                 break
             self._tuples_per_message *= 2
         self._tuples_per_message = max(1.0, 1.1 * n / max(len(messages), 1))
         columns = {name: Column(messages.buffer, start[i, :n], length[i, :n], kind[i, :n], self._unescape)
                    for i, name in enumerate(self.columns)}
-        return Fields(columns, messages.offset[message[:n]], line[:n], tuple_bad[:n] if tuple_bad.any() else None)
+        return Fields(columns, messages.offset[message[:n]], line[:n], tuple_bad[:n] if tuple_bad.any() else None,
+                      place[:, :n] if placed else None)
 
     def _unescape(self, column: Column) -> Column:
         """The texts of fields with doubled quotes in them."""

@@ -26,8 +26,9 @@ from mapper.claim import Claimer
 from mapper.decode import CorruptRecords
 from mapper.fetch import Range, Reader
 from mapper.lease import LeaseKeeper
+from mapper.letters import LetterBox
 from mapper.parse import Parser
-from mapper.push import TaskResult, entries, groups
+from mapper.push import TaskResult, entries, groups, without_letters
 from mapper.read import open_reader
 from mars import faults, names
 from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
@@ -60,6 +61,7 @@ class Fetched:
     plans: dict[str, QueryPlan]
     content: Messages | ParsedBatch | None
     leader_epoch: int
+    letters_kept: bool = True
 
 
 def run_mapper(config_json: str, slot: int) -> None:
@@ -86,6 +88,7 @@ class Mapper:
         self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
         self.exchange = Exchange(config.redis_address)
         self.leases = LeaseKeeper(self.exchange, config.lease_ms)
+        self.letters = LetterBox(config)
         self.news = threading.Event()
         self.cache = ViewCache(self.zookeeper, self.news.set)
         self.views: dict[int, StreamView] = {}
@@ -305,9 +308,10 @@ class Mapper:
             spill.delete(file)
 
     def _keep(self, fetched: Fetched, batch: ParsedBatch) -> dict | None:
-        """Write the local file and register it. What is less than a batch is as soon read again from Kafka."""
+        """Write the local file and register it. What is less than a batch is as soon read again from Kafka; what has no
+        letters must be, as the file cannot give them."""
         view, claim = fetched.view, fetched.claim
-        if len(batch) < self.config.batch_tuples:
+        if len(batch) < self.config.batch_tuples or not fetched.letters_kept:
             return None
         file = spill.write(self.folder, view.stream, view.generation, claim, batch)
         faults.point("mapper.spilled")
@@ -323,6 +327,7 @@ class Mapper:
             parser = self.parsers[(stream.id, columns)] = Parser(stream, columns)
         batch = parser.parse(fetched.content)
         claim = fetched.claim
+        fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
         claimer = self.claimers.get(stream.id)  # None if the stream has just been dropped
         if claimer is not None:
             claimer.sizes.learn_tuples(claim.end - claim.start, len(batch))
@@ -332,6 +337,8 @@ class Mapper:
         view, claim = fetched.view, fetched.claim
         limit = self.config.future_limit_ms
         results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
+        if not fetched.letters_kept:
+            results = [without_letters(result) for result in results]
         greatest = max_event_time(view.stream, batch, claim.now_ms, limit) if batch is not None else None
         faults.point("mapper.aggregated")
         for group in groups(results):

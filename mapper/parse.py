@@ -78,6 +78,12 @@ class Parser:
         self._tuples_per_message = max(1.0, 1.1 * sum(map(len, offsets)) / len(messages))
         return np.concatenate(offsets), np.concatenate(lines), None if reasons[0] is None else np.concatenate(reasons)
 
+    def places(self, messages: Messages) -> tuple[np.ndarray, ...]:
+        """(offset, line, start and length in the buffer) of all tuples of the messages, as `parse` cuts them."""
+        found = [self._fields.fields(block, placed=True) for block in blocks(messages)]
+        return (np.concatenate([part.offset for part in found]), np.concatenate([part.line for part in found]),
+                *np.concatenate([part.place for part in found], axis=1))
+
     def _fields_asked(self) -> set[str]:
         """The columns whose bad values are told by name."""
         return {*self.columns, self.time_column}

@@ -39,12 +39,14 @@ class Column:
 @dataclass
 class Fields:
     """Tuples of one batch: their wanted columns by name, Kafka offset and line (fresh arrays), and the reason per tuple
-    for those that do not read at all (None if there is none)."""
+    for those that do not read at all (None if there is none). `place` has start and length of each tuple in the buffer,
+    if that was asked for."""
 
     columns: dict[str, Column]
     offset: np.ndarray
     line: np.ndarray
     tuple_bad: np.ndarray | None
+    place: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.offset)

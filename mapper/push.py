@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mars.adapters.exchange import Claim
+from mars.letters import NOT_KEPT
 
 GROUP_BYTES = 512 * 1024
 
@@ -18,6 +19,11 @@ class TaskResult:
     parts: list[bytes]
     counts: dict[str, int]
     bad_reasons: dict[str, int]
+
+
+def without_letters(result: TaskResult) -> TaskResult:
+    """The same result, its reasons saying that the bad tuples' letters are not kept."""
+    return replace(result, bad_reasons={reason + NOT_KEPT: count for reason, count in result.bad_reasons.items()})
 
 
 def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:

@@ -63,6 +63,9 @@ class Config(BaseModel):
     future_limit_ms: int = Field(300_000, ge=0, description=(
         "Tuples whose event time lies further ahead of the clock are counted, not aggregated."))
 
+    dead_letter_bytes_max: int = Field(256 * MIB, ge=0, description=(
+        "Bytes of dead letters kept for each stream; the oldest go first. 0: none are kept."))
+
     # Reducers.
     commit_interval_ms: int = Field(200, ge=50, le=60_000, description=(
         "Longest pause between two commits of a key part that has something to commit; cheap ones follow sooner."))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import signal
 
-POINTS = ("mapper.claimed", "mapper.fetched", "mapper.spilled", "mapper.registered", "mapper.aggregated",
-          "mapper.pushed", "reducer.received", "reducer.merged", "reducer.files_written", "reducer.committed",
-          "reducer.trimmed", "leader.elected", "leader.generation_raised", "leader.commits_read", "leader.installed",
-          "leader.attached", "leader.assigned")
+POINTS = ("mapper.claimed", "mapper.fetched", "mapper.letters_written", "mapper.spilled", "mapper.registered",
+          "mapper.aggregated", "mapper.pushed", "reducer.received", "reducer.merged", "reducer.files_written",
+          "reducer.committed", "reducer.trimmed", "leader.elected", "leader.generation_raised", "leader.commits_read",
+          "leader.installed", "leader.attached", "leader.assigned")
 
 _folder = ""
 

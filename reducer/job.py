@@ -26,6 +26,7 @@ from mars.errors import InvariantError, NotReadyError
 from reducer.elect import Candidate
 from reducer.keypart import KeyPart
 from reducer.lead import Leader
+from reducer.letters import keep_letters
 
 log = logging.getLogger("mars.reducer")
 VIEW_AGE_S = 0.5
@@ -74,6 +75,7 @@ class Reducer:
         """Step every owned key part, until stopped."""
         thread = threading.Thread(target=self.leader.run, name="lead", daemon=True)
         thread.start()
+        keep_letters(self.config, self.storage, self.stopping, self._led_streams)
         while not self.stopping.is_set():
             if self.zookeeper.expired:
                 raise NotReadyError("the ZooKeeper session may have ended", self.id)
@@ -94,6 +96,10 @@ class Reducer:
             self._rest(any(worked))
         for part in self.parts.values():
             self._last_commit(part)
+
+    def _led_streams(self) -> list[int]:
+        """The streams of which the leader takes care, while it is this one."""
+        return list(self.views) if self.candidate.epoch is not None else []
 
     def _rest(self, worked: bool) -> None:
         """After entries came, wait a moment for more of them; else until something is heard or due. What is heard may be

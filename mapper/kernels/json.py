@@ -196,11 +196,14 @@ def read_tuple(buffer, at, end, i, tree, shapes, work, stamp, start, length, kin
     return after
 
 
-@kernel(types.int64(U8, I64, I64, TREE, SHAPES, WORK, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_I64, OUT_I32, OUT_U8))
-def read_messages(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad):
+@kernel(types.int64(U8, I64, I64, TREE, SHAPES, WORK, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_I64, OUT_I32, OUT_U8,
+                    OUT_I64_2D))
+def read_messages(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
+                  place):
     """Writes place, length and kind of each wanted value (row: column) of each tuple, its message, line, and reason if
-    it does not read at all. Returns the number of tuples, or -1 if they do not fit."""
-    n, stamp = 0, np.int64(0)
+    it does not read at all. Returns the number of tuples, or -1 if they do not fit. `place` gets start and length of each
+    tuple (two rows), unless it has no room at all."""
+    n, stamp, placed = 0, np.int64(0), place.shape[1] > 0
     forget_if_full(shapes)
     for node in range(len(work.seen)):
         work.seen[node] = 0
@@ -221,6 +224,7 @@ def read_messages(buffer, message_start, message_length, tree, shapes, work, sta
             stamp += 1
             at = read_tuple(buffer, at, end, n, tree, shapes, work, stamp, start, length, kind)
             after, good = at, at >= 0
+            stop = after
             if is_list:
                 at = skip_space(buffer, at, end) if good else end
                 good = at < end and (buffer[at] == COMMA or buffer[at] == CLOSE_LIST)
@@ -229,6 +233,7 @@ def read_messages(buffer, message_start, message_length, tree, shapes, work, sta
                 if not good:
                     n, number = first, 0  # the message as a whole is not JSON: one bad tuple
                     message[n], line[n], tuple_bad[n] = m, 0, 0
+                    begin, stop = message_start[m], end
                 at = skip_space(buffer, at + 1, end) if is_list else end
                 number += 1
             else:
@@ -236,6 +241,7 @@ def read_messages(buffer, message_start, message_length, tree, shapes, work, sta
                     good = skip_space(buffer, at, at + 1) > at
                     at += 1
                 at = after if good else find(buffer, NEWLINE, begin, end)
+                stop = at
                 while at < end and skip_space(buffer, at, at + 1) > at:
                     number += buffer[at] == NEWLINE
                     at += 1
@@ -243,5 +249,7 @@ def read_messages(buffer, message_start, message_length, tree, shapes, work, sta
                 tuple_bad[n] = NOT_AN_OBJECT if good else NOT_JSON
                 for c in range(len(kind)):
                     kind[c, n] = NULL
+            if placed:
+                place[0, n], place[1, n] = begin, stop - begin
             n += 1
     return n

@@ -5,9 +5,11 @@ The state URI is a local or shared (NFS-like) directory, as a path or a file:// 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -16,9 +18,20 @@ import google_crc32c
 from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
 from mars.errors import ConfigurationError, MarsError
 
+UNFINISHED = ".part"  # ends the name of a file that is not there yet
+
 
 class CorruptFileError(MarsError):
     """A committed file whose bytes are missing or do not match their checksum."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file in a folder."""
+
+    name: str
+    bytes: int
+    modified_s: float
 
 
 class NewFile:
@@ -88,6 +101,40 @@ class Storage:
             raise CorruptFileError("a committed file does not match its checksum", segment.path)
         return data
 
+    def put(self, path: str, data: bytes, modified_s: float | None = None) -> None:
+        """Make the file of that name, or replace it, at once and as a whole; durable when this returns. For files that no
+        manifest names. `modified_s` is its modification time, now if not given."""
+        file = self.root / path
+        if not file.parent.is_dir():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _sync_directory(file.parent.parent)
+        new = file.with_name(f"{file.name}.{uuid.uuid4().hex}{UNFINISHED}")
+        try:
+            with open(new, "wb") as sink:
+                sink.write(data)
+                sink.flush()
+                os.fsync(sink.fileno())
+            if modified_s is not None:
+                os.utime(new, (modified_s, modified_s))
+            os.replace(new, file)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+        _sync_directory(file.parent)
+
+    def get(self, path: str) -> bytes | None:
+        """The bytes of a file that was put there, None if there is none."""
+        try:
+            return (self.root / path).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def rename(self, path: str, to: str) -> None:
+        """Give a file another name in its folder, durably; nothing if it is not there."""
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(self.root / path, self.root / to)
+        _sync_directory((self.root / to).parent)
+
     def delete(self, path: str) -> None:
         """Delete a file if it is there."""
         (self.root / path).unlink(missing_ok=True)
@@ -98,6 +145,16 @@ class Storage:
         if directory.is_dir():
             for entry in os.scandir(directory):
                 yield f"{folder}/{entry.name}", entry.stat().st_mtime
+
+    def entries(self, folder: str) -> list[Entry]:
+        """Every file in a folder; nothing if the folder is not there."""
+        found = []
+        with contextlib.suppress(FileNotFoundError):
+            for entry in os.scandir(self.root / folder):
+                with contextlib.suppress(FileNotFoundError):  # another process has just deleted it
+                    stat = entry.stat()
+                    found.append(Entry(entry.name, stat.st_size, stat.st_mtime))
+        return found
 
     def manifest(self, pointer: Pointer) -> Manifest:
         """The manifest that a pointer names."""

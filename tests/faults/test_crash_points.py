@@ -19,7 +19,7 @@ ROUNDS = (
     ("mapper.spilled", "reducer.files_written", "leader.elected"),
     ("mapper.registered", "reducer.committed", "leader.generation_raised"),
     ("mapper.aggregated", "reducer.trimmed", "leader.commits_read"),
-    ("mapper.pushed", "leader.installed"),
+    ("mapper.pushed", "leader.installed", "mapper.letters_written"),
 )
 RECOVERY = {"leader.generation_raised", "leader.commits_read", "leader.installed"}
 

@@ -1,0 +1,106 @@
+"""The dead letters of a batch: which of its tuples do not read, why, and their bytes; and their file, before the push.
+
+Where every tuple reads, nothing is done. Else the messages that hold bad tuples are cut into tuples once more, by the very
+kernels that did it first, now with the tuples' places.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mapper.aggregate import time_reasons
+from mapper.batch import REASONS, Messages, ParsedBatch
+from mapper.kernels import texts
+from mapper.parse import Parser
+from mars import faults, letters
+from mars.adapters.exchange import Claim
+from mars.adapters.letters import LetterStore
+from mars.adapters.storage import Storage
+from mars.config import Config
+from mars.plan import Stream
+
+log = logging.getLogger("mars.mapper")
+PAYLOAD_BYTES_MAX = 1 << 20  # of one letter: as much as a message has by Kafka's default
+BATCH_BYTES_MAX = 16 << 20  # of the letters of one batch: about what a claim takes
+
+
+class LetterBox:
+    """Writes the letters of one mapper's batches."""
+
+    def __init__(self, config: Config) -> None:
+        self.keeps = config.dead_letter_bytes_max > 0
+        self.store = LetterStore(Storage(config.state_root))
+
+    def keep(self, parser: Parser, claim: Claim, messages: Messages, batch: ParsedBatch) -> bool:
+        """Write the letters of a batch that the parser has just read from the messages; durable when this returns. False
+        if they could not be written, which harms nothing else."""
+        table = letters_of(parser, claim.partition, messages, batch) if self.keeps else None
+        if table is None:
+            return True
+        file = letters.LetterFile(claim.partition, claim.start, claim.end, len(table), letters.digest(*parser.columns))
+        try:
+            self.store.write(parser.stream.id, file, letters.encode(table))
+        except OSError as error:
+            log.warning("stream %s: %d dead letters are not kept: %s", parser.stream.name, len(table), error)
+            return False
+        faults.point("mapper.letters_written")
+        return True
+
+
+def letters_of(parser: Parser, partition: int, messages: Messages, batch: ParsedBatch) -> pa.Table | None:
+    """The letters (mars.letters.SCHEMA) of a batch in the order of its tuples, None if there are none. Their reasons are
+    that of the tuple as a whole, or else all others: its event time's, then its columns' in the stream's order."""
+    found = _reasons(parser.stream, batch)
+    if not found:
+        return None
+    rows = np.flatnonzero(np.logical_or.reduce([reasons != 0 for _, reasons in found]))
+    at = np.searchsorted(messages.offset, batch.offset[rows])
+    start, length = _places(parser, messages, at, batch.offset[rows], batch.line[rows])
+    kept = np.minimum(length, PAYLOAD_BYTES_MAX)
+    kept[np.cumsum(kept) > BATCH_BYTES_MAX] = 0
+    return pa.Table.from_arrays([
+        pa.array(np.full(len(rows), partition, np.int32)), pa.array(batch.offset[rows]), pa.array(batch.line[rows]),
+        pa.array(messages.time_ms[at]).cast(letters.SCHEMA.field("time").type), _texts(found, rows),
+        _payloads(messages.buffer, start, kept), pa.array(kept < length)], schema=letters.SCHEMA)
+
+
+def _reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarray]]:
+    """(prefix, reason per tuple) of all that does not read."""
+    others = [(f"{column.name}: ", batch.bad[column.name]) for column in stream.columns
+              if column.name in batch.bad and column.name != stream.time_column]
+    found = [*time_reasons(stream, batch), *others]
+    if batch.tuple_bad is None:
+        return found
+    # What a tuple that does not read at all has in its columns says nothing.
+    reads = batch.tuple_bad == 0
+    return [("", batch.tuple_bad), *((prefix, reasons * reads) for prefix, reasons in found[1:])]
+
+
+def _places(parser: Parser, messages: Messages, at: np.ndarray, offset: np.ndarray,
+            line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(start, length) of the tuples at (offset, line), which lie in the messages number `at`; all ascend."""
+    held = messages.at(at[np.diff(at, prepend=-1) > 0])
+    offsets, lines, start, length = parser.places(held)
+    width = int(lines.max()) + 1
+    keys = np.searchsorted(held.offset, offsets) * width + lines
+    found = np.searchsorted(keys, np.searchsorted(held.offset, offset) * width + line)
+    return start[found], length[found]
+
+
+def _texts(found: list[tuple[str, np.ndarray]], rows: np.ndarray) -> pa.Array:
+    """Each row's reasons as text."""
+    columns = [pa.array([None, *(prefix + reason for reason in REASONS[1:])]).take(pa.array(reasons[rows]))
+               for prefix, reasons in found]
+    return pc.binary_join_element_wise(*columns, letters.JOINT, null_handling="skip")
+
+
+def _payloads(buffer: np.ndarray, start: np.ndarray, length: np.ndarray) -> pa.Array:
+    """The bytes at these places."""
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(length)])
+    data = np.empty(int(ends[-1]), np.uint8)
+    texts.gather(buffer, start, length, data)
+    return pa.Array.from_buffers(pa.binary(), len(start), [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)])

@@ -1,0 +1,121 @@
+"""The files of dead letters under the state URI: written by mappers, kept in bounds by reducers, read by the API.
+
+They lie in `<stream id>/dead-letters`, so they go with the stream. Files are replaced and merged whole; who reads lists the
+folder first, and again when a file has gone meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from mars import letters
+from mars.adapters.storage import UNFINISHED, CorruptFileError, Entry, Storage
+from mars.letters import LetterFile
+
+BLOCK_BYTES = 4096  # what the smallest file takes from a disk
+SMALL_BYTES = 1 << 20  # smaller files are put together
+SMALL_FILES = 16  # as soon as a partition has so many of them
+MERGED_BYTES_MAX = 8 << 20
+UNFINISHED_S = 600.0
+
+
+class LetterStore:
+    """The letters of all streams below one state URI; may be used from several threads."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    def write(self, stream_id: int, file: LetterFile, data: bytes) -> None:
+        """Make a file, or replace it by the same again; durable when this returns. OSError if there is no room."""
+        self.storage.put(f"{folder(stream_id)}/{file.name}", data)
+
+    def read(self, stream_id: int, file: LetterFile) -> pa.Table:
+        """A file's letters. FileNotFoundError if it has gone, CorruptFileError if it does not read."""
+        path = f"{folder(stream_id)}/{file.name}"
+        data = self.storage.get(path)
+        if data is None:
+            raise FileNotFoundError(path)
+        try:
+            return letters.decode(data)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise CorruptFileError("a file of dead letters cannot be read", f"{path}: {error}",
+                                   "delete this file; its letters are lost, their counts are not") from error
+
+    def files(self, stream_id: int) -> list[LetterFile]:
+        """All files of a stream's letters."""
+        return list(self._listed(stream_id))
+
+    def in_order(self, stream_id: int, after: tuple[int, int, int] | None = None) -> Iterator[pa.Table]:
+        """The letters behind a place, each once, in the order of places; see mars.letters.in_order. FileNotFoundError if a
+        file goes meanwhile: begin again behind the last one seen."""
+        return letters.in_order(self.files(stream_id), lambda file: self.read(stream_id, file), after)
+
+    def deleted(self, stream_id: int) -> int:
+        """How many letters have been deleted to stay within the limit."""
+        return int(self.storage.get(f"{folder(stream_id)}/deleted") or 0)
+
+    # -- keeping them in bounds; by one worker at a time -----------------------------------------------------------
+
+    def retain(self, stream_id: int, bytes_max: int) -> int:
+        """Delete the oldest files above a number of bytes, and count their letters. How many letters these were."""
+        held = sorted(self._listed(stream_id).items(), key=lambda pair: pair[1].modified_s)
+        excess = sum(_taken(entry) for _, entry in held) - bytes_max
+        gone = 0
+        for file, entry in held:
+            if excess <= 0:
+                break
+            self.storage.delete(f"{folder(stream_id)}/{file.name}")
+            excess -= _taken(entry)
+            gone += file.count
+        if gone:
+            self.storage.put(f"{folder(stream_id)}/deleted", str(self.deleted(stream_id) + gone).encode())
+        return gone
+
+    def tidy(self, stream_id: int) -> None:
+        """Put small files of a partition together where there are many, and sweep what a killed writer left."""
+        small: dict[int, list[LetterFile]] = {}
+        held = self._listed(stream_id)
+        for file, entry in sorted(held.items()):
+            if entry.bytes < SMALL_BYTES:
+                small.setdefault(file.partition, []).append(file)
+        for files in small.values():
+            if len(files) >= SMALL_FILES:
+                self._merge(stream_id, files, held)
+        for entry in self.storage.entries(folder(stream_id)):
+            if entry.name.endswith(UNFINISHED) and time.time() - entry.modified_s > UNFINISHED_S:
+                self.storage.delete(f"{folder(stream_id)}/{entry.name}")
+
+    def _merge(self, stream_id: int, files: list[LetterFile], held: dict[LetterFile, Entry]) -> None:
+        """One file in the place of several, as many as MERGED_BYTES_MAX allows; a kill in between leaves letters twice,
+        which whoever reads puts together."""
+        taken, size = [], 0
+        for file in files:
+            size += held[file].bytes
+            if size > MERGED_BYTES_MAX:
+                break
+            taken.append(file)
+        table = letters.merge([self.read(stream_id, file) for file in taken])
+        merged = LetterFile(taken[0].partition, taken[0].start, max(file.end for file in taken), len(table),
+                            letters.digest(*(file.name for file in taken)))
+        # As old as the newest of them, so that the oldest letters still go first.
+        self.storage.put(f"{folder(stream_id)}/{merged.name}", letters.encode(table),
+                         max(held[file].modified_s for file in taken))
+        for file in taken:
+            self.storage.delete(f"{folder(stream_id)}/{file.name}")
+
+    def _listed(self, stream_id: int) -> dict[LetterFile, Entry]:
+        found = ((LetterFile.of(entry.name), entry) for entry in self.storage.entries(folder(stream_id)))
+        return {file: entry for file, entry in found if file is not None}
+
+
+def folder(stream_id: int) -> str:
+    """Where a stream's letters lie, under the state URI."""
+    return f"{stream_id}/dead-letters"
+
+
+def _taken(entry: Entry) -> int:
+    """What a file takes from the disk."""
+    return -(-max(entry.bytes, 1) // BLOCK_BYTES) * BLOCK_BYTES

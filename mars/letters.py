@@ -1,0 +1,128 @@
+"""Dead letters: tuples that do not read, each with its place, its reasons and its bytes. Pure; where their files lie is
+the adapter's business.
+
+A letter's place is (partition, offset, line), and there is one letter of a place. A file holds those of one claim, and
+what is in it follows from the claim's range and columns alone: the same claim, worked on again, gives the same file. Claims
+that overlap (a range that was split, or read again after a recovery, or on another query's lane) give a letter more than
+once; whoever reads puts them together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+PLACE = ("partition", "offset", "line")
+SCHEMA = pa.schema([("partition", pa.int32()), ("offset", pa.int64()), ("line", pa.int32()),
+                    ("time", pa.timestamp("ms", "UTC")), ("reason", pa.string()), ("payload", pa.binary()),
+                    ("cut", pa.bool_())])
+KEY = np.dtype([("partition", np.int32), ("offset", np.int64), ("line", np.int32)])
+JOINT = "; "  # between several reasons of one letter
+NOT_KEPT = " (letter not kept)"  # ends the reason under which tuples are counted whose letters could not be written
+NAME = re.compile(r"(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{16})\.letters")
+OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+@dataclass(frozen=True, order=True)
+class LetterFile:
+    """What a file's name says: letters of offsets [start, end) of a partition, how many, and a digest of what else they
+    follow from."""
+
+    partition: int
+    start: int
+    end: int
+    count: int
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return f"{self.partition}-{self.start}-{self.end}-{self.count}-{self.digest}.letters"
+
+    @staticmethod
+    def of(name: str) -> LetterFile | None:
+        """The file of a name, None for any other name."""
+        found = NAME.fullmatch(name)
+        return LetterFile(*map(int, found.groups()[:4]), found[5]) if found else None
+
+
+def digest(*parts: str) -> str:
+    """A name for what a file follows from."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def encode(table: pa.Table) -> bytes:
+    """A file's content."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=OPTIONS) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def decode(data: bytes) -> pa.Table:
+    """The table of such a content."""
+    return pa.ipc.open_stream(data).read_all()
+
+
+def merge(tables: Iterable[pa.Table]) -> pa.Table:
+    """One letter of each place, in the order of places, with every reason that one of the tables has, and with its bytes
+    if one of them has all."""
+    table = pa.concat_tables(tables)
+    table = table.sort_by([*((name, "ascending") for name in PLACE), ("cut", "ascending")])
+    # What comes first of a place is not cut, if any is not.
+    found = table.group_by(list(PLACE), use_threads=False).aggregate(
+        [("time", "first"), ("reason", "distinct"), ("payload", "first"), ("cut", "first")])
+    if len(found) == len(table):
+        return table
+    reasons = _joined(found["reason_distinct"])
+    columns = [*(found[name] for name in PLACE), found["time_first"], reasons, found["payload_first"], found["cut_first"]]
+    return pa.Table.from_arrays(columns, schema=SCHEMA).sort_by([(name, "ascending") for name in PLACE])
+
+
+def keys(table: pa.Table) -> pa.Array:
+    """Each letter's place as 16 bytes, to compare places by."""
+    places = np.empty(len(table), KEY)
+    for name in PLACE:
+        places[name] = table[name].to_numpy()
+    return pa.Array.from_buffers(pa.binary(KEY.itemsize), len(table), [None, pa.py_buffer(places)])
+
+
+def in_order(files: Iterable[LetterFile], load: Callable[[LetterFile], pa.Table],
+             after: tuple[int, int, int] | None = None) -> Iterator[pa.Table]:
+    """The letters of these files behind the place `after`, in tables in the order of places, each letter once. In memory
+    are the files that overlap, and no more."""
+    after = after or (-1, -1, -1)
+    wanted = sorted(file for file in files if (file.partition, file.end) > after[:2])
+    for _, group in groupby(wanted, key=lambda file: file.partition):
+        waiting = SCHEMA.empty_table()
+        for file, following in pairwise([*group, None]):
+            waiting = merge([waiting, load(file)])
+            done = waiting
+            if following is not None:
+                complete = pc.less(waiting["offset"], following.start)
+                done, waiting = waiting.filter(complete), waiting.filter(pc.invert(complete))
+            done = behind(done, after)
+            if len(done):
+                yield done
+
+
+def behind(table: pa.Table, place: tuple[int, int, int]) -> pa.Table:
+    """The rows of a table in the order of places that come after a place."""
+    partition, offset, line = (table[name] for name in PLACE)
+    same = pc.equal(partition, place[0])
+    later = pc.or_(pc.greater(offset, place[1]), pc.and_(pc.equal(offset, place[1]), pc.greater(line, place[2])))
+    return table.filter(pc.or_(pc.greater(partition, place[0]), pc.and_(same, later)))
+
+
+def _joined(lists: pa.ChunkedArray) -> pa.Array:
+    """Lists of reasons, each perhaps several, as text that has every reason once."""
+    coded = pc.binary_join(lists.combine_chunks(), JOINT).dictionary_encode()
+    texts = [JOINT.join(dict.fromkeys(text.split(JOINT))) for text in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(coded.indices)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from api import problems, routes_queries, routes_results, routes_sql, routes_system
+from api import problems, routes_letters, routes_queries, routes_results, routes_sql, routes_system
 from api.context import Context
 from api.problems import UnauthorizedError
 from mars.config import Config
@@ -25,7 +25,7 @@ def create_app(context: Context) -> FastAPI:
     app = FastAPI(title="Mars", version="0.1.0", description=DESCRIPTION)
     app.state.context = context
     problems.install(app)
-    for module in (routes_sql, routes_queries, routes_results, routes_system):
+    for module in (routes_sql, routes_queries, routes_results, routes_letters, routes_system):
         app.include_router(module.router)
     if not is_loopback(context.config.api_host):
         app.middleware("http")(_token_guard(context.config.api_token))

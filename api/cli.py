@@ -111,6 +111,22 @@ def load(file: Path, topic: str, rate: int | None, stamp: str | None, header: bo
 
 
 @mars.command()
+@click.argument("stream")
+@click.option("--topic", help="Where the tuples go; the stream's own topic if not given.")
+@click.option("--reason", metavar="TEXT", help="Only letters whose reason has this text in it.")
+@click.option("--where", metavar="CONDITION", help="Only these: 'partition = 0 AND offset < 500'.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
+@data_option
+@api_option
+def redrive(stream: str, topic: str | None, reason: str | None, where: str | None, dry_run: bool, data: Path | None,
+            api: str | None) -> None:
+    """Send a stream's dead letters into a topic again, each once."""
+    from api.commands.redrive import redrive
+
+    redrive(stream, topic, reason, where, dry_run, data, api)
+
+
+@mars.command()
 @data_option
 @click.option("--rate", type=click.IntRange(1), default=100_000, show_default=True, help="Tuples per second.")
 @click.option("--seconds", type=click.IntRange(1), default=30, show_default=True, help="How long tuples are sent.")

@@ -19,14 +19,15 @@ from api.commands.sql import read, run, show
 from mars.errors import MarsError
 from sql.parse import split_statements
 
-WORDS = """ALTER AND AS AVG BETWEEN BIGINT BOOLEAN BY CASE COUNT CREATE CSV DATE DECIMAL DESCRIBE DISTINCT
-DOUBLE DROP EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE GROUP HAVING IDLE IN INT IS JSON
-KAFKA LAST LATEST LIKE LIMIT MAX MIN NOT NULL OR ORDER PAUSE PEEK QUERIES QUERY RESUME SELECT SHOW STDDEV
-STREAM STREAMS STRING SUM THEN TIMESTAMP UNIT VARIANCE WATERMARK WHEN WHERE WINDOWING"""
+WORDS = """ALTER AND AS AVG BETWEEN BIGINT BOOLEAN BY CASE COUNT CREATE CSV DATE DEAD DECIMAL DESCRIBE DISTINCT
+DOUBLE DROP DRY EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE GROUP HAVING IDLE IN INT IS JSON
+KAFKA LAST LATEST LETTERS LIKE LIMIT MAX MIN NOT NULL OR ORDER PAUSE PEEK QUERIES QUERY REDRIVE RESUME RUN SELECT SHOW
+STDDEV STREAM STREAMS STRING SUM THEN TIMESTAMP UNIT VARIANCE WATERMARK WHEN WHERE WINDOWING"""
 KEYWORDS = WORDS.split()
 HELP = """\\d          streams and queries        \\x          one line a value, on and off
 \\d NAME     describe one               \\timing     show how long statements take, on and off
-\\i FILE     run a file                 \\?          this help
+\\dl NAME    dead letters of a stream   \\?          this help
+\\i FILE     run a file
 \\q          leave                      ;           ends a statement"""
 
 
@@ -42,7 +43,7 @@ class Names(Completer):
         """Words that go on from what stands before the cursor, in its case."""
         before = document.text_before_cursor
         if before.lstrip().startswith("\\") and " " not in before.lstrip():
-            options, start = ["\\d", "\\i", "\\q", "\\timing", "\\x", "\\?"], before.lstrip()
+            options, start = ["\\d", "\\dl", "\\i", "\\q", "\\timing", "\\x", "\\?"], before.lstrip()
         else:
             options, start = None, document.get_word_before_cursor()
         if not start:
@@ -122,6 +123,8 @@ class Shell:
             return False
         if word == "\\d":
             self.execute(f"DESCRIBE {rest}" if rest else "SHOW STREAMS; SHOW QUERIES")
+        elif word == "\\dl" and rest:
+            self.execute(f"SHOW DEAD LETTERS FROM {rest}")
         elif word == "\\i" and rest:
             self.execute(read(rest))
         elif word == "\\x":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api import statements_define, statements_select, statements_show
+from api import statements_define, statements_letters, statements_select, statements_show
 from api.answers import Answer
 from api.context import Context
 from sql import statements as kinds
@@ -14,6 +14,8 @@ def execute(context: Context, sql: str, id_: str = "") -> Answer:
     statement = parse(sql, context.catalog.catalog().kind)
     if isinstance(statement, kinds.SelectStatement):
         return statements_select.over_stream(context, statement, id_)
+    if isinstance(statement, kinds.RedriveDeadLetters):
+        return statements_letters.redrive_letters(context, statement, id_)
     return RUN[type(statement)](context, statement)
 
 
@@ -26,6 +28,7 @@ RUN = {
     kinds.ResumeQuery: statements_define.resume_query,
     kinds.ShowStreams: statements_show.show_streams,
     kinds.ShowQueries: statements_show.show_queries,
+    kinds.ShowDeadLetters: statements_letters.show_letters,
     kinds.Describe: statements_show.describe,
     kinds.Peek: statements_show.peek,
     kinds.Explain: statements_show.explain,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mars.errors import SqlError
-from sql import create
+from sql import create, letters
 from sql.reader import Reader
 from sql.refusals import did_you_mean, not_supported, refusal, refusal_at
 from sql.select import read_from_query, read_select, sources
@@ -162,8 +162,11 @@ def read_alter(reader: Reader) -> Statement:
 
 
 def read_show(reader: Reader) -> Statement:
-    """SHOW STREAMS | QUERIES."""
-    kind = reader.take("STREAMS", "QUERIES", hint="write SHOW STREAMS or SHOW QUERIES").value.upper()
+    """SHOW STREAMS | QUERIES | DEAD LETTERS ..."""
+    hint = "write SHOW STREAMS, SHOW QUERIES or SHOW DEAD LETTERS FROM stream"
+    kind = reader.take("STREAMS", "QUERIES", "DEAD", hint=hint).value.upper()
+    if kind == "DEAD":
+        return letters.read_show_letters(reader)
     reader.take_end()
     return ShowStreams() if kind == "STREAMS" else ShowQueries()
 
@@ -226,6 +229,7 @@ STATEMENTS = {
     "RESUME": read_resume,
     "ALTER": read_alter,
     "SHOW": read_show,
+    "REDRIVE": letters.read_redrive,
     "DESCRIBE": read_describe,
     "DESC": read_describe,
     "PEEK": read_peek,

@@ -107,6 +107,27 @@ class ShowQueries:
 
 
 @dataclass(frozen=True)
+class ShowDeadLetters:
+    """`where` is a condition over letters; `limit` None is the default."""
+
+    stream: Name
+    where: Name | None
+    limit: int | None
+    sql: str
+
+
+@dataclass(frozen=True)
+class RedriveDeadLetters:
+    """`topic` None is the stream's own; `dry_run` only counts."""
+
+    stream: Name
+    topic: Name | None
+    where: Name | None
+    dry_run: bool
+    sql: str
+
+
+@dataclass(frozen=True)
 class Describe:
     """`name` is a stream or a query."""
 
@@ -140,6 +161,8 @@ Statement = (
     | ResumeQuery
     | ShowStreams
     | ShowQueries
+    | ShowDeadLetters
+    | RedriveDeadLetters
     | Describe
     | Peek
     | Explain

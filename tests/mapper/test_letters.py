@@ -85,14 +85,14 @@ OBJECTS = st.sampled_from([
     b'{"t":1,"v":2}', b'{"t":"1"}', b'{"t":1,"v":"x"}', b"7", b"{", b"true", b'{"t":1,\n"v":9e99}', b""])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(ROWS, max_size=5).map(b"\n".join) | st.lists(ROWS, max_size=3).map(b"\r\n\n".join), max_size=8),
        st.sampled_from([CSV, STRICT]))
 def test_a_csv_letter_read_alone_is_bad_for_the_same_reasons(items, of):
     _is_bad_alone(of, items)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(OBJECTS, max_size=5).map(b"\n".join)
                 | st.lists(OBJECTS, max_size=3).map(lambda some: b"[" + b", ".join(some) + b"]"), max_size=8))
 def test_a_json_letter_read_alone_is_bad_for_the_same_reasons(items):

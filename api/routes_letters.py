@@ -1,0 +1,30 @@
+"""A stream's dead letters, page by page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from api import letters, results_format
+from api.dependencies import Here
+from api.letters import Condition
+from api.pages import LIMIT_DEFAULT, LIMIT_MAX
+from api.statements_letters import why_none
+
+router = APIRouter(prefix="/v1/streams/{name}/dead-letters", tags=["Dead letters"])
+
+
+@router.get("", summary="Tuples that do not read")
+def rows(context: Here, name: str, limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
+         cursor: str | None = None,
+         where: Annotated[str | None, Query(description="a condition over the columns, like: partition = 0")] = None
+         ) -> Response:
+    """Ordered by partition, offset, line. `next` is the cursor of the next page, for the same `where`; letters that come
+    later may be on it. `deleted` counts older letters that are not kept any more. `redriven` letters were sent again."""
+    stream = context.catalog.stream(name)
+    page = letters.page(context, stream, Condition(context.engine, where or None), limit, cursor or None)
+    document = {"columns": results_format.named_types(page.rows.schema), "next": page.next, "deleted": page.deleted}
+    if not len(page.rows) and not cursor:
+        document["reason"] = why_none(context, stream, bool(where))
+    return Response(results_format.to_json(document, page.rows), media_type=results_format.JSON)

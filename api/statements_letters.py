@@ -1,0 +1,73 @@
+"""SHOW DEAD LETTERS and REDRIVE DEAD LETTERS."""
+
+from __future__ import annotations
+
+from api import letters, redrive
+from api.answers import Answer, listing
+from api.context import Context
+from api.letters import Condition
+from api.pages import LIMIT_DEFAULT
+from mars.plan import Stream
+from sql import statements as kinds
+
+
+def show_letters(context: Context, statement: kinds.ShowDeadLetters) -> Answer:
+    """The first letters in the order of their places."""
+    stream = context.catalog.stream(statement.stream.text)
+    page = letters.page(context, stream, _where(context, statement), statement.limit or LIMIT_DEFAULT)
+    extra = {} if len(page.rows) else {"reason": why_none(context, stream, statement.where is not None)}
+    return Answer("rows", table=page.rows, notes=deleted_note(context, page.deleted), extra=extra,
+                  truncated=page.next is not None and statement.limit is None)
+
+
+def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: str) -> Answer:
+    """One row: what was sent, or would be."""
+    stream = context.catalog.stream(statement.stream.text)
+    where, topic = _where(context, statement), statement.topic.text if statement.topic else stream.topic
+
+    def progress(done: int, total: int) -> bool:
+        context.progress.report(id_, done, total)
+        return not context.progress.is_cancelled(id_)
+
+    if statement.dry_run:
+        context.kafka.require(topic)
+        outcome = redrive.count(context, stream, where)
+    else:
+        outcome = redrive.redrive(context, stream, topic, where, progress)
+    columns = {"topic": "STRING", "letters": "BIGINT", "bytes": "BIGINT", "transactions": "BIGINT", "sent_before": "BIGINT",
+               "cut": "BIGINT"}
+    row = (topic, outcome.letters, outcome.bytes, outcome.transactions, outcome.before, outcome.cut)
+    return Answer("rows", table=listing(columns, [row]), notes=_told(outcome, topic, statement.dry_run))
+
+
+def why_none(context: Context, stream: Stream, asked: bool) -> str:
+    """Why there is no letter to show, in a sentence."""
+    if context.config.dead_letter_bytes_max == 0:
+        return "No dead letters are kept: dead_letter_bytes_max is 0."
+    if asked:
+        return f"No dead letter of {stream.name} meets the condition."
+    return f"There are no dead letters of {stream.name}: every tuple that its queries read so far can be read."
+
+
+def deleted_note(context: Context, deleted: int) -> list[str]:
+    """How many letters are not there any more."""
+    kept = context.config.dead_letter_bytes_max
+    return [f"{deleted} older letters were deleted to keep {kept} bytes (dead_letter_bytes_max)."] if deleted else []
+
+
+def _where(context: Context, statement: kinds.ShowDeadLetters | kinds.RedriveDeadLetters) -> Condition:
+    if statement.where is None:
+        return Condition(context.engine, None)
+    return Condition(context.engine, statement.where.text, statement.sql, statement.where.start)
+
+
+def _told(outcome: redrive.Outcome, topic: str, dry_run: bool) -> list[str]:
+    what = f"{outcome.letters} dead letters ({outcome.bytes} bytes)"
+    done = f"{what} would be sent to topic '{topic}'." if dry_run else \
+        f"{what} were sent to topic '{topic}'; the same command sends none of them again."
+    notes = ["Stopped before the end; what was sent is marked as sent.", done] if outcome.stopped else [done]
+    if outcome.before:
+        notes.append(f"{outcome.before} had been sent before.")
+    if outcome.cut:
+        notes.append(f"{outcome.cut} are left alone because their payload was cut; Kafka may still have their messages.")
+    return notes

@@ -24,19 +24,20 @@ from tests.nemesis.campaign import Campaign
 @click.option("--seed", default=1, show_default=True, help="of the schedule and of the tuples; names the campaign")
 @click.option("--rate", default=20_000, show_default=True, help="tuples a second")
 @click.option("--round", "round_s", default=150.0, show_default=True, help="seconds until a stream is judged")
+@click.option("--limit", "limit_s", default=60.0, show_default=True, help="seconds for recovery; twice that for pairs")
 @click.option("--faults", type=int, help="stop after so many")
 @click.option("--only", default="", help="kinds of faults, with commas between them")
 @click.option("--folder", type=click.Path(path_type=Path), default=journal.DEFAULT, show_default=True, help="of journals")
 @click.option("--bug", default="", type=click.Choice(["", *BUGS]), help="a planted bug; ends with the first wrong thing")
 @click.option("--report", is_flag=True, help="write the totals of the folder's journals into docs/reliability.md, and end")
-def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, faults: int | None, only: str,
-         folder: Path, bug: str, report: bool) -> None:
+def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, limit_s: float, faults: int | None,
+         only: str, folder: Path, bug: str, report: bool) -> None:
     """Real Kafka, Redis, ZooKeeper, Spark and workers, under load, while faults come. Exit code 1 if anything was wrong."""
     if report:
         journal.report(folder)
         return
     kinds = tuple(filter(None, only.split(",")))
-    campaign = Campaign(journal.Journal(folder, seed, bug), seed, rate, round_s, kinds, bug, click.echo)
+    campaign = Campaign(journal.Journal(folder, seed, bug), seed, rate, round_s, limit_s, kinds, bug, click.echo)
 
     def stop(*_: object) -> None:
         if campaign.stopping.is_set():

@@ -18,16 +18,17 @@ from tests.nemesis.journal import Journal
 from tests.nemesis.stream import Stream
 
 WARM_S, BETWEEN_S = 4.0, (0.5, 2.0)
-SINGLE_S, PAIR_S = 60.0, 120.0
+PAIR_SHARE = 2.0
 STATES_BY_US = ("RUNNING", "PAUSED", "PAUSED_BY_MEMORY")
 
 
 class Campaign:
     """Goes on where its journal ends. `stopping` may be set at any time: the round under way is judged, then it ends."""
 
-    def __init__(self, journal: Journal, seed: int, rate: int = 20_000, round_s: float = 150.0, only: tuple[str, ...] = (),
-                 bug: str = "", say: Callable[[str], None] = print) -> None:
+    def __init__(self, journal: Journal, seed: int, rate: int = 20_000, round_s: float = 150.0, limit_s: float = 60.0,
+                 only: tuple[str, ...] = (), bug: str = "", say: Callable[[str], None] = print) -> None:
         self.journal, self.seed, self.rate, self.round_s, self.bug, self.say = journal, seed, rate, round_s, bug, say
+        self.limit_s = limit_s
         is_root = privileges.enter_mount_namespace()
         self.nodes = nodes.make() if is_root else None
         self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else [])])
@@ -76,7 +77,7 @@ class Campaign:
                     break
             self._named(number)
             under_load_s = time.monotonic() - began
-            verdict = stream.finish(self.folder)
+            verdict = stream.finish(self.folder, PAIR_SHARE * self.limit_s)
             left = stream.drop()
         except Exception as error:
             self._note([f"the round broke off: {type(error).__name__}: {error}"])
@@ -113,9 +114,9 @@ class Campaign:
         self._attempt(faults[0], self.instance.ensure_services, wrong)
         for fault in reversed(faults):
             self._attempt(fault, fault.heal, wrong)
-        healed = time.monotonic()
         self._attempt(faults[0], self.instance.ensure, wrong)
-        limit_s = SINGLE_S if len(faults) == 1 else PAIR_S
+        healed = time.monotonic()
+        limit_s = self.limit_s * (1 if len(faults) == 1 else PAIR_SHARE)
         recovered = stream.wait_for(stream.ends(), limit_s) is not None or self._was_paused(stream, limit_s)
         recovery_s = round(time.monotonic() - healed, 1) if recovered else None
         names = [fault.name for fault in faults]

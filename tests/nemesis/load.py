@@ -10,6 +10,7 @@ Orders: `partitions N`, `poison`, `hang S` (leave a transaction open for S secon
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
@@ -24,6 +25,7 @@ LINES_A_MESSAGE = 25
 ABORT_SHARE = 0.06
 COMMON = {"linger.ms": 5, "reconnect.backoff.max.ms": 500, "retry.backoff.ms": 50, "enable.idempotence": True,
           "queue.buffering.max.messages": 500_000, "message.max.bytes": 2_000_000, "compression.type": "lz4",
+          "topic.metadata.refresh.interval.ms": 1_000,
           "socket.timeout.ms": 10_000, "log_level": 0}
 
 
@@ -64,11 +66,10 @@ class Load:
     def _step(self) -> None:
         lines = self.source.step(int(self.rate * STEP_S), int(STEP_S * 1000))
         half = len(lines) // 2
-        for i, line in enumerate(lines[:half]):
-            self.single.produce(self.topic, line, partition=i % self.partitions)
         poisons, self.poisons = self.poisons, []
-        for i, value in enumerate(poisons):
-            self.single.produce(self.topic, value, partition=i % self.partitions)
+        with contextlib.suppress(KafkaException):  # a partition that is not known yet: the rest of the step is left out
+            for i, line in enumerate(lines[:half] + poisons):
+                self.single.produce(self.topic, line, partition=i % self.partitions)
         messages = [b"\n".join(lines[i:i + LINES_A_MESSAGE]) for i in range(half, len(lines), LINES_A_MESSAGE)]
         self.single.poll(0)
         self._transaction(messages, aborted=self.source.rng.random() < ABORT_SHARE)
@@ -128,6 +129,8 @@ class Load:
         """Do what a line of stdin says; the step under way is finished first."""
         word, *rest = order.split()
         if word == "partitions":
+            with contextlib.suppress(KafkaException):
+                self.single.list_topics(self.topic, 10)  # so that it knows them
             self.partitions = int(rest[0])
         elif word == "poison":
             self.poisons = self.source.poison()

@@ -22,7 +22,7 @@ from api.services.process import Child
 from mars.config import Config
 from tests.nemesis.proxy import Proxy
 
-READY_S = 90.0
+READY_S = 180.0
 # A second listener, and topics that leave the disk soon after they are deleted. Java takes the last of two equal names.
 KAFKA_SETTINGS = """
 listeners=MARS://127.0.0.1:{mars},LOAD://127.0.0.1:{load},CONTROLLER://127.0.0.1:{controller}

@@ -21,7 +21,7 @@ from tests.nemesis.tuples import COLUMNS, FUTURE_MS, STATISTICS
 
 PARTITIONS, PARTITIONS_MAX = 3, 8
 DAY_MS = 86_400_000
-POLL_S, DONE_S, PATIENCE_S = 0.2, 120.0, 60.0
+POLL_S, PATIENCE_S = 0.2, 120.0
 
 
 class Stream:
@@ -136,16 +136,15 @@ class Stream:
 
     # -- the end --------------------------------------------------------------------------------------------------
 
-    def finish(self, folder: Path) -> Verdict:
+    def finish(self, folder: Path, patience_s: float) -> Verdict:
         """Stop the load, wait until all is read and closed, and compare everything with the topic."""
         self.load.stdin.write("stop\n")
         self.load.stdin.close()
-        self.load.wait(PATIENCE_S)
+        self.load.wait(patience_s)
         together = Verdict()
         ends = self.ends()
-        took_s = self.wait_for(ends, DONE_S)
-        if took_s is None:
-            together.wrong.append(f"not all was read within {DONE_S:.0f} s; ends {ends}\n{self.describe()}")
+        if self.wait_for(ends, patience_s) is None:
+            together.wrong.append(f"not all was read within {patience_s:.0f} s; ends {ends}\n{self.describe()}")
             return together
         oracle = Oracle(str(folder), self.base_ms + FUTURE_MS // 2)
         try:

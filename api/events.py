@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -12,13 +13,13 @@ import pyarrow as pa
 from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 
-from api import results
 from api.context import Context
 from api.dependencies import instant_us
 from api.pages import Selection
 from api.problems import RequestError
 from api.results_format import named_types, rows, timestamp_text
-from api.results_snapshot import FRESH_S, Snapshot
+from api.results_rows import Choice, all_rows
+from api.results_snapshot import Snapshot
 from mars.adapters.storage import CorruptFileError
 from mars.errors import MarsError, NotFoundError
 from mars.plan import Stream
@@ -26,6 +27,7 @@ from mars.registry import Query
 
 CHUNK_ROWS = 5_000
 HEARTBEAT_S = 10.0
+GATHER_S = 0.005
 LOOK_S = 1.0
 
 
@@ -65,26 +67,36 @@ def open_tail(context: Context, name: str, last_event_id: str | None, from_: str
 async def stream(context: Context, tail: Tail) -> AsyncIterator[bytes]:
     """The events of a reader until it leaves, the query is dropped, or the server stops. Holds one chunk and what one
     stratum of the result has, however slow the reader is."""
+    changed, loop = asyncio.Event(), asyncio.get_running_loop()
     spoke_at = time.monotonic()
     yield format_sse_event(comment="connected", retry=1000)
-    while not context.shutdown.is_set():
-        try:
-            event = await run_in_threadpool(_next_event, context, tail)
-        except NotFoundError:
-            yield format_sse_event(event="dropped", data_str=orjson.dumps({"query": tail.query.name}).decode())
-            return
-        except MarsError as error:  # a service is away: the reader waits with us
-            event = None
-            await asyncio.sleep(LOOK_S)
-            yield format_sse_event(comment=f"waiting: {error.title}")
-        if event is not None:
-            spoke_at = time.monotonic()
-            yield event
-            continue
-        if time.monotonic() - spoke_at > HEARTBEAT_S:
-            spoke_at = time.monotonic()
-            yield format_sse_event(comment="heartbeat")
-        await asyncio.sleep(FRESH_S)
+    with context.snapshots.told(lambda: loop.call_soon_threadsafe(changed.set)):
+        while not context.shutdown.is_set():
+            changed.clear()
+            try:
+                event = await run_in_threadpool(_next_event, context, tail)
+            except NotFoundError:
+                yield format_sse_event(event="dropped", data_str=orjson.dumps({"query": tail.query.name}).decode())
+                return
+            except MarsError as error:  # a service is away: the reader waits with us
+                event = None
+                await asyncio.sleep(LOOK_S)
+                yield format_sse_event(comment=f"waiting: {error.title}")
+            if event is not None:
+                spoke_at = time.monotonic()
+                yield event
+                continue
+            if time.monotonic() - spoke_at > HEARTBEAT_S:
+                spoke_at = time.monotonic()
+                yield format_sse_event(comment="heartbeat")
+            await _wait(changed)
+
+
+async def _wait(changed: asyncio.Event) -> None:
+    """Until something may have changed, at most LOOK_S; many commits at once are one change."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(changed.wait(), LOOK_S)
+        await asyncio.sleep(GATHER_S)
 
 
 def _next_event(context: Context, tail: Tail) -> bytes | None:
@@ -104,19 +116,18 @@ def _next_event(context: Context, tail: Tail) -> bytes | None:
 
 
 def _next_chunk(context: Context, tail: Tail) -> pa.Table | None:
-    if tail.waiting is None and not _begin(context, tail):
-        return None
-    chunk = next(tail.waiting, None)
-    if chunk is None:
+    while tail.waiting is not None or _begin(context, tail):
+        chunk = next(tail.waiting, None)
+        if chunk is not None:
+            tail.sent += len(chunk)
+            return chunk
         tail.above_us, tail.sent, tail.waiting = tail.bound_us, 0, None
-        return None
-    tail.sent += len(chunk)
-    return chunk
+    return None
 
 
 def _begin(context: Context, tail: Tail) -> bool:
     """Open the rows that close in (above, bound], less those already sent. False if there is nothing new."""
-    tail.snapshot = context.snapshots.read(tail.stream, tail.query)
+    tail.snapshot = context.snapshots.read_whole(tail.stream, tail.query)
     visible = tail.snapshot.watermark_us
     if visible is None:
         return False
@@ -125,7 +136,7 @@ def _begin(context: Context, tail: Tail) -> bool:
     if tail.above_us is not None and tail.bound_us <= tail.above_us:
         return False
     pieces = context.tables.closed(tail.snapshot, tail.bound_us, tail.above_us, tail.first_us)
-    found = results.ordered(context.engine, tail.query.plan, pieces, Selection(first_us=tail.first_us))
+    found = all_rows(Choice.of(tail.query.plan, Selection(first_us=tail.first_us)), pieces)
     tail.waiting = _chunks(found, tail.sent)
     return True
 

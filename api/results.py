@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.context import Context
-from api.embedded import Engine, condition
 from api.pages import Cursor, Selection
 from api.results_format import timestamp_text
 from api.results_partial import open_rows
 from api.results_reason import why_empty
+from api.results_rows import Choice, Place, first_rows
 from api.results_snapshot import FRESH_S, Snapshot
-from api.results_tables import Piece, order_of, schema_of, strata
+from api.results_tables import Piece, schema_of
 from mars.adapters.storage import CorruptFileError
-from mars.errors import SqlError
-from mars.plan import QueryPlan
 
 TRIES = 3
 
@@ -36,15 +33,6 @@ class Page:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Rows begin after `skip` rows of the window [start_us, end_us)."""
-
-    start_us: int
-    end_us: int
-    skip: int
-
-
 def page(context: Context, name: str, selection: Selection, limit: int, cursor: str | None = None,
          min_commit: int = 0) -> Page:
     """At most `limit` rows. NotFoundError, RequestError, GoneError, or SqlError for a condition that is refused."""
@@ -53,7 +41,7 @@ def page(context: Context, name: str, selection: Selection, limit: int, cursor: 
     if start:
         start.check(query.id, selection)
     for attempt in range(TRIES):
-        snapshot = context.snapshots.read(stream, query, min_commit)
+        snapshot = context.snapshots.read_whole(stream, query, min_commit)
         try:
             return _continue(context, snapshot, start, limit) if start else _begin(context, snapshot, selection, limit)
         except CorruptFileError:
@@ -94,7 +82,7 @@ def _page(context: Context, snapshot: Snapshot, cursor: Cursor, after: Place | N
     if open_table is not None and len(open_table):
         span = pc.min_max(open_table["window_start"].cast(pa.int64())).as_py()
         pieces.append(Piece(span["min"], span["max"], lambda: open_table))
-    rows = take(context.engine, plan, pieces, selection, after, limit + 1)
+    rows = first_rows(Choice.of(plan, selection, after), pieces, limit + 1)
     next_ = None
     if len(rows) > limit:
         rows = rows.slice(0, limit)
@@ -104,54 +92,6 @@ def _page(context: Context, snapshot: Snapshot, cursor: Cursor, after: Place | N
     if selection.partial:
         rows = _marked(rows, bound, snapshot.grace_us)
     return Page(rows, next_, sum(cursor.commits), timestamp_text(bound))
-
-
-def take(engine: Engine, plan: QueryPlan, pieces: list[Piece], selection: Selection, after: Place | None,
-         count: int) -> pa.Table:
-    """The first `count` rows of the pieces that are selected, in result order."""
-    skip = after.skip if after else 0
-    sql = _statement(plan, selection, after, skip + count)
-    # The empty table has a wrong condition refused also where there are no rows.
-    taken, held = [_run(engine, sql, schema_of(plan).empty_table(), selection)], 0
-    for table in strata(pieces, selection.descending):
-        taken.append(_run(engine, sql, table, selection))
-        held += len(taken[-1])
-        if held >= skip + count:
-            break
-    return pa.concat_tables(taken).slice(skip, count)
-
-
-def ordered(engine: Engine, plan: QueryPlan, pieces: list[Piece], selection: Selection) -> Iterator[pa.Table]:
-    """All selected rows of the pieces in result order, table by table."""
-    sql = _statement(plan, selection, None, None)
-    return (_run(engine, sql, table, selection) for table in strata(pieces, selection.descending))
-
-
-def _run(engine: Engine, sql: str, table: pa.Table, selection: Selection) -> pa.Table:
-    try:
-        return engine.run(sql, {"result": table}).cast(table.schema)
-    except SqlError as error:
-        if selection.where is None:
-            raise
-        raise SqlError("the condition is refused", error.detail, error.hint, sql=selection.where) from None
-
-
-def _statement(plan: QueryPlan, selection: Selection, after: Place | None, count: int | None) -> str:
-    """The SELECT over one stratum, in the engine's dialect."""
-    way, step = (("DESC NULLS LAST", "<=") if selection.descending else ("ASC NULLS FIRST", ">="))
-    conditions = ["TRUE"]
-    if selection.first_us is not None:
-        conditions.append(f"window_start >= make_timestamp({selection.first_us})")
-    if selection.end_us is not None:
-        conditions.append(f"window_start < make_timestamp({selection.end_us})")
-    if after:
-        conditions.append(f"(window_start, window_end) {step} "
-                          f"(make_timestamp({after.start_us}), make_timestamp({after.end_us}))")
-    if selection.where is not None:
-        conditions.append(f"({condition(selection.where)})")
-    order = ", ".join(f"{_quoted(name)} {way}" for name in ["window_start", "window_end", *order_of(plan)])
-    limit = "" if count is None else f" LIMIT {count}"
-    return f"SELECT * FROM result WHERE {' AND '.join(conditions)} ORDER BY {order}{limit}"
 
 
 def _span(selection: Selection, after: Place | None) -> tuple[int | None, int | None]:
@@ -180,7 +120,3 @@ def _marked(rows: pa.Table, bound_us: int | None, grace_us: int) -> pa.Table:
     closes = pc.add(rows["window_end"].cast(pa.int64()), grace_us)
     flags = pa.array([True] * len(rows)) if bound_us is None else pc.greater(closes, bound_us)
     return rows.append_column("partial", flags)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

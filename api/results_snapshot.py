@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mars import names
@@ -54,6 +55,11 @@ class Snapshot:
     def grace_us(self) -> int:
         """How long after its end a window stays open."""
         return self.query.plan.grace_ms * 1000
+
+    @property
+    def is_whole(self) -> bool:
+        """Has each key part the rows of all windows that were visible? Not while it makes lost ones again (rule 25)."""
+        return all(part.published is None for part in self.committed())
 
     def positions(self) -> dict[int, int]:
         """Per partition, the offset up to which every key part has merged."""
@@ -106,9 +112,24 @@ class SnapshotReader:
     cache: ViewCache = field(init=False)
     _known: dict[tuple[int, int], _Known] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _listeners: set[Callable[[], None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.cache = ViewCache(self.zk)
+        self.cache = ViewCache(self.zk, self._tell)
+
+    @contextmanager
+    def told(self, wake: Callable[[], None]) -> Iterator[None]:
+        """`wake` is called, from another thread, whenever something that was read here may have changed: a pointer that
+        moves is told once, and again after it has been read again."""
+        self._listeners.add(wake)
+        try:
+            yield
+        finally:
+            self._listeners.discard(wake)
+
+    def _tell(self) -> None:
+        for wake in tuple(self._listeners):
+            wake()
 
     def read(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
         """The query as of a commit number of at least `min_commit`; NotReadyError if that does not come within
@@ -124,6 +145,17 @@ class SnapshotReader:
                                     f"not at {min_commit}", "ask again, or without min_commit")
             time.sleep(FRESH_S)
             snapshot = self._read(stream, query)
+        return snapshot
+
+    def read_whole(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
+        """Like `read`, for who reads rows. NotReadyError if windows that were visible are not there again within
+        COMMIT_WAIT_S: nobody is shown less than before."""
+        deadline = time.monotonic() + COMMIT_WAIT_S
+        while not (snapshot := self.read(stream, query, min_commit)).is_whole:
+            if time.monotonic() > deadline:
+                raise NotReadyError("closed windows are made again", f"a file with results of {query.name} was damaged: "
+                                    f"{query.reason}", "ask again; GET /v1/queries/{name} shows the lag")
+            time.sleep(FRESH_S)
         return snapshot
 
     def _read(self, stream: Stream, query: Query) -> Snapshot:

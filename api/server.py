@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import IO
 
+import mars.warm
 from api import spark_session, supervise
 from api.app import create_app, serve
 from api.context import Context
@@ -44,6 +45,8 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     workers.start()
     try:
         threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
+        # Else the first reader of open windows would wait for kernels.
+        threading.Thread(target=mars.warm.warm, daemon=True).start()
         serve(create_app(Context(config, spark)), config)
     finally:
         zookeeper.ensure(names.STOP)

@@ -1,0 +1,109 @@
+"""Which rows of a result are asked for, and in which order: on whole Arrow tables. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api.pages import Selection
+from api.results_tables import Piece, columns_of, order_of, schema_of, strata
+from mars.evaluate import evaluate
+from mars.evaluation.arrays import masked, numbers, order_keys, single
+from mars.expressions import Expression
+from mars.plan import QueryPlan
+from sql.condition import compile_condition
+
+KEPT_CONDITIONS = 256
+
+
+@dataclass(frozen=True)
+class Place:
+    """Rows begin after `skip` rows of the window [start_us, end_us)."""
+
+    start_us: int
+    end_us: int
+    skip: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The rows of a selection from `after` on, None for all of them. SqlError, when it is made, for a condition that is
+    refused."""
+
+    plan: QueryPlan
+    selection: Selection
+    after: Place | None
+    condition: Expression | None
+
+    @staticmethod
+    def of(plan: QueryPlan, selection: Selection, after: Place | None = None) -> Choice:
+        """The choice, its condition compiled."""
+        return Choice(plan, selection, after, None if selection.where is None else
+                      _compiled(selection.where, tuple(columns_of(plan))))
+
+    def rows(self, table: pa.Table) -> pa.Table:
+        """The chosen rows of a table, in result order."""
+        starts, ends = (numbers(single(table[name])) for name in ("window_start", "window_end"))
+        chosen = self._within(starts, ends)
+        if self.condition is not None and len(table):
+            columns = {name: single(table[name]) for name in table.column_names}
+            holds = evaluate(self.condition, columns, len(table)).fill_null(False)
+            chosen &= holds.to_numpy(zero_copy_only=False)
+        return self._ordered(table if chosen.all() else table.filter(pa.array(chosen)))
+
+    def _within(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        selection, after = self.selection, self.after
+        chosen = np.ones(len(starts), np.bool_)
+        if selection.first_us is not None:
+            chosen &= starts >= selection.first_us
+        if selection.end_us is not None:
+            chosen &= starts < selection.end_us
+        if after and selection.descending:
+            chosen &= (starts < after.start_us) | ((starts == after.start_us) & (ends <= after.end_us))
+        elif after:
+            chosen &= (starts > after.start_us) | ((starts == after.start_us) & (ends >= after.end_us))
+        return chosen
+
+    def _ordered(self, table: pa.Table) -> pa.Table:
+        """By window, then by the keys, NULL first; all of it the other way round if that is asked for."""
+        if len(table) < 2:
+            return table
+        way, nulls = ("descending", "at_end") if self.selection.descending else ("ascending", "at_start")
+        levels = [single(table[name]) for name in ("window_start", "window_end", *order_of(self.plan))]
+        levels = {str(place): _sortable(level) for place, level in enumerate(levels)}
+        return table.take(pc.sort_indices(pa.table(levels), [(name, way, nulls) for name in levels]))
+
+
+def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
+    """The first `count` chosen rows of the pieces, in result order."""
+    skip, held = choice.after.skip if choice.after else 0, 0
+    taken = [schema_of(choice.plan).empty_table()]
+    for table in strata(pieces, choice.selection.descending):
+        taken.append(choice.rows(table))
+        held += len(taken[-1])
+        if held >= skip + count:
+            break
+    return pa.concat_tables(taken).slice(skip, count)
+
+
+def all_rows(choice: Choice, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
+    """All chosen rows of the pieces in result order, table by table."""
+    return (choice.rows(table) for table in strata(pieces, choice.selection.descending))
+
+
+def _sortable(level: pa.Array) -> pa.Array:
+    """A column that sorts as its values do: floats with NaN greatest and -0 = 0."""
+    if not pa.types.is_floating(level.type):
+        return level
+    valid = level.is_valid().to_numpy(zero_copy_only=False) if level.null_count else None
+    return masked(order_keys(level), valid, pa.int64())
+
+
+@lru_cache(KEPT_CONDITIONS)
+def _compiled(where: str, columns: tuple[tuple[str, str], ...]) -> Expression:
+    return compile_condition(where, columns)

@@ -1,0 +1,32 @@
+"""A condition over the columns of rows that are already there, with the meaning that it has in WHERE."""
+
+from __future__ import annotations
+
+from mars.errors import SqlError
+from mars.expressions import Expression
+from mars.plan import Stream, StreamColumn
+from sql.compile import compile_select
+from sql.parse import parse
+
+HEAD = "SELECT * FROM result WHERE\n"
+ONE = ("expressions", "from_", "where")
+
+
+def compile_condition(text: str, columns: tuple[tuple[str, str], ...]) -> Expression:
+    """The BOOLEAN expression of one condition over (name, type) columns; SqlError, at its place in the text, unless it is
+    exactly one and names nothing else."""
+    if not text.strip():
+        raise SqlError("the condition is empty", hint="write, for example: count > 10", sql=text, line=1, column=1)
+    rows = Stream("result", 0, "", "", tuple(StreamColumn(name, type_) for name, type_ in columns), "CSV", "")
+    try:
+        statement = parse(HEAD + text)
+        more = [name for name, part in statement.tree.args.items() if part and name not in ONE]
+        if more or statement.clauses.places:
+            raise SqlError("more than a condition", f"{', '.join(more) or 'a clause'} after it",
+                           "a condition is an expression, for example: count > 10")
+        return compile_select(statement, rows, continuous=False).where
+    except SqlError as error:
+        line = error.line - HEAD.count("\n")
+        place = (line, error.column) if line > 0 else (1, 1)
+        raise SqlError(error.title, error.detail, error.hint, sql=text, line=place[0], column=place[1],
+                       length=error.length) from None

@@ -133,8 +133,11 @@ class Leader:
         attached = standing.attached
         running = view.queries.running()
         epoch = self.candidate.epoch
-        for id_ in attached.keys() - running.keys():
-            self.exchange.detach(view.stream.id, view.generation, epoch, id_, view.queries.partitions)
+        for id_ in sorted(attached.keys() - running.keys()):
+            # An incarnation that this view does not know yet was attached by another leader, and may run.
+            known = {p: i for p, i in attached[id_].items() if i < view.queries.next_incarnation}
+            if known:
+                self.exchange.detach(view.stream.id, view.generation, epoch, id_, known)
         missing = [query for id_, query in running.items()
                    if attached.get(id_) != dict.fromkeys(query.start, query.incarnation)]
         if missing:

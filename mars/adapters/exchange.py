@@ -193,9 +193,9 @@ class Exchange:
         self._call("attach", stream_id, generation, leader_epoch, query, incarnation, json.dumps(state))
 
     def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str,
-               partitions: tuple[int, ...]) -> None:
-        """Take a query off every lane."""
-        self._call("detach", stream_id, generation, leader_epoch, query, json.dumps(partitions))
+               attached: dict[int, int]) -> None:
+        """Take a query off the lanes where it was seen: partition -> incarnation."""
+        self._call("detach", stream_id, generation, leader_epoch, query, json.dumps(attached))
 
     def publish_facts(self, stream_id: int, generation: int, leader_epoch: int, facts: dict[str, object]) -> None:
         """What the leader saw (rules 22, 23); values are written as text."""

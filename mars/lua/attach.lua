@@ -1,5 +1,6 @@
 #!lua
--- Attach an incarnation of a query (rule 17): a lane of its own from its least committed position, with its stops.
+-- Attach an incarnation of a query (rule 17): a lane of its own from its least committed position, with its stops. A call
+-- that arrives late changes nothing: incarnations and positions only rise.
 -- KEYS[1] prefix. ARGV: generation, leader epoch, query, incarnation, state as JSON
 local p, query, state = KEYS[1], ARGV[3], cjson.decode(ARGV[5])
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'leader')
@@ -9,7 +10,7 @@ redis.call('HSET', p .. 'generation', 'leader', ARGV[2])
 for part, cursor in pairs(state.cursors) do
   local lanes = p .. 'lanes:' .. part
   local held = redis.call('HGET', lanes, query)
-  if not held or string.match(held, '^(%d+):') ~= ARGV[4] then
+  if not held or tonumber(string.match(held, '^(%d+):')) < tonumber(ARGV[4]) then
     redis.call('HSET', lanes, query, ARGV[4] .. ':' .. cursor)
     for _, stop in ipairs(state.stops[part]) do redis.call('ZADD', p .. 'stops:' .. part, stop, stop) end
     for _, pair in ipairs(state.nows[part]) do
@@ -17,5 +18,8 @@ for part, cursor in pairs(state.cursors) do
     end
   end
 end
-for _, entry in ipairs(state.positions) do redis.call('HSET', p .. 'positions:' .. entry[1], entry[2], entry[3]) end
+for _, entry in ipairs(state.positions) do
+  local told = redis.call('HGET', p .. 'positions:' .. entry[1], entry[2])
+  if not told or tonumber(told) < entry[3] then redis.call('HSET', p .. 'positions:' .. entry[1], entry[2], entry[3]) end
+end
 return 1

@@ -9,6 +9,10 @@ if owner and tonumber(owner) > tonumber(ARGV[3]) then return {err = 'EPOCH an ol
 redis.call('HSET', p .. 'owners', k, ARGV[3])
 for _, seq in ipairs(cjson.decode(ARGV[4])) do redis.call('XDEL', p .. 'log:' .. k, seq .. '-0') end
 for field, offset in pairs(cjson.decode(ARGV[5])) do
-  redis.call('HSET', p .. 'positions:' .. k, field, string.format('%.0f', offset))
+  -- A call that arrives late must not take back what a later one has told.
+  local told = redis.call('HGET', p .. 'positions:' .. k, field)
+  if not told or tonumber(told) < offset then
+    redis.call('HSET', p .. 'positions:' .. k, field, string.format('%.0f', offset))
+  end
 end
 return 1

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
+from mars.names import Keys
 
 STREAM = 7
 ENDS = {0: 100, 1: 100}
@@ -208,6 +209,37 @@ def test_trimming_deletes_entries_one_by_one(exchange):
     exchange.trim(STREAM, 2, 0, 1, [1, 3], {})
     assert [entry.seq for entry in exchange.receive(STREAM, 2, 0, 0, 1 << 20)[1]] == [2]
     assert [entry.seq for entry in exchange.receive(STREAM, 2, 1, 0, 1 << 20)[1]] == [1, 2, 3]
+
+
+def test_positions_that_arrive_late_take_nothing_back(exchange):
+    """Found by the simulation: a copy of an old call lowered what was told, and claims stood at their bound for good."""
+    attached = {"cursors": {0: 0}, "stops": {0: []}, "nows": {0: []}, "positions": [[k, "0:q1", 3] for k in range(2)]}
+    for k in range(2):
+        exchange.trim(STREAM, 2, k, 1, [], {(0, "q1"): 40})
+        exchange.trim(STREAM, 2, k, 1, [], {(0, "q1"): 3})
+    exchange.attach(STREAM, 2, 1, "q1", 1, attached)
+    assert exchange.least_positions(STREAM, 2) == {(0, "q1"): 40}
+    claim(exchange, ends={0: 40}, most=40, bound=40)
+    assert claim(exchange, request=2, ends={0: 100}, bound=40).start == 40
+
+
+def test_an_attach_or_a_detach_that_arrives_late_leaves_the_newer_lane_alone(exchange):
+    old = {"cursors": {0: 0}, "stops": {0: []}, "nows": {0: []}, "positions": []}
+    exchange.attach(STREAM, 2, 1, "q2", 7, old | {"cursors": {0: 20}})
+    exchange.attach(STREAM, 2, 1, "q2", 5, old)
+    exchange.detach(STREAM, 2, 1, "q2", {0: 5})
+    assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") == b"7:20"
+    exchange.detach(STREAM, 2, 1, "q2", {0: 7})
+    assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") is None
+
+
+def test_a_check_that_is_told_late_is_not_told(exchange):
+    """An older number would make what was reached after a check look as if it had been reached before."""
+    exchange.publish_facts(STREAM, 2, 1, {"begun": 8})
+    exchange.publish_facts(STREAM, 2, 1, {"done": 8, "idle:0": "40:0"})
+    exchange.publish_facts(STREAM, 2, 1, {"begun": 7})
+    exchange.publish_facts(STREAM, 2, 1, {"done": 7, "idle:0": "30:900"})
+    assert exchange.receive(STREAM, 2, 0, 0, 1)[0] == {"begun": "8", "done": "8", "idle:0": "40:0"}
 
 
 def test_a_dropped_stream_leaves_no_key(exchange):

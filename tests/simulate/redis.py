@@ -134,9 +134,9 @@ class Exchange:
         self._call("attach", lambda: scripts.attach(
             self.server.stores[stream_id], generation, leader_epoch, query, incarnation, state))
 
-    def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str, partitions: tuple[int, ...]) -> None:
+    def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str, attached: dict[int, int]) -> None:
         self._call("detach", lambda: scripts.detach(
-            self.server.stores[stream_id], generation, leader_epoch, query, partitions), True)
+            self.server.stores[stream_id], generation, leader_epoch, query, attached), True)
 
     def publish_facts(self, stream_id: int, generation: int, leader_epoch: int, facts: dict[str, object]) -> None:
         self._call("facts", lambda: scripts.facts(self.server.stores[stream_id], generation, leader_epoch, facts), True)

@@ -70,7 +70,7 @@ def attach(s: Store, generation: int, epoch: int, query: str, incarnation: int, 
     s.generation["leader"] = epoch
     for part, cursor in state["cursors"].items():
         held = s.lanes[part].get(query)
-        if held is None or held[0] != incarnation:
+        if held is None or held[0] < incarnation:
             s.lanes[part][query] = (incarnation, cursor)
             s.stops[part] |= set(state["stops"][part])
             s.nows[part] |= {tuple(pair) for pair in state["nows"][part]}
@@ -80,17 +80,25 @@ def attach(s: Store, generation: int, epoch: int, query: str, incarnation: int, 
 def _positions(s: Store, state: dict) -> None:
     for k, name, offset in state["positions"]:
         partition, query = name.split(":")
-        s.positions[k][int(partition), query] = offset
+        tell(s, k, (int(partition), query), offset)
 
 
-def detach(s: Store, generation: int, epoch: int, query: str, partitions: tuple[int, ...]) -> None:
+def tell(s: Store, k: int, name: tuple[int, str], offset: int) -> None:
+    """A committed position; what arrives late lowers none."""
+    s.positions[k][name] = max(offset, s.positions[k].get(name, offset))
+
+
+def detach(s: Store, generation: int, epoch: int, query: str, attached: dict[int, int]) -> None:
     s.check_leader(generation, epoch)
-    for p in partitions:
-        s.lanes[p].pop(query, None)
+    for p, incarnation in attached.items():
+        if query in s.lanes[p] and s.lanes[p][query][0] <= incarnation:
+            del s.lanes[p][query]
 
 
 def facts(s: Store, generation: int, epoch: int, told: dict[str, object]) -> None:
     s.check_leader(generation, epoch)
+    if any(int(s.facts.get(name, 0)) > told[name] for name in ("begun", "done") if name in told):
+        return
     s.facts |= {name: str(value) for name, value in told.items()}
 
 
@@ -149,7 +157,8 @@ def trim(s: Store, generation: int, k: int, epoch: int, seqs: list[int], positio
     s.owners[k] = epoch
     for seq in seqs:
         s.log[k].pop(seq, None)
-    s.positions[k].update(positions)
+    for name, offset in positions.items():
+        tell(s, k, name, offset)
 
 
 def copy(s: Store) -> Store:

@@ -89,11 +89,13 @@ class Pair:
 
     def detach(self) -> None:
         query, generation, epoch = self.random.choice(("q1", "q2", "q3")), self._generation(), self._epoch()
-        self.both(lambda e: e.detach(STREAM, generation, epoch, query, PARTITIONS))
+        seen = {p: self.random.randint(1, 6) for p in PARTITIONS}
+        self.both(lambda e: e.detach(STREAM, generation, epoch, query, seen))
 
     def facts(self) -> None:
         generation, epoch, number = self._generation(), self._epoch(), self.random.randint(0, 99)
-        self.both(lambda e: e.publish_facts(STREAM, generation, epoch, {"begun": number, "idle:0": f"{number}:5"}))
+        told = {self.random.choice(("begun", "done")): number, "idle:0": f"{number}:5"}
+        self.both(lambda e: e.publish_facts(STREAM, generation, epoch, told))
 
     def claim(self) -> None:
         worker, generation = self.random.choice("ab"), self._generation()

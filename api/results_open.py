@@ -18,10 +18,12 @@ KEPT_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class _Open:
-    """What was merged of a key part's commit: its state segments, its watermark, the open cells and their rows."""
+    """What was merged of a key part's commit: its state segments, its watermark, when it last fell back, the open cells and
+    their rows."""
 
     segments: tuple[Segment, ...]
     watermark: int | None
+    fell_at: int
     cells: pa.Table
     rows: pa.Table
 
@@ -41,15 +43,18 @@ class OpenWindows:
         key, segments = (snapshot.query.id, number), tuple(part.state)
         with self._lock:
             held = self._held.get(key)
+        if held is not None and held.fell_at != part.fell_at:
+            held = None
         if held is None or (held.segments, held.watermark) != (segments, part.watermark):
-            held = self._read(snapshot, held, segments, part.watermark)
+            held = self._read(snapshot, held, segments, part)
             self._keep(key, held)
         return held.rows
 
-    def _read(self, snapshot: Snapshot, held: _Open | None, segments: tuple[Segment, ...], watermark: int | None) -> _Open:
+    def _read(self, snapshot: Snapshot, held: _Open | None, segments: tuple[Segment, ...], part: QueryCommit) -> _Open:
         """A commit leaves out a segment when all its windows have closed, or leaves out all for a new base (commits.py).
-        So if one is still named, what is merged holds all that is still open of the others."""
-        stream, plan = snapshot.stream, snapshot.query.plan
+        So if one is still named, what is merged holds all that is still open of the others. Only a fall-back leaves out
+        what is merged again; then `held` is None."""
+        stream, plan, watermark = snapshot.stream, snapshot.query.plan, part.watermark
         goes_on = held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments)
         known, tables = (set(held.segments), [held.cells]) if goes_on else (set(), [])
         schema = cells.schema(plan, stream)
@@ -57,7 +62,7 @@ class OpenWindows:
         merged = cells.merge(plan, stream, tables)
         if watermark is not None:
             merged = cells.late_split(plan, stream, merged, watermark)[1]
-        return _Open(segments, watermark, merged, cells.finish(plan, stream, merged, ordered=False))
+        return _Open(segments, watermark, part.fell_at, merged, cells.finish(plan, stream, merged, ordered=False))
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:
         with self._lock:

@@ -36,7 +36,7 @@ def _why_no_rows(context: Context, names: Iterable[str], tables: dict[str, pa.Ta
     """A sentence: the first query without closed rows says why; if all have some, the statement left them out."""
     for name in names:
         if not len(tables[name]):
-            return why_empty(context, context.snapshots.read(*context.catalog.query(name)), Selection())
+            return why_empty(context, context.snapshots.read_whole(*context.catalog.query(name)), Selection())
     return "The closed windows have rows, but the statement leaves all of them out."
 
 
@@ -57,7 +57,7 @@ def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) ->
 
 
 def _tables(context: Context, names: tuple[str, ...]) -> dict:
-    return {name: results.closed_rows(context, context.snapshots.read(*context.catalog.query(name))) for name in names}
+    return {name: results.closed_rows(context, context.snapshots.read_whole(*context.catalog.query(name))) for name in names}
 
 
 def _uncounted(counts: dict[str, int]) -> list[str]:

@@ -38,12 +38,13 @@ def show_streams(context: Context, _statement: kinds.ShowStreams) -> Answer:
 
 def show_queries(context: Context, _statement: kinds.ShowQueries) -> Answer:
     """One row for each query."""
-    lines = [(d["name"], d["stream"], d["state"], d["watermark"], d["lag"] and d["lag"]["tuples"], d["counters"]["tuples"],
-              d["counters"]["late"], d["counters"]["bad"], d["sql"]) for d in status.query_documents(context)]
+    lines = [(d["name"], d["stream"], d["state"], d["reason"], d["watermark"], d["lag"] and d["lag"]["tuples"],
+              d["counters"]["tuples"], d["counters"]["late"], d["counters"]["bad"], d["sql"])
+             for d in status.query_documents(context)]
     text, number = "STRING", "BIGINT"
     return Answer("rows", table=listing(
-        {"name": text, "stream": text, "state": text, "watermark": text, "lag": number, "tuples": number, "late": number,
-         "bad": number, "sql": text}, lines))
+        {"name": text, "stream": text, "state": text, "reason": text, "watermark": text, "lag": number, "tuples": number,
+         "late": number, "bad": number, "sql": text}, lines))
 
 
 def describe(context: Context, statement: kinds.Describe) -> Answer:
@@ -104,7 +105,8 @@ def _plan(lines: list[str]) -> Answer:
 def _why(context: Context, stream: Stream, query: Query) -> list[str]:
     snapshot = context.snapshots.read(stream, query)
     counted = ", ".join(f"{count} {name}" for name, count in snapshot.counters().items())
-    lines = [f"counted   {counted}"] + [f"bad       {n} {r}" for r, n in snapshot.bad_reasons().items()]
+    state = [f"state     {query.state}: {query.reason}"] if query.reason else [f"state     {query.state}"]
+    lines = [*state, f"counted   {counted}"] + [f"bad       {n} {r}" for r, n in snapshot.bad_reasons().items()]
     return [*lines, f"results   {why_empty(context, snapshot, Selection())}"] if not any(
         part.results or part.results_index for part in snapshot.committed()) else lines
 

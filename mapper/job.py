@@ -23,16 +23,17 @@ from mapper import spill
 from mapper.aggregate import aggregate_task, max_event_time
 from mapper.batch import Messages, ParsedBatch
 from mapper.claim import Claimer
-from mapper.decode import CorruptRecords
 from mapper.fetch import Range, Reader
 from mapper.lease import LeaseKeeper
 from mapper.letters import LetterBox
 from mapper.parse import Parser
-from mapper.push import TaskResult, entries, groups, without_letters
+from mapper.push import TaskResult, entries, groups, too_many_cells, unread, without_letters
 from mapper.read import open_reader
+from mapper.stop import STATES, why
+from mapper.suspect import Suspects
 from mars import faults, names
 from mars.adapters.exchange import Claim, Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.kafka_errors import KafkaRefused, LogTruncated, OffsetOutOfRange, TopicRecreated, UnknownTopic
+from mars.adapters.kafka_errors import KafkaRefused, TopicRecreated, UnknownTopic
 from mars.adapters.view import StreamView, read_stream, stop_queries
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
@@ -47,8 +48,6 @@ log = logging.getLogger("mars.mapper")
 AWAIT_MS = 100  # for tuples, when there is nothing to claim
 BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
 PAUSE_S = 1.0
-STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
-          CorruptRecords: "FAILED"}
 VIEW_AGE_S = 0.5
 
 
@@ -103,6 +102,7 @@ class Mapper:
         self.rests = threading.Event()
         self.rests.set()
         self.stopping = threading.Event()
+        self.suspects = Suspects(self.zookeeper, self.exchange, self.stopping)
         self.failure: BaseException | None = None
         self.folder = Path(config.data) / "spill"
         spill.sweep(self.folder, set(), older_than_s=10 * config.lease_ms / 1000)
@@ -124,6 +124,7 @@ class Mapper:
             self.rests.clear()
             self.room.release()
             self._compute(fetched)
+            self.suspects.computed += 1
             if self.fetched.empty():
                 self.rests.set()
         fetcher.join(timeout=15)
@@ -184,6 +185,7 @@ class Mapper:
                 return False
             self.leases.hold(view.stream.id, view.generation, claim)
             faults.point("mapper.claimed")
+            self.suspects.begin(view, claim)
             fetched = self._read(view, claim)
             return True
         except (StaleGenerationError, StaleEpochError):
@@ -197,7 +199,9 @@ class Mapper:
             time.sleep(0.2)
         finally:
             if fetched:
+                self.suspects.handed += 1
                 self.fetched.put(fetched)
+                self.suspects.end(claim)
             else:
                 self.room.release()
                 if claim:  # it was not read: nobody must hold it any longer
@@ -241,6 +245,9 @@ class Mapper:
     def _read(self, view: StreamView, claim: Claim) -> Fetched | None:
         """The claim with its tuples; None if it could not be read (then it is left to its lease)."""
         plans = self._plans(view, claim)
+        if claim.kills:
+            self.suspects.isolate(view, claim, plans)
+            plans = {}
         if not plans:
             return Fetched(view, claim, {}, None, -1)
         batch = spill.read(view.stream, view.generation, claim)
@@ -253,8 +260,7 @@ class Mapper:
             self.exchange.renew(view.stream.id, view.generation, claim, 200)
             raise
         except tuple(STATES) as error:
-            stop_queries(self.zookeeper, view.stream, plans, STATES[type(error)],
-                         f"[{claim.start}, {claim.end}) of partition {claim.partition} cannot be read: {error}")
+            stop_queries(self.zookeeper, view.stream, plans, STATES[type(error)], why(claim, error))
             return Fetched(view, claim, {}, None, -1)
         if got is None:
             return None
@@ -325,8 +331,9 @@ class Mapper:
         parser = self.parsers.get((stream.id, columns))
         if parser is None:
             parser = self.parsers[(stream.id, columns)] = Parser(stream, columns)
-        batch = parser.parse(fetched.content)
         claim = fetched.claim
+        faults.poison("reading", claim.partition, claim.start, claim.end)
+        batch = parser.parse(fetched.content)
         fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
         claimer = self.claimers.get(stream.id)  # None if the stream has just been dropped
         if claimer is not None:
@@ -336,6 +343,7 @@ class Mapper:
     def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
         view, claim = fetched.view, fetched.claim
         limit = self.config.future_limit_ms
+        self._insist(partial(self.suspects.compute, view, claim))
         results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
         if not fetched.letters_kept:
             results = [without_letters(result) for result in results]
@@ -351,8 +359,11 @@ class Mapper:
               batch: ParsedBatch | None) -> TaskResult:
         """One task's cells; of a dead task none. A query that cannot be computed is quarantined and harms no other."""
         nothing = TaskResult(query, [b""] * view.stream.key_parts, {}, {})
+        if claim.kills == "reading":
+            return unread(nothing)
         if plan is None or batch is None:
             return nothing
+        faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
         try:
             done = aggregate_task(plan, view.stream, batch, claim.partition, claim.now_ms, self.config.future_limit_ms)
         except Exception as error:
@@ -362,6 +373,9 @@ class Mapper:
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
         parts = [encode(part) if part.num_rows else b"" for part in done.parts]
+        if (size := sum(map(len, parts))) > self.config.query_cells_bytes_max:
+            stop_queries(self.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", too_many_cells(claim, size, self.config))
+            return nothing
         return TaskResult(query, parts, done.counts, done.bad_reasons)
 
     def _insist(self, call: Callable[[], object]) -> object:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mars.adapters.exchange import Claim
+from mars.config import Config
 from mars.letters import NOT_KEPT
 
 GROUP_BYTES = 512 * 1024
+ENDS_PROCESS = "reading it ended the worker process"
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,18 @@ class TaskResult:
 def without_letters(result: TaskResult) -> TaskResult:
     """The same result, its reasons saying that the bad tuples' letters are not kept."""
     return replace(result, bad_reasons={reason + NOT_KEPT: count for reason, count in result.bad_reasons.items()})
+
+
+def unread(nothing: TaskResult) -> TaskResult:
+    """What a task gives for an offset that ends each process which reads it: one bad tuple."""
+    return replace(nothing, counts={"tuples": 1, "bad": 1, "future": 0, "filtered": 0}, bad_reasons={ENDS_PROCESS: 1})
+
+
+def too_many_cells(claim: Claim, size: int, config: Config) -> str:
+    """Why a query stops whose cells of one claim are too large to be pushed, and what to do."""
+    return (f"offsets [{claim.start}, {claim.end}) of partition {claim.partition} gave {size:,} bytes of cells, and "
+            f"query_cells_bytes_max is {config.query_cells_bytes_max:,}; lower run_tuples_max or raise the setting and "
+            "RESUME QUERY, or DROP it and CREATE it with fewer keys or fewer windows for a tuple")
 
 
 def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:

@@ -53,6 +53,10 @@ class QueryCommit:
                     leaves out segments whose windows have all closed, or puts one new base in the place of all
     results:        recent result segments; `results_index` names a segment with the JSON list of the older ones
     commits:        how many commits changed this query here
+    counted:        after a fall-back (rule 25): partition -> offset up to which counters and results have all tuples, though
+                    the position is behind it: they are merged again for the windows that are still open
+    published:      after a fall-back: the watermark that readers knew; up to it windows are made again. Else None
+    fell_at:        the commit number of the key part at which it last fell back; 0 if it never did
     """
 
     incarnation: int
@@ -67,13 +71,16 @@ class QueryCommit:
     results: list[ResultSegment] = field(default_factory=list)
     results_index: Segment | None = None
     commits: int = 0
+    counted: dict[int, int] = field(default_factory=dict)
+    published: int | None = None
+    fell_at: int = 0
 
     def copy(self) -> QueryCommit:
         """One that changes apart from this one; segments, which never change, are shared."""
         return replace(self, positions=dict(self.positions), max_event_time=dict(self.max_event_time),
                        nows={p: list(pairs) for p, pairs in self.nows.items()}, leader_epochs=dict(self.leader_epochs),
                        counters=dict(self.counters), bad_reasons=dict(self.bad_reasons), state=list(self.state),
-                       results=list(self.results))
+                       results=list(self.results), counted=dict(self.counted))
 
 
 @dataclass
@@ -100,11 +107,24 @@ class Manifest:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """A commit before the last one, to which its key part can fall back; `manifest` is None for the one before the first."""
+
+    manifest: Segment | None
+    commit: int
+
+
+@dataclass(frozen=True)
 class Pointer:
-    """A key part's znode: which manifest is the truth, and its commit number, for those who only compare."""
+    """A key part's znode: which manifest is the truth, and its commit number, for those who only compare.
+
+    For the case that its file is damaged (rule 25): `earlier` commits whose files are kept, the last one first, and
+    `published`, the watermark of each query of the manifest."""
 
     manifest: Segment
     commit: int
+    earlier: tuple[Earlier, ...] = ()
+    published: dict[str, int | None] = field(default_factory=dict)
 
     def dump(self) -> bytes:
         """The znode's data."""
@@ -116,12 +136,13 @@ class Pointer:
         if not data:
             return None
         raw = orjson.loads(data)
-        return Pointer(Segment(**raw["manifest"]), raw["commit"])
+        earlier = tuple(Earlier(e["manifest"] and Segment(**e["manifest"]), e["commit"]) for e in raw.get("earlier", ()))
+        return Pointer(Segment(**raw["manifest"]), raw["commit"], earlier, raw.get("published", {}))
 
 
 def _query_commit(raw: dict) -> QueryCommit:
-    for name in ("positions", "max_event_time", "nows", "leader_epochs"):
-        raw[name] = {int(p): v for p, v in raw[name].items()}
+    for name in ("positions", "max_event_time", "nows", "leader_epochs", "counted"):
+        raw[name] = {int(p): v for p, v in raw.get(name, {}).items()}
     raw["nows"] = {p: [tuple(pair) for pair in pairs] for p, pairs in raw["nows"].items()}
     raw["state"] = [Segment(**s) for s in raw["state"]]
     raw["results"] = [ResultSegment.from_json(r) for r in raw["results"]]

@@ -71,6 +71,12 @@ class Config(BaseModel):
         "Longest pause between two commits of a key part that has something to commit; cheap ones follow sooner."))
     zookeeper_session_ms: int = Field(6_000, ge=1_000, le=60_000, description=(
         "ZooKeeper's session time-out: how long a silent worker keeps its work."))
+    query_groups_max: int = Field(5_000_000, ge=1, description=(
+        "Most groups that a query may have in the open windows of a key part."))
+    query_state_bytes_max: int = Field(512 * MIB, ge=1024, description=(
+        "Most bytes of cells that a query may have in the open windows of a key part."))
+    query_cells_bytes_max: int = Field(64 * MIB, ge=1024, le=512 * MIB, description=(
+        "Most bytes of cells that a query may make of one run of tuples."))
     result_retention_days: int = Field(7, ge=1, le=3_650, description="How long closed windows can be read.")
 
     # The API.

@@ -63,4 +63,12 @@ class ConfigurationError(MarsError):
 
 
 class InvariantError(MarsError):
-    """Something that the protocol rules out has been seen; never merged, never ignored."""
+    """Something that the protocol rules out has been seen; never merged, never ignored. `query` is the id of the query whose
+    state it would have come into, if it is known."""
+
+    query = ""
+
+    def of(self, query: str) -> InvariantError:
+        """The same error of this query."""
+        self.query = query
+        return self

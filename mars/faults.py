@@ -34,3 +34,17 @@ def point(name: str) -> None:
     except FileNotFoundError:
         return
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def poison(stage: str, partition: int, start: int, end: int) -> None:
+    """Die here, each time, if a test has poisoned an offset in [start, end): a file named like the stage says
+    'partition offset'."""
+    if not _folder:
+        return
+    try:
+        with open(os.path.join(_folder, f"poison.{stage}")) as file:
+            at, offset = map(int, file.read().split())
+    except FileNotFoundError:
+        return
+    if at == partition and start <= offset < end:
+        os.kill(os.getpid(), signal.SIGKILL)

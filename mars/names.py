@@ -46,6 +46,11 @@ def recovery_request(stream_id: int) -> str:
     return f"{stream(stream_id)}/recovery"
 
 
+def broken(stream_id: int) -> str:
+    """The last broken invariant of a stream, with its generation and time (rule 13)."""
+    return f"{stream(stream_id)}/broken"
+
+
 ENTRIES, CHECKS = "entries", "checks"
 
 

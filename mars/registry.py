@@ -12,7 +12,7 @@ from mars.plan import QueryPlan, Stream
 
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAULT_STATES = ("DATA_LOSS", "TOPIC_RECREATED", "LOG_TRUNCATED", "QUARANTINED", "LIMIT_EXCEEDED", "PAUSED_BY_MEMORY",
-                "FAILED")
+                "STATE_LOST", "INVARIANT_BROKEN", "FAILED")
 
 
 @dataclass

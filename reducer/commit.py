@@ -6,18 +6,22 @@ written anew (a base), so that neither the number of segments nor what a restart
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars import cells, cells_finish
-from mars.adapters.storage import NewFile, Storage
+from mars.adapters.storage import CorruptFileError, NewFile, Storage
 from mars.cells_wire import encode
 from mars.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index, load_index
+from reducer.history import Point
 from reducer.merge import QueryState
 
+log = logging.getLogger("mars.reducer")
 DELTAS_MAX = 32
 RECENT_MAX = 64
 KEEP_UNUSED_S = 120
@@ -64,17 +68,25 @@ def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
         state.open, state.delta, state.closed, state.changed = tables, [], [], False
 
 
-def unused_files(storage: Storage, prepared: Prepared) -> list[str]:
-    """Files of the key part that the prepared commit does not name and that are too old for a reader of an earlier one."""
+def unused_files(storage: Storage, prepared: Prepared, kept: Iterable[Point] = ()) -> list[str]:
+    """Files of the key part that neither the prepared commit nor a kept one names, and that are too old for a reader of
+    another one."""
     manifest = prepared.manifest
-    used = {prepared.segment.path}
-    for entry in manifest.queries.values():
-        used |= {segment.path for segment in entry.state}
-        used |= {result.segment.path for result in storage.result_segments(entry)}
-        used |= {entry.results_index.path} if entry.results_index else set()
+    used = {prepared.segment.path} | _named_files(storage, manifest)
+    for point in kept:
+        used |= _named_files(storage, point.manifest) | ({point.earlier.manifest.path} if point.earlier.manifest else set())
     oldest = time.time() - KEEP_UNUSED_S
     place = folder(manifest.stream_id, manifest.key_part)
     return [path for path, modified in storage.files(place) if path not in used and modified < oldest]
+
+
+def _named_files(storage: Storage, manifest: Manifest) -> set[str]:
+    named = set()
+    for entry in manifest.queries.values():
+        named |= {segment.path for segment in entry.state}
+        named |= {result.segment.path for result in storage.result_segments(entry)}
+        named |= {entry.results_index.path} if entry.results_index else set()
+    return named
 
 
 def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.Table]:
@@ -115,9 +127,14 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_m
     files of their own, so that what is kept for days does not keep the cells of a commit."""
     if len(entry.results) < RECENT_MAX:
         return
-    older = load_index(storage.read(entry.results_index)) if entry.results_index else []
+    try:
+        older = load_index(storage.read(entry.results_index)) if entry.results_index else []
+        tables = [pa.ipc.open_stream(storage.read(r.segment)).read_all() for r in entry.results]
+    except CorruptFileError as error:
+        # Readers of these rows are told the same; what is read whole stays as it is.
+        log.error("results are not put together: %s", error)
+        return
     kept = [r for r in older if r.committed_ms > time.time() * 1000 - retention_ms]
-    tables = [pa.ipc.open_stream(storage.read(r.segment)).read_all() for r in entry.results]
     together = pa.concat_tables(tables)
     [segment] = storage.write(folder, "results", [_rows_blob(together)])
     kept.append(describe(together, segment))

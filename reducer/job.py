@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import math
 import os
 import socket
 import threading
@@ -23,7 +22,9 @@ from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import InvariantError, NotReadyError
+from reducer.broken import answer
 from reducer.elect import Candidate
+from reducer.fallback import fall_back
 from reducer.keypart import KeyPart
 from reducer.lead import Leader
 from reducer.letters import keep_letters
@@ -83,10 +84,6 @@ class Reducer:
                 raise InvariantError("the leader's thread ended", self.id)
             try:
                 self._follow()
-            except CorruptFileError as error:
-                log.error("a commit cannot be read: %s", error)
-                self.views_at = -math.inf
-                time.sleep(1.0)
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
                 self.views_at = time.monotonic() + AGAIN_S - VIEW_AGE_S
@@ -166,13 +163,34 @@ class Reducer:
         """Load a key part that is new here, of another assignment or another generation; else follow its query set. One
         with other partitions is loaded too: it may have closed windows without them (rule 23)."""
         view, part = self.views[key[0]], self.parts.get(key)
-        if (part is None or part.owner_version != owner_version
-                or part.view.generation_version != view.generation_version
-                or part.view.queries.partitions != view.queries.partitions):
-            self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, view, key[1],
-                                           owner_version)
-        elif part.view.queries_version != view.queries_version:
-            part.take_queries(view)
+        try:
+            if (part is None or part.owner_version != owner_version
+                    or part.view.generation_version != view.generation_version
+                    or part.view.queries.partitions != view.queries.partitions):
+                self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, view, key[1],
+                                               owner_version)
+            elif part.view.queries_version != view.queries_version:
+                part.take_queries(view)
+        except CorruptFileError as error:
+            log.error("key part %s cannot be read: %s", key, error)
+            self.parts.pop(key, None)
+            self._fall_back(key, owner_version)
+        except InvariantError as error:
+            log.exception("key part %s cannot be loaded", key)
+            self.parts.pop(key, None)
+            self._ask_for_recovery(view, error)
+
+    def _fall_back(self, key: tuple[int, int], owner_version: int) -> None:
+        """Go back to what still reads (rule 25); the key part is loaded again in the next round."""
+        try:
+            done = fall_back(self.zookeeper, self.storage, self.views[key[0]], key[1], owner_version)
+        except OSError as error:
+            log.error("key part %s cannot fall back: %s", key, error)
+            done = False
+        if not done:
+            time.sleep(AGAIN_S)
+        self.cache.forget()
+        self._news()
 
     def _step(self, key: tuple[int, int], woken: bool) -> bool:
         """One step of a key part. Whatever is refused is thrown away and read again from the commits."""
@@ -184,7 +202,7 @@ class Reducer:
             self._ask_for_round(key[0])
         except InvariantError as error:
             log.exception("key part %s asks for recovery", key)
-            self._ask_for_recovery(part, error)
+            self._ask_for_recovery(part.view, error)
         except NotReadyError as error:
             log.warning("waiting: %s", error)
             time.sleep(0.1)
@@ -208,9 +226,9 @@ class Reducer:
         with contextlib.suppress(NotReadyError):
             self.exchange.ask_for_check(stream_id)
 
-    def _ask_for_recovery(self, part: KeyPart, error: InvariantError) -> None:
+    def _ask_for_recovery(self, view: StreamView, error: InvariantError) -> None:
         """A broken invariant is answered by one recovery (rule 13): the leader raises the generation."""
-        self.zookeeper.ensure(names.recovery_request(part.view.stream.id), str(error).encode())
+        answer(self.zookeeper, view, error)
         time.sleep(0.5)
 
     def _last_commit(self, part: KeyPart) -> None:

@@ -7,18 +7,24 @@ import math
 import time
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from mars import faults, names
 from mars.adapters.exchange import Entry, Exchange, StaleGenerationError
-from mars.adapters.storage import Storage
-from mars.adapters.view import StreamView
+from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.cells_layout import schema
 from mars.cells_wire import decode
-from mars.commits import Manifest, Pointer
+from mars.commits import Earlier, Manifest, Pointer, QueryCommit
 from mars.config import Config
-from mars.errors import NotReadyError
+from mars.errors import InvariantError, NotReadyError
+from mars.registry import Query
 from reducer import commit
 from reducer.close import Facts, watermark
+from reducer.fallback import points
+from reducer.history import History, Point, needed_nows, pointer_to
+from reducer.limits import Limits
 from reducer.merge import Piece, QueryState
 
 log = logging.getLogger("mars.reducer")
@@ -52,6 +58,7 @@ class KeyPart:
     pointer: Pointer | None
     manifest: Manifest
     states: dict[str, QueryState]
+    history: History = History()
     undone: dict[int, dict] = field(default_factory=dict)
     deferred: list[tuple[str, Piece]] = field(default_factory=list)
     after: int = 0
@@ -67,20 +74,29 @@ class KeyPart:
     told: dict[tuple[int, str], int] = field(default_factory=dict)
     tells: bool = True
     told_all_at: float = -math.inf
+    limits: Limits = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.limits = Limits(self.config)
 
     @staticmethod
     def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,
              number: int, owner_version: int) -> KeyPart:
         """The key part as of its last commit. The pointer is read after the assignment, so that a commit of the former
-        owner in between makes ours fail, not vanish."""
+        owner in between makes ours fail, not vanish. CorruptFileError if a file of it is damaged."""
         node = zookeeper.get_synced(names.pointer(view.stream.id, number))
         if node is None:
             raise NotReadyError("the stream was dropped", view.stream.name)
         pointer = Pointer.load(node.data)
         manifest = storage.manifest(pointer) if pointer else Manifest(view.stream.id, number)
         part = KeyPart(config, zookeeper, exchange, storage, view, number, owner_version, node.version, pointer,
-                       manifest, {})
+                       manifest, {}, History.of(points(storage, pointer, manifest)))
         part.take_queries(view)
+        # Other files' results are read by readers alone; those of this one can still be made again (rule 25).
+        for id_ in part.states.keys() & manifest.queries.keys():
+            for result in manifest.queries[id_].results:
+                if result.segment.path == pointer.manifest.path:
+                    storage.read(result.segment)
         return part
 
     def take_queries(self, view: StreamView) -> None:
@@ -96,9 +112,7 @@ class KeyPart:
                 states[id_] = held
             else:
                 committed = self.manifest.queries.get(id_)
-                wanted = schema(query.plan, view.stream)
-                tables = [decode(self.storage.read(s), wanted) for s in committed.state] if committed else []
-                states[id_] = QueryState.resume(query, view.stream, committed, tables)
+                states[id_] = QueryState.resume(query, view.stream, committed, self._tables(query, committed))
         self.states = states
         self.tells = True  # entries may be done that no commit will pass: those of dead incarnations
         self.manifest.queries = {id_: q for id_, q in self.manifest.queries.items() if id_ in view.queries.queries}
@@ -107,6 +121,14 @@ class KeyPart:
             self._route(id_, piece)
         for state in states.values():
             state.retry_waiting()
+
+    def _tables(self, query: Query, committed: QueryCommit | None) -> list[pa.Table]:
+        """The cells of a query's committed state."""
+        wanted = schema(query.plan, self.view.stream)
+        try:
+            return [decode(self.storage.read(s), wanted) for s in committed.state] if committed else []
+        except InvariantError as error:
+            raise error.of(query.id) from None
 
     def step(self, woken: bool = True) -> bool:
         """Close and commit what is due; if woken, or when nobody has looked for a while, receive and merge first. False
@@ -195,18 +217,22 @@ class KeyPart:
         if not self.zookeeper.usable:
             return
         started, cpu_s = time.monotonic(), time.thread_time()
+        if self._stop_what_exceeds():
+            return
         self._forget_nows()
         self.manifest.generation, self.manifest.seq = self.view.generation, self.after
         prepared = commit.prepare(self.storage, self.manifest, self.states,
                                   self.config.result_retention_days * 86_400_000)
         faults.point("reducer.files_written")
-        pointer = Pointer(prepared.segment, prepared.manifest.commit)
-        unused = self._unused_files(prepared)
+        last = Point(Earlier(self.pointer and self.pointer.manifest, self.manifest.commit), self.manifest)
+        history = self.history.follow(last, prepared.manifest, self.states)
+        pointer = pointer_to(prepared.segment, prepared.manifest, history)
+        unused = self._unused_files(prepared, history)
         if not self._point(pointer):
             raise StaleGenerationError("the commit was refused", f"stream {self.view.stream.name}, part {self.number}",
                                        "a generation, an assignment or the query set has changed")
         faults.point("reducer.committed")
-        self.pointer, self.manifest = pointer, prepared.manifest
+        self.pointer, self.manifest, self.history = pointer, prepared.manifest, history
         commit.adopt(self.states, prepared)
         self._tell()
         self.committed_at = time.monotonic()
@@ -216,6 +242,16 @@ class KeyPart:
         faults.point("reducer.trimmed")
         for path in unused:
             self.storage.delete(path)
+
+    def _stop_what_exceeds(self) -> bool:
+        """Stop queries that hold more than they may. True if there is one: the others are committed once the query set
+        without it is known here."""
+        reasons = {id_: reason for id_, state in self.states.items()
+                   if state.changed and (reason := self.limits.exceeded(state, self.number))}
+        for id_, reason in reasons.items():
+            log.error("query %s stops: %s", self.states[id_].query.name, reason)
+            stop_queries(self.zookeeper, self.view.stream, [id_], "LIMIT_EXCEEDED", reason)
+        return bool(reasons)
 
     def _point(self, pointer: Pointer) -> bool:
         """Rule 3, in one transaction. After an unknown outcome: sync, read the pointer, compare."""
@@ -243,13 +279,18 @@ class KeyPart:
                 time.sleep(0.1)
         raise NotReadyError("the ZooKeeper session may have ended", "in a commit of unknown outcome")
 
-    def _unused_files(self, prepared: commit.Prepared) -> list[str]:
-        """Now and then: files that neither the commit under way nor a late reader needs. They are listed before the
-        commit and deleted after it, so that whoever lost the key part meanwhile deletes nothing of its successor's."""
+    def _unused_files(self, prepared: commit.Prepared, history: History) -> list[str]:
+        """Now and then: files that neither the commit under way, nor a fall-back, nor a late reader needs. They are listed
+        before the commit and deleted after it, so that whoever lost the key part meanwhile deletes nothing of its
+        successor's."""
         if time.monotonic() - self.swept_at < SWEEP_S:
             return []
         self.swept_at = time.monotonic()
-        return commit.unused_files(self.storage, prepared)
+        try:
+            return commit.unused_files(self.storage, prepared, history.points())
+        except CorruptFileError as error:
+            log.error("no file is deleted: %s", error)
+            return []
 
     def _tell(self) -> None:
         """Tell Redis the committed positions that are new, now and then all, and delete the entries that they pass (rules
@@ -288,12 +329,12 @@ class KeyPart:
         return True
 
     def _forget_nows(self) -> None:
-        """Now and then: drop the nows that no re-claim can need, at or below the least committed position (rule 26)."""
+        """Now and then: drop the nows that no re-claim can need (rule 26)."""
         if time.monotonic() - self.nows_at < NOWS_S:
             return
         self.nows_at = time.monotonic()
         least = self.exchange.least_positions(self.view.stream.id, self.view.stream.key_parts)
         for id_, state in self.states.items():
             for partition, pairs in state.commit.nows.items():
-                low = least.get((partition, id_), 0)
-                state.commit.nows[partition] = [pair for pair in pairs if pair[0] > low]
+                first = self.history.first_position(id_, partition, state.query.start.get(partition, 0))
+                state.commit.nows[partition] = needed_nows(pairs, least.get((partition, id_), 0), first)

@@ -24,13 +24,15 @@ def nows_of(query: Query, manifests: list[Manifest], partition: int, cursor: int
 
 
 def attach_state(query: Query, manifests: list[Manifest]) -> dict:
-    """What `attach` needs for one query: cursors, stops and nows by partition, and the committed positions."""
+    """What `attach` needs for one query: cursors, stops and nows by partition, and the committed positions. Where counting
+    goes on after a fall-back is a stop too (rule 25)."""
     state: dict = {"cursors": {}, "stops": {}, "nows": {}, "positions": []}
     for partition, positions in positions_of(query, manifests).items():
         cursor = min(positions)
         nows = nows_of(query, manifests, partition, cursor)
         state["cursors"][partition] = cursor
-        state["stops"][partition] = sorted({p for p in positions if p > cursor} | {end for end, _ in nows})
+        counted = {m.queries[query.id].counted.get(partition, 0) for m in manifests if query.id in m.queries}
+        state["stops"][partition] = sorted({p for p in {*positions, *counted} if p > cursor} | {end for end, _ in nows})
         state["nows"][partition] = nows
         state["positions"] += [[k, f"{partition}:{query.id}", p] for k, p in enumerate(positions)]
     return state

@@ -13,7 +13,7 @@ import time
 
 from mars import faults, names
 from mars.adapters.exchange import Exchange, Standing
-from mars.adapters.storage import Storage
+from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
@@ -22,6 +22,7 @@ from mars.config import Config
 from mars.errors import MarsError
 from reducer.elect import Candidate
 from reducer.lanes import attach_state, install_state
+from reducer.memory import MemoryWatch
 from reducer.watch_topic import TopicWatch
 
 log = logging.getLogger("mars.leader")
@@ -44,7 +45,9 @@ class Leader:
         self.cache = cache
         self.wake = wake
         self.topics = TopicWatch(config, exchange)
+        self.memory = MemoryWatch(exchange, zookeeper, candidate)
         self.cleaned: set[int] = set()
+        self.damaged: set[int] = set()  # streams whose recovery waits for owners to fall back
 
     def run(self) -> None:
         """Lead whenever elected, until stopped: a round when `wake` is set, and by itself when something may have become
@@ -81,10 +84,18 @@ class Leader:
                 self._reconcile_lanes(view, standing)
                 self.topics.look(view, self.candidate, self.zookeeper)
                 due_s = min(due_s, self.topics.due_in_s(view))
+            except CorruptFileError as error:
+                # Owners read their commits again when the generation changes, and fall back (rule 25).
+                if view.stream.id not in self.damaged:
+                    self.damaged.add(view.stream.id)
+                    self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
+                log.error("stream %s: %s", view.stream.name, error)
+                due_s = min(due_s, ROUND_MAX_S)
             except MarsError as error:
                 # One stream's trouble must not hold the others.
                 log.warning("stream %s: %s", view.stream.name, error)
                 due_s = min(due_s, ROUND_MAX_S)
+        self.memory.look(views.values())
         self._clean(views)
         return due_s
 
@@ -98,6 +109,8 @@ class Leader:
         if installed == (view.generation, run_id) and asked is None:
             return False
         self.cache.forget()
+        if view.stream.id in self.damaged and asked is None:
+            self._manifests(view)  # the generation has been raised for it: not again before its owners have fallen back
         log.warning("stream %s: recovery, the exchange has %s, wanted %s", view.stream.name, installed,
                     (view.generation, run_id))
         path = names.generation(view.stream.id)
@@ -109,6 +122,7 @@ class Leader:
         faults.point("leader.generation_raised")
         # Only now: what is committed after this read is refused by the new generation.
         manifests = self._manifests(view)
+        self.damaged.discard(view.stream.id)
         fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:

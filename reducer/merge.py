@@ -91,7 +91,7 @@ class QueryState:
             return
         if piece.start != position:
             raise InvariantError("a range overlaps what is merged", f"query {self.query.name}, partition {partition}, "
-                                 f"position {position}, range [{piece.start}, {piece.end})")
+                                 f"position {position}, range [{piece.start}, {piece.end})").of(self.query.id)
         self._merge(piece)
         self._wake(partition)
 
@@ -110,40 +110,59 @@ class QueryState:
             for other in others:
                 if other.end > self.commit.positions[partition]:
                     raise InvariantError("two ranges start at one offset", f"query {self.query.name}, partition "
-                                         f"{partition}, [{other.start}, {other.end})")
+                                         f"{partition}, [{other.start}, {other.end})").of(self.query.id)
                 self._skip(other)
 
     def _merge(self, piece: Piece) -> None:
         marker, commit = piece.marker, self.commit
         partition, id_ = marker["p"], self.query.id
+        is_counted = self._is_counted(piece)
         commit.positions[partition] = piece.end
         commit.nows.setdefault(partition, []).append((piece.end, marker["now"]))
         if marker["met"] is not None:
             commit.max_event_time[partition] = max(marker["met"], commit.max_event_time.get(partition, marker["met"]))
         if marker["le"] >= 0:
             commit.leader_epochs[partition] = marker["le"]
-        for name, count in marker.get("n", {}).get(id_, {}).items():
-            commit.counters[name] += count
-        for reason, count in marker.get("r", {}).get(id_, {}).items():
-            commit.bad_reasons[reason] = commit.bad_reasons.get(reason, 0) + count
+        if not is_counted:
+            for name, count in marker.get("n", {}).get(id_, {}).items():
+                commit.counters[name] += count
+            for reason, count in marker.get("r", {}).get(id_, {}).items():
+                commit.bad_reasons[reason] = commit.bad_reasons.get(reason, 0) + count
         self.changed = True
         if not piece.cells:
             return
-        table = decode(piece.cells, schema(self.query.plan, self.stream))
+        table = self._cells(piece)
         if commit.watermark is not None:
             late, table = cells.late_split(self.query.plan, self.stream, table, commit.watermark)
-            commit.counters["late"] += tuple_count(late)
+            # Of a counted range they were in the window when it closed, or were counted as late then.
+            commit.counters["late"] += 0 if is_counted else tuple_count(late)
         if table.num_rows:
             self.delta.append(table)
             self.earliest = min(self.earliest, _first_start(table))
         if len(self.delta) >= FOLD_TABLES:
             self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
 
+    def _is_counted(self, piece: Piece) -> bool:
+        """Do the counters have the range already, which a fall-back lets come again (rule 25)?"""
+        counted = self.commit.counted.get(piece.marker["p"], piece.start)
+        if piece.start < counted < piece.end:
+            raise InvariantError("a range crosses what is counted", f"query {self.query.name}, partition "
+                                 f"{piece.marker['p']}, [{piece.start}, {piece.end}), counted up to {counted}"
+                                 ).of(self.query.id)
+        if piece.end >= counted:
+            self.commit.counted.pop(piece.marker["p"], None)
+        return piece.end <= counted
+
     def _skip(self, piece: Piece) -> None:
         if piece.cells:
-            self.commit.counters["duplicates_skipped"] += tuple_count(
-                decode(piece.cells, schema(self.query.plan, self.stream)))
+            self.commit.counters["duplicates_skipped"] += tuple_count(self._cells(piece))
             self.changed = True
+
+    def _cells(self, piece: Piece) -> pa.Table:
+        try:
+            return decode(piece.cells, schema(self.query.plan, self.stream))
+        except InvariantError as error:
+            raise error.of(self.query.id) from None
 
     def would_close(self, watermark: int) -> bool:
         """Does this watermark close a window that holds anything?"""
@@ -157,6 +176,8 @@ class QueryState:
         if self.commit.watermark is not None and watermark <= self.commit.watermark:
             return
         self.commit.watermark = watermark
+        if self.commit.published is not None and watermark >= self.commit.published:
+            self.commit.published = None
         self.changed = True
         self.open = [self._take_closed(table, watermark) for table in self.open]
         rest = [self._take_closed(table, watermark) for table in self.delta]

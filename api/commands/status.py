@@ -65,5 +65,6 @@ def describe(found: dict, config: Config) -> str:
     for kind in ("mappers", "reducers"):
         lines += [f"  {kind[:-1]:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
                   for w in found[kind]]
-    lines += [f"  query     {q['name']}  {q['state']}" for q in found["queries"]] or ["  no queries"]
+    lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
+              for q in found["queries"]] or ["  no queries"]
     return "\n".join(lines)

@@ -19,7 +19,9 @@ from redis.retry import Retry
 from mars.errors import MarsError, NotReadyError
 from mars.names import CHECKS, Keys, channel
 
-SCRIPTS = ("install", "attach", "detach", "facts", "claim", "renew", "register", "push", "receive", "trim")
+SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
+
+WEIGHED = 200  # entries a call, so that none blocks Redis for long
 
 
 class StaleGenerationError(MarsError):
@@ -37,7 +39,8 @@ class ExchangeFullError(MarsError):
 @dataclass(frozen=True)
 class Claim:
     """A range [start, end) of one partition with its frozen tasks (query id -> incarnation), held by `epoch` until the
-    lease runs out. `now_ms` is Redis's time when the range was first claimed; `file` is the registered local file."""
+    lease runs out. `now_ms` is Redis's time when the range was first claimed; `file` is the registered local file. `kills`:
+    'reading' or 'computing' the range has ended each worker that had nothing else at work (rule 10), else ''."""
 
     id: int
     partition: int
@@ -48,6 +51,12 @@ class Claim:
     now_ms: int
     given: int
     file: dict | None
+    kills: str = ""
+
+    @property
+    def is_suspect(self) -> bool:
+        """Was it given before? Its holder may have ended because of it."""
+        return self.given > 1
 
 
 @dataclass(frozen=True)
@@ -110,11 +119,16 @@ class Exchange:
         raw = json.loads(text)
         return Claim(raw["id"], int(raw["partition"]), int(raw["start"]), int(raw["end"]),
                      {q: int(i) for q, i in raw["tasks"].items()}, raw["epoch"], int(raw["now"]), raw["given"],
-                     raw.get("file"))
+                     raw.get("file"), raw.get("kills", ""))
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int) -> bool:
         """Hold the claim for another lease (0: give it back now). False if it is not the caller's any more."""
         return self._call("renew", stream_id, generation, claim.id, claim.epoch, lease_ms) == 1
+
+    def mark(self, stream_id: int, generation: int, claim: Claim, stage: str) -> bool:
+        """Say that the worker has nothing else at work and is now 'reading' or 'computing' the claim. False if it is not
+        the caller's any more."""
+        return self._call("mark", stream_id, generation, claim.id, claim.epoch, stage) == 1
 
     def register(self, stream_id: int, generation: int, claim: Claim, file: dict) -> bool:
         """CLAIMED -> READY with a local file. False if the claim is not the caller's any more."""
@@ -202,17 +216,34 @@ class Exchange:
         self._call("facts", stream_id, generation, leader_epoch,
                    *(part for field, value in facts.items() for part in (field, str(value))))
 
+    def weigh(self, stream_id: int, generation: int, key_parts: int) -> dict[tuple[str, int], int]:
+        """(query, incarnation) -> bytes of its cells in the logs, as they are while this reads them."""
+        found: dict[tuple[str, int], int] = {}
+        for key_part in range(key_parts):
+            after = b"0"
+            while after:
+                after, flat = self._call("weigh", stream_id, generation, key_part, after.decode(), WEIGHED)
+                for task, size in zip(flat[::2], flat[1::2], strict=True):
+                    query, incarnation = task.decode().split(":")
+                    found[query, int(incarnation)] = found.get((query, int(incarnation)), 0) + int(size)
+        return found
+
     def forget(self, stream_id: int) -> None:
         """Delete every key of a dropped stream."""
         with self._translated():
             for key in self.redis.scan_iter(match=f"{Keys(stream_id).prefix}*"):
                 self.redis.unlink(key)
 
-    def memory_share(self) -> float:
-        """Used share of Redis's memory limit, 0 where there is none."""
+    def memory(self) -> tuple[int, int]:
+        """Redis's used memory and its limit, in bytes; the limit is 0 where there is none."""
         with self._translated():
             info = self.redis.info("memory")
-        return info["used_memory"] / info["maxmemory"] if info["maxmemory"] else 0.0
+        return info["used_memory"], info["maxmemory"]
+
+    def memory_share(self) -> float:
+        """Used share of Redis's memory limit, 0 where there is none."""
+        used, limit = self.memory()
+        return used / limit if limit else 0.0
 
 
 def _refusal(text: str) -> MarsError | None:

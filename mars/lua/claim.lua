@@ -1,5 +1,6 @@
-#!lua
--- Take the next range (rules 6 to 11). Every check comes before the first write.
+#!lua flags=allow-oom
+-- Take the next range (rules 6 to 11). Every check comes before the first write. It runs also when Redis is full: a range
+-- that ran out holds back what lies there.
 -- KEYS[1] prefix. ARGV: generation, worker, request number, lease ms, most offsets, bound, key parts,
 --   end offsets as JSON {partition: last stable offset}, partition to stay with or '', 1 if new claims are allowed,
 --   least offsets of a new claim
@@ -35,20 +36,43 @@ if last then
   end
 end
 
--- A claim whose lease ran out: the same range, tasks and now, a higher epoch. The third time it is split (rule 9).
+-- A piece of a claim under an id of its own; its lease is over, so that the next who asks gets it.
+local function put_aside(claim, changes)
+  local piece = cjson.decode(cjson.encode(claim))
+  for name, value in pairs(changes) do piece[name] = value end
+  piece.id = redis.call('HINCRBY', p .. 'counters', 'claim', 1)
+  piece.epoch = redis.call('HINCRBY', p .. 'counters', 'epoch', 1)
+  piece.given, piece.deadline = 1, now
+  redis.call('HSET', p .. 'claims', piece.id, cjson.encode(piece))
+  redis.call('ZADD', p .. 'leases', now, piece.id)
+end
+
+-- A claim whose lease ran out: the same range, tasks and now, a higher epoch. The third time, or if it has ended a holder
+-- that had nothing else at work (`mark`), it is split (rule 9), at last to one offset and one task, which then kills (rule 10).
 local expired = redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1)[1]
 if expired then
   local claim = cjson.decode(redis.call('HGET', p .. 'claims', expired))
   claim.given = claim.given + 1
-  if claim.given >= 3 and not claim.grouped and claim['end'] - claim.start > 1 then
-    local middle = claim.start + math.floor((claim['end'] - claim.start) / 2)
-    local rest = cjson.decode(cjson.encode(claim))
-    rest.id = redis.call('HINCRBY', p .. 'counters', 'claim', 1)
-    rest.epoch = redis.call('HINCRBY', p .. 'counters', 'epoch', 1)
-    rest.start, rest.given, rest.file, rest.deadline = middle, 1, nil, now
-    redis.call('HSET', p .. 'claims', rest.id, cjson.encode(rest))
-    redis.call('ZADD', p .. 'leases', now, rest.id)
-    claim['end'], claim.given, claim.file = middle, 1, nil
+  if claim.mark then claim.ended, claim.last, claim.mark = (claim.ended or 0) + 1, claim.mark, nil end
+  local length, names = claim['end'] - claim.start, {}
+  for name in pairs(claim.tasks) do names[#names + 1] = name end
+  table.sort(names)
+  local tasks, ended, last = claim.tasks, claim.ended or 0, claim.last
+  if (claim.given >= 3 or ended > 0) and not claim.grouped and length > 1 then
+    local size = math.ceil(length / math.min(length, 16))
+    claim.file, claim.ended, claim.last = nil, nil, nil
+    for start = claim.start + size, claim['end'] - 1, size do
+      put_aside(claim, {start = start, ['end'] = math.min(start + size, claim['end'])})
+    end
+    claim['end'], claim.given = claim.start + size, 2
+  elseif ended >= 3 and last == 'reading' and length == 1 then
+    claim.kills = 'reading'
+  elseif ended >= 3 and #names > 1 then
+    claim.ended, claim.last = nil, nil
+    for i = 2, #names do put_aside(claim, {tasks = {[names[i]] = tasks[names[i]]}}) end
+    claim.tasks, claim.given = {[names[1]] = tasks[names[1]]}, 2
+  elseif ended >= 3 then
+    claim.kills = 'computing'
   end
   return give(claim)
 end

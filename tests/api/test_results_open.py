@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -85,3 +86,15 @@ def test_no_more_than_its_share_of_memory_is_kept(part):
     part.commit([1])
     assert len(part.rows(part.kept)) == 1
     assert not part.kept._held
+
+
+def test_what_a_fall_back_has_left_out_is_not_counted_twice(part):
+    """The second segment is damaged; what it held comes again in another one, beside the first."""
+    part.commit([1, 2])
+    before = part.manifest.queries["q1"].copy()
+    part.commit([3, 4])
+    part.rows(part.kept)
+    part.manifest.queries["q1"] = replace(before, fell_at=3)
+    part.state.open, part.state.commit, part.end = part.state.open[:1], part.manifest.queries["q1"].copy(), 2
+    part.commit([3, 4])
+    assert part.rows(part.kept).equals(part.rows(OpenWindows(part.storage)))

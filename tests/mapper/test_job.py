@@ -10,10 +10,11 @@ import pytest
 from kazoo.exceptions import ConnectionLoss
 
 from mapper.job import Fetched, Mapper
+from mapper.suspect import Suspects
 from mars.adapters.exchange import StaleGenerationError
 from mars.errors import NotReadyError
 
-CLAIM = SimpleNamespace(id=7)
+CLAIM = SimpleNamespace(id=7, is_suspect=False, kills="")
 VIEW = SimpleNamespace(stream=SimpleNamespace(id=1, name="s"), generation=1)
 
 
@@ -32,6 +33,7 @@ def mapper(monkeypatch) -> Mapper:
     """One that has just claimed; how it reads is for the test to say."""
     made = object.__new__(Mapper)
     made.room, made.fetched, made.leases = threading.Semaphore(1), queue.Queue(), Leases()
+    made.suspects = Suspects(None, None, threading.Event())
     made.news, made.cache = threading.Event(), SimpleNamespace(forget=lambda: None)
     monkeypatch.setattr(made, "_is_active", lambda view: True)
     monkeypatch.setattr(made, "_claim", lambda view: CLAIM)

@@ -16,13 +16,14 @@ GROUPS = (True, False)  # key part 1 has no group in the window: only its positi
 
 
 class Commit(NamedTuple):
-    """What a pointer names: the number of commits, whether the window's tuples are merged, the published watermark, and
-    how often the window's row stands in the results."""
+    """What a pointer names: the number of commits, whether the window's tuples are merged, the published watermark, how
+    often the window's row stands in the results, and the watermark that readers knew while lost rows are made again."""
 
     number: int = 0
     merged: bool = False
     watermark: int = 0
     rows: int = 0
+    published: int = 0
 
 
 class State(NamedTuple):
@@ -43,14 +44,15 @@ class State(NamedTuple):
 
 
 class Visibility(Model[State]):
-    """Closing, committing, falling back, reading. Falling back and sinks are rules that the code does not have yet."""
+    """Closing, committing, falling back, reading. Sinks are a rule that the code does not have yet."""
 
     rules = (21, 24, 25, 27)
     safeguards = {
         "every key part has passed": "api/results.py: a window shows once all pointers are past it",
         "commit when only positions moved": "KeyPart._commit_is_due: a key part without groups must not hide a window",
         "closed windows stay closed": "cells.late_split: rows at or below the published watermark are not written again",
-        "fall-back keeps what is published": "(not in the code yet) watermark and results survive a fall-back",
+        "fall-back keeps what is published": "fallback.keep_results: watermark and results survive a fall-back",
+        "readers wait for lost rows": "SnapshotReader.read_whole: rows that lay in the damaged file are made again first",
         "sink's progress with its rows": "(not in the code yet) one transaction in the sink",
         "sink waits for all key parts": "(not in the code yet) windows are given when they are visible",
     }
@@ -80,7 +82,7 @@ class Visibility(Model[State]):
         if part.merged and (not part.watermark or again):
             rows = part.rows + GROUPS[k] if not part.rows or again else part.rows
             yield f"QueryState.close: key part {k} closes the window", self._set(
-                state, k, part._replace(watermark=1, rows=rows))
+                state, k, part._replace(watermark=1, rows=rows, published=0))
         due = part.rows != state.committed[k].rows or (part != state.committed[k] and (
             self.on("commit when only positions moved") or GROUPS[k]))
         if due:
@@ -96,11 +98,15 @@ class Visibility(Model[State]):
 
     def _fall_back(self, state: State, k: int) -> Iterator[tuple[str, State]]:
         lost, before = state.committed[k], state.earlier[k]
-        kept = before._replace(number=lost.number + 1)
+        again = before._replace(number=lost.number + 1)
+        kept = again
         if self.on("fall-back keeps what is published"):
             kept = kept._replace(watermark=lost.watermark, rows=lost.rows)
-        yield f"(fall-back) key part {k}: a file is damaged, from commit {lost.number} to {before.number}", self._set(
-            state, k, kept)._replace(committed=put(state.committed, k, kept), damages=0)
+        if lost.watermark > again.watermark and self.on("readers wait for lost rows"):
+            again = again._replace(published=lost.watermark)
+        for text, commit in (("state", kept), ("file with state and results", again)):
+            yield (f"fall_back: key part {k}: a {text} is damaged, from commit {lost.number} to {before.number}",
+                   self._set(state, k, commit)._replace(committed=put(state.committed, k, commit), damages=0))
 
     # -- readers and sinks ----------------------------------------------------------------------------------------
 
@@ -112,6 +118,9 @@ class Visibility(Model[State]):
         if len(state.reading) < len(KEY_PARTS):
             k = len(state.reading)
             yield f"Results: reads the pointer of key part {k}", state._replace(reading=(*state.reading, state.committed[k]))
+            return
+        if any(commit.published for commit in state.reading):
+            yield "Results: waits", state._replace(reading=())
             return
         saw = -1
         if self._visible(state.reading, "every key part has passed"):

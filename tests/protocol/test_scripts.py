@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 
 import pytest
 
@@ -119,15 +120,53 @@ def test_a_claim_that_is_given_again_keeps_the_tasks_that_it_froze(exchange):
 
 
 def test_the_third_lease_splits_and_keeps_tasks_and_now(exchange):
-    first = claim(exchange, worker="a", lease_ms=1)
+    first = claim(exchange, worker="a", lease_ms=1, most=40)
     time.sleep(0.01)
     claim(exchange, worker="b", lease_ms=1)
     time.sleep(0.01)
-    left = claim(exchange, worker="c")
-    right = claim(exchange, worker="d")
-    assert (left.start, left.end, right.start, right.end) == (0, 5, 5, 10)
-    assert left.tasks == right.tasks == first.tasks
-    assert left.now_ms == right.now_ms == first.now_ms
+    pieces = [claim(exchange, worker="c", request=n) for n in range(1, 15)]
+    assert sorted((c.start, c.end) for c in pieces) == [(n, min(n + 3, 40)) for n in range(0, 40, 3)]
+    assert all(c.tasks == first.tasks and c.now_ms == first.now_ms and c.is_suspect for c in pieces)
+
+
+@pytest.mark.parametrize("stage", ["reading", "computing"])
+def test_a_claim_that_ends_whoever_works_on_it_alone_is_brought_down_to_what_kills(exchange, stage):
+    """Five tuples, two queries. Whoever touches offset 3 dies, or whoever computes q2 over it."""
+    state_ = {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []}, "nows": {0: [], 1: []}, "positions": []}
+    exchange.attach(STREAM, 2, 1, "q2", 2, state_)
+    requests, seen = count(2), []
+    first = claim(exchange, request=1, lease_ms=1, most=5, ends={0: 100})
+    for _ in range(60):
+        time.sleep(0.005)
+        held = claim(exchange, request=next(requests), lease_ms=1, allow_new=False)
+        if held is None:
+            break
+        seen.append((held.start, held.end, tuple(sorted(held.tasks)), held.kills))
+        is_deadly = held.start <= 3 < held.end and (stage == "reading" or "q2" in held.tasks)
+        assert held.now_ms == first.now_ms
+        if is_deadly and not held.kills:
+            exchange.mark(STREAM, 2, held, stage)
+        else:
+            exchange.push(STREAM, 2, held, held.tasks, None, entries(held))
+    verdicts = [claim_ for claim_ in seen if claim_[3]]
+    assert verdicts == ([(3, 4, ("q1", "q2"), "reading")] if stage == "reading" else [(3, 4, ("q2",), "computing")])
+    assert len(seen) < 20
+    assert exchange.redis.hlen(Keys(STREAM).claims) == 0
+
+
+def test_a_claim_whose_holders_ended_beside_other_work_is_never_blamed(exchange):
+    claim(exchange, request=1, lease_ms=1, most=1, ends={0: 1})
+    for request in range(2, 12):
+        time.sleep(0.003)
+        assert claim(exchange, request=request, lease_ms=1, allow_new=False).kills == ""
+
+
+def test_a_mark_of_a_former_holder_is_refused(exchange):
+    old = claim(exchange, worker="a", lease_ms=1)
+    time.sleep(0.01)
+    new = claim(exchange, worker="b")
+    assert not exchange.mark(STREAM, 2, old, "reading")
+    assert exchange.mark(STREAM, 2, new, "reading")
 
 
 def test_a_claim_of_which_a_group_was_pushed_is_never_split(exchange):

@@ -8,12 +8,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from types import SimpleNamespace
 from unittest.mock import patch
 
 from mapper.lease import LeaseKeeper
+from mars import names
 from mars.adapters.view import StreamView
+from mars.commits import QueryCommit
 from mars.errors import InvariantError
 from mars.registry import QuerySet
+from reducer import fallback
 from reducer.close import CheckedWatermark
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
@@ -99,7 +104,7 @@ def push_deletes_the_claim_first(world: World) -> Iterator[None]:
         if scripts._is_held(store, claim):
             kept = dict(store.claims[claim["id"]]), store.leases[claim["id"]]
             del store.claims[claim["id"]], store.leases[claim["id"]]
-            world.scheduler.sleep(0.05)
+            world.scheduler.sleep(0.2)
             store.claims[claim["id"]], store.leases[claim["id"]] = kept
         return real(store, generation, claim, *rest)
 
@@ -270,4 +275,36 @@ def new_partitions_keep_closed_windows(world: World) -> Iterator[None]:
         real(reducer, key, owner_version)
 
     with patch.object(Reducer, "_keep_up", keep_up):
+        yield
+
+
+@bug
+def a_fall_back_counts_again(world: World) -> Iterator[None]:
+    """Counters and results stay, and what they have already is counted once more."""
+    real = fallback.keep_results
+
+    def keep_results(entry: QueryCommit, last: QueryCommit) -> QueryCommit:
+        return replace(real(entry, last), counted={})
+
+    with patch.object(fallback, "keep_results", keep_results):
+        yield
+
+
+@bug
+def a_fall_back_takes_results_back(world: World) -> Iterator[None]:
+    """Nobody remembers what readers have been told."""
+    real = fallback.again
+
+    def again(entry: QueryCommit, newer: list, commits: int, published: int | None) -> QueryCommit:
+        return real(entry, newer, commits, None)
+
+    with patch.object(fallback, "again", again):
+        yield
+
+
+@bug
+def a_fall_back_asks_for_no_recovery(world: World) -> Iterator[None]:
+    """The lanes stay where they are, and nobody reads again what the fall-back left out."""
+    elsewhere = SimpleNamespace(**{**names.__dict__, "recovery_request": lambda id_: f"{names.stream(id_)}/elsewhere"})
+    with patch.object(fallback, "names", elsewhere):
         yield

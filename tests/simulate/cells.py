@@ -20,6 +20,10 @@ class Table(tuple):
     def num_rows(self) -> int:
         return len(self)
 
+    @property
+    def nbytes(self) -> int:
+        return 16 * len(self)
+
 
 @dataclass
 class Batch:

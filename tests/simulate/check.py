@@ -20,6 +20,7 @@ class Checker:
     def __init__(self, stream_id: int, key_parts: int, topic: Topic, storage: Storage) -> None:
         self.stream_id, self.key_parts, self.topic, self.storage = stream_id, key_parts, topic, storage
         self.manifests: dict[int, Manifest] = {}
+        self.pointers: dict[int, Pointer] = {}
         self.paths = {names.pointer(stream_id, k): k for k in range(key_parts)}
         self.queries_path = names.queries(stream_id)
         self.queries = QuerySet()
@@ -40,24 +41,34 @@ class Checker:
         self.commits += 1
         manifest = Manifest.load(self.storage.peek(pointer.manifest))
         before = self.manifests.get(k, Manifest(self.stream_id, k))
-        self.manifests[k] = manifest
+        fell = self._is_damaged(self.pointers.get(k), before)
+        self.manifests[k], self.pointers[k] = manifest, pointer
         if manifest.commit != before.commit + 1:
             raise Broken(f"I5: key part {k} went from commit {before.commit} to {manifest.commit}")
         visible = self.topic.visible()
         for query, entry in manifest.queries.items():
             if query in self.queries.queries:
-                self._never_back(k, query, before.queries.get(query), entry)
+                self._never_back(k, query, before.queries.get(query), entry, fell)
                 self._is_prefix(k, query, entry, visible)
 
+    def _is_damaged(self, pointer: Pointer | None, manifest: Manifest) -> bool:
+        """May the next commit be a fall-back?"""
+        paths = {s.path for query in manifest.queries.values() for s in query.state}
+        return pointer is not None and not self.storage.disk.damaged.isdisjoint(paths | {pointer.manifest.path})
+
     @staticmethod
-    def _never_back(k: int, query: str, before: QueryCommit | None, entry: QueryCommit) -> None:
+    def _never_back(k: int, query: str, before: QueryCommit | None, entry: QueryCommit, fell: bool) -> None:
+        """After a fall-back positions are lower, but what readers knew is not (rule 25)."""
         if before is None:
             return
         for p, position in before.positions.items():
-            if entry.positions.get(p, -1) < position:
+            if entry.positions.get(p, -1) < position and not fell:
                 raise Broken(f"I5: {query} in key part {k}: partition {p} went from {position} to {entry.positions.get(p)}")
-        if before.watermark is not None and entry.watermark < before.watermark:
-            raise Broken(f"I5: {query} in key part {k}: watermark went from {before.watermark} to {entry.watermark}")
+        known, knows = (max((w for w in (q.watermark, q.published) if w is not None), default=None) for q in (before, entry))
+        if known is not None and (knows is None or knows < known):
+            raise Broken(f"I5: {query} in key part {k}: watermark went from {known} to {knows}")
+        if entry.commits < before.commits:
+            raise Broken(f"I5: {query} in key part {k} went from commit {before.commits} to {entry.commits}")
 
     def _is_prefix(self, k: int, query: str, entry: QueryCommit, visible: dict) -> None:
         """I1 to I4, I6: state and results hold exactly the tuples up to the positions, each once."""
@@ -71,10 +82,18 @@ class Checker:
         if entry.watermark is not None:
             held = cells.late_split(None, None, held, entry.watermark)[1]
         found = sorted(id_ for _, id_ in [*closed, *held])
-        wanted = sorted(id_ for id_, (p, offset, _) in visible.items()
-                        if id_ % self.key_parts == k and start.get(p, 0) <= offset < entry.positions.get(p, 0))
+        wanted = sorted(id_ for id_, (p, offset, time) in visible.items()
+                        if id_ % self.key_parts == k and start.get(p, 0) <= offset < self._end(entry, p, time))
         if found != wanted:
             self._explain(k, query, entry, found, wanted, visible)
+
+    @staticmethod
+    def _end(entry: QueryCommit, p: int, time: int) -> int:
+        """Up to which offset a tuple of this time is in the state or the results. After a fall-back closed windows hold more
+        than the open ones."""
+        position = entry.positions.get(p, 0)
+        is_closed = entry.watermark is not None and cells.window(time) + cells.WINDOW_MS <= entry.watermark
+        return max(position, entry.counted.get(p, 0)) if is_closed else position
 
     def _explain(self, k: int, query: str, entry: QueryCommit, found: list[int], wanted: list[int], visible: dict) -> None:
         """Future and late tuples are missing by right, if they were counted; everything else is not."""

@@ -54,18 +54,36 @@ def _give(s: Store, made: dict, worker: str, request: int, deadline: float) -> d
 
 
 def _again(s: Store, held: dict, now: float) -> dict:
-    """A claim whose lease ran out; the third time it is split."""
+    """A claim whose lease ran out; the third time, or if it ended a holder that worked on it alone, it is split."""
     held["given"] += 1
-    if held["given"] >= 3 and not held["grouped"] and held["end"] - held["start"] > 1:
-        middle = held["start"] + (held["end"] - held["start"]) // 2
-        s.counters["claim"] += 1
-        s.counters["epoch"] += 1
-        rest = deepcopy(held) | {"id": s.counters["claim"], "epoch": s.counters["epoch"], "start": middle, "given": 1,
-                                 "file": None}
-        s.claims[rest["id"]] = rest
-        s.leases[rest["id"]] = now
-        held |= {"end": middle, "given": 1, "file": None}
+    if held.get("mark"):
+        held["ended"], held["last"], held["mark"] = held.get("ended", 0) + 1, held["mark"], None
+    length, names = held["end"] - held["start"], sorted(held["tasks"])
+    ended = held.get("ended", 0)
+    if (held["given"] >= 3 or ended) and not held["grouped"] and length > 1:
+        size = math.ceil(length / min(length, 16))
+        held |= {"file": None, "ended": 0, "last": None}
+        for start in range(held["start"] + size, held["end"], size):
+            _put_aside(s, held, now, {"start": start, "end": min(start + size, held["end"])})
+        held |= {"end": held["start"] + size, "given": 2}
+    elif ended >= 3 and held["last"] == "reading" and length == 1:
+        held["kills"] = "reading"
+    elif ended >= 3 and len(names) > 1:
+        held |= {"ended": 0, "last": None}
+        for name in names[1:]:
+            _put_aside(s, held, now, {"tasks": {name: held["tasks"][name]}})
+        held |= {"tasks": {names[0]: held["tasks"][names[0]]}, "given": 2}
+    elif ended >= 3:
+        held["kills"] = "computing"
     return held
+
+
+def _put_aside(s: Store, held: dict, now: float, changes: dict) -> None:
+    s.counters["claim"] += 1
+    s.counters["epoch"] += 1
+    piece = deepcopy(held) | changes | {"id": s.counters["claim"], "epoch": s.counters["epoch"], "given": 1}
+    s.claims[piece["id"]] = piece
+    s.leases[piece["id"]] = now
 
 
 def _lanes_of(s: Store, p: int) -> tuple[int | None, list, list]:

@@ -14,10 +14,12 @@ import mapper.job
 import mapper.lease
 import mars.adapters.view_cache
 import mars.faults
+import reducer.broken
 import reducer.commit
 import reducer.job
 import reducer.keypart
 import reducer.lead
+import reducer.memory
 import reducer.merge
 import reducer.watch_topic
 from tests.simulate import cells, kafka, redis, scheduler, storage, zookeeper
@@ -30,6 +32,7 @@ CONSTANTS: list[tuple[ModuleType, str, float]] = [
     (reducer.keypart, "NOWS_S", 0.2),
     (reducer.keypart, "SWEEP_S", 0.5), (reducer.commit, "KEEP_UNUSED_S", 1.0), (reducer.commit, "DELTAS_MAX", 4),
     (reducer.watch_topic, "OFFSETS_S", 1e9),
+    (reducer.memory, "LOOK_S", 0.1), (reducer.memory, "FULL_S", 0.4), (reducer.memory, "ROOM_S", 0.4),
 ]
 
 
@@ -55,6 +58,8 @@ def installed(sched: scheduler.Scheduler, disk: storage.Disk, point: Callable[[s
                       "Exchange": redis.Exchange, "Storage": storage.Storage, "Wakeups": redis.Wakeups,
                       "keep_letters": lambda *_: None},
         reducer.lead: {"time": time},
+        reducer.broken: {"time": time},
+        reducer.memory: {"time": time},
         reducer.keypart: {"time": time, "decode": cells.decode, "schema": lambda *_: None},
         reducer.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
                          "_first_start": cells.first_start},

@@ -83,13 +83,17 @@ class Exchange:
     def claim(self, stream_id: int, generation: int, worker: str, request: int, **arguments: object) -> Claim | None:
         server = self.server
         made = self._call("claim", lambda: claiming.claim(
-            server.stores[stream_id], generation, worker, request, server.now_ms(), **arguments))
+            server.stores[stream_id], generation, worker, request, server.now_ms(), **arguments), True)
         return made and Claim(made["id"], made["partition"], made["start"], made["end"], dict(made["tasks"]), made["epoch"],
-                              made["now"], made["given"], made["file"])
+                              made["now"], made["given"], made["file"], made.get("kills", ""))
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int) -> bool:
         return self._call("renew", lambda: scripts.renew(
             self.server.stores[stream_id], generation, claim.id, claim.epoch, lease_ms, self.server.now_ms()), True)
+
+    def mark(self, stream_id: int, generation: int, claim: Claim, stage: str) -> bool:
+        return self._call("mark", lambda: scripts.mark(
+            self.server.stores[stream_id], generation, claim.id, claim.epoch, stage), True)
 
     def register(self, stream_id: int, generation: int, claim: Claim, file: dict) -> bool:
         return self._call("register", lambda: scripts.register(
@@ -162,6 +166,12 @@ class Exchange:
 
     def forget(self, stream_id: int) -> None:
         self._call("forget", lambda: self.server.stores.pop(stream_id, None), True)
+
+    def memory(self) -> tuple[int, int]:
+        return self._call("memory", lambda: (90, 100) if self.server.full else (10, 100), True)
+
+    def weigh(self, stream_id: int, generation: int, key_parts: int) -> dict[tuple[str, int], int]:
+        return self._call("weigh", lambda: scripts.weigh(self.server.stores[stream_id], generation, key_parts), True)
 
     def memory_share(self) -> float:
         return self._call("memory", lambda: 0.9 if self.server.full else 0.1, True)

@@ -68,11 +68,12 @@ class Driver:
 
     def __init__(self, world: World) -> None:
         self.world, self.random = world, world.random
+        self.damaged: set[int] = set()
         self.open: list[tuple[int, Callable[[bool], None]]] = []
         self.actions: list[tuple[int, Callable[[], Iterator[str] | str | None]]] = [
             (30, self.produce), (6, self.burst), (4, self.transaction), (6, self.end_transaction), (5, self.kill),
-            (4, self.pause), (3, self.cut), (4, self.lose_redis), (3, self.copy_redis), (2, self.fill), (2, self.query),
-            (3, self.change_query), (1, self.add_partition), (4, self.wait)]
+            (4, self.pause), (3, self.cut), (1, self.damage), (4, self.lose_redis), (3, self.copy_redis), (2, self.fill),
+            (2, self.query), (3, self.change_query), (1, self.add_partition), (4, self.wait)]
 
     def drive(self, rounds: int) -> None:
         """Faults for so many rounds, then healing; raises Broken or Stuck."""
@@ -84,7 +85,8 @@ class Driver:
         self.new_query("EARLIEST")
         # Each run has more of one kind of trouble than of the others: mixtures alone hide what needs much of one thing.
         theme = self.random.choice(((), (self.lose_redis, self.copy_redis), (self.query, self.change_query),
-                                    (self.add_partition, self.burst, self.wait), (self.kill, self.pause, self.cut)))
+                                    (self.add_partition, self.burst, self.wait), (self.kill, self.pause, self.cut),
+                                    (self.damage, self.kill)))
         weights = [weight * (5 if action in theme else 1) for weight, action in self.actions]
         actions = [action for _, action in self.actions]
         for _ in range(rounds):
@@ -225,6 +227,20 @@ class Driver:
         if thing.full:
             self.world.network.count("Redis full" if thing is self.world.server else "disk full")
         return f"{type(thing).__name__} is {'full' if thing.full else 'not full any more'}"
+
+    def damage(self) -> str:
+        """A file of a key part's last commit does not read any more: what it says, or cells that it names. Once for each key
+        part, as nothing is promised where all that is kept is damaged."""
+        world, checker = self.world, self.world.checker
+        k = self.random.randrange(checker.key_parts)
+        if k in self.damaged or k not in checker.manifests:
+            return ""
+        state = [s.path for query in checker.manifests[k].queries.values() for s in query.state]
+        path = self.random.choice([checker.pointers[k].manifest.path, *state])
+        self.damaged.add(k)
+        world.disk.damaged.add(path)
+        world.network.count("file damaged")
+        return f"{path} is damaged"
 
     # -- users ----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ tests/simulate/test_scripts.py compares them with the real scripts on a real Red
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -111,6 +112,15 @@ def renew(s: Store, generation: int, id_: int, epoch: int, lease_ms: float, now:
     return True
 
 
+def mark(s: Store, generation: int, id_: int, epoch: int, stage: str) -> bool:
+    s.check(generation)
+    held = s.claims.get(id_)
+    if held is None or held["epoch"] != epoch:
+        return False
+    held["mark"] = stage
+    return True
+
+
 def register(s: Store, generation: int, claim: dict, file: dict) -> bool:
     s.check(generation)
     if not _is_held(s, claim):
@@ -148,6 +158,18 @@ def push(s: Store, generation: int, claim: dict, tasks: dict[str, int], met: int
 def receive(s: Store, generation: int, k: int, after: int) -> tuple[dict[str, str], list]:
     s.check(generation)
     return dict(s.facts), [(seq, *entry) for seq, entry in sorted(s.log[k].items()) if seq > after]
+
+
+def weigh(s: Store, generation: int, key_parts: int) -> dict[tuple[str, int], int]:
+    s.check(generation)
+    found: dict[tuple[str, int], int] = {}
+    for k in range(key_parts):
+        for text, _ in s.log[k].values():
+            marker = json.loads(text)
+            for query, size in marker["l"]:
+                task = query, marker["t"][query]
+                found[task] = found.get(task, 0) + size
+    return found
 
 
 def trim(s: Store, generation: int, k: int, epoch: int, seqs: list[int], positions: dict) -> None:

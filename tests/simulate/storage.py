@@ -21,6 +21,7 @@ class Disk:
         self.numbers = 0
         self.loose: dict[str, str] | None = None
         self.full = False
+        self.damaged: set[str] = set()
 
     def killed(self, node: str) -> None:
         """A node is gone, and with it what it had not made durable."""
@@ -68,6 +69,8 @@ class Storage(storage.Storage):
 
     def read(self, segment: Segment) -> bytes:
         self.disk.scheduler.step()
+        if segment.path in self.disk.damaged:
+            raise CorruptFileError("a committed file does not match its checksum", segment.path)
         return self.peek(segment)
 
     def peek(self, segment: Segment) -> bytes:

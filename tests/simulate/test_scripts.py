@@ -118,10 +118,13 @@ class Pair:
         pair, generation = self.random.choice(self.claims), self._generation()
         tasks = dict(list(pair[0].tasks.items())[:self.random.choice((1, 9))])
         entries = [({"p": pair[0].partition, "s": pair[0].start, "t": tasks, "l": []}, b"x")] * KEY_PARTS
-        kind, met = self.random.choice(("renew", "register", "push", "push", "push")), self.random.choice((None, 5, 50))
+        kind = self.random.choice(("renew", "register", "mark", "mark", "push", "push", "push"))
+        met = self.random.choice((None, 5, 50))
         calls = {"renew": lambda e, c: e.renew(STREAM, generation, c, 60_000),
+                 "mark": lambda e, c: e.mark(STREAM, generation, c, stage),
                  "register": lambda e, c: e.register(STREAM, generation, c, {"host": "h"}),
                  "push": lambda e, c: e.push(STREAM, generation, c, tasks, met, entries)}
+        stage = self.random.choice(("reading", "computing"))
         by = dict(zip((id(self.twin), id(self.real)), pair, strict=True))
         self.both(lambda e: calls[kind](e, by[id(e)]))
 

@@ -90,7 +90,7 @@ class World:
                 worker = WORKERS[name](CONFIG, int(name[1]))
                 if isinstance(worker, Reducer):
                     ask = worker._ask_for_recovery
-                    worker._ask_for_recovery = lambda part, error: (self._met(name, error), ask(part, error))
+                    worker._ask_for_recovery = lambda view, error: (self._met(name, error), ask(view, error))
                 try:
                     worker.run()
                 finally:

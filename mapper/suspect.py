@@ -1,0 +1,61 @@
+"""Claims that were given before: each is worked on alone, so that what ends worker after worker is found (rule 10).
+
+A mapper has several claims in hand, and when it ends nothing tells which of them did it. So each of them is suspect: the
+next holder touches it with nothing else at work, and Redis knows how far it is. The claim script then splits it, and says
+at last that reading an offset, or computing one query over it, kills.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from mars.adapters.exchange import Claim, Exchange
+from mars.adapters.view import StreamView, stop_queries
+from mars.adapters.zookeeper import ZooKeeper
+from mars.plan import QueryPlan
+
+log = logging.getLogger("mars.mapper")
+LOOK_S = 0.01
+
+
+class Suspects:
+    """Between a mapper's fetching and its computing thread: how many batches the one has handed over and the other has
+    computed, and the marks in Redis."""
+
+    def __init__(self, zookeeper: ZooKeeper, exchange: Exchange, stopping: threading.Event) -> None:
+        self.zookeeper, self.exchange, self.stopping = zookeeper, exchange, stopping
+        self.handed = self.computed = 0
+
+    def begin(self, view: StreamView, claim: Claim) -> None:
+        """By the fetching thread, before it reads: from here on a suspect is alone. Other claims are let through."""
+        if not claim.is_suspect:
+            return
+        self._wait_until_idle()
+        if not claim.kills:
+            self.exchange.mark(view.stream.id, view.generation, claim, "reading")
+
+    def end(self, claim: Claim) -> None:
+        """By the fetching thread, once the claim's batch was handed over: a suspect stays alone until it is computed."""
+        if claim.is_suspect:
+            self._wait_until_idle()
+
+    def compute(self, view: StreamView, claim: Claim) -> None:
+        """By the computing thread: it is read, and will now be computed."""
+        if claim.is_suspect and not claim.kills:
+            self.exchange.mark(view.stream.id, view.generation, claim, "computing")
+
+    def isolate(self, view: StreamView, claim: Claim, plans: dict[str, QueryPlan]) -> None:
+        """Name what ends every worker. A query whose computing does is quarantined; an offset that cannot be read is left
+        out by whoever pushes the claim."""
+        place = f"partition {claim.partition}, offset {claim.start}" if claim.end - claim.start == 1 else \
+            f"partition {claim.partition}, offsets [{claim.start}, {claim.end})"
+        log.error("stream %s: %s ended each worker that was %s it", view.stream.name, place, claim.kills)
+        if claim.kills == "computing":
+            stop_queries(self.zookeeper, view.stream, plans, "QUARANTINED",
+                         f"{place}: computing it ended the worker process each time; RESUME QUERY tries again from the "
+                         "committed position, DROP QUERY and CREATE QUERY ... FROM LATEST leave it out")
+
+    def _wait_until_idle(self) -> None:
+        while self.computed < self.handed and not self.stopping.wait(LOOK_S):
+            pass

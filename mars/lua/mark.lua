@@ -1,0 +1,14 @@
+#!lua flags=allow-oom
+-- Note how far a worker that has nothing else at work is with a claim that was given before: if it ends now, this ended it
+-- (rule 10).
+-- KEYS[1] prefix. ARGV: generation, claim, epoch, 'reading' or 'computing'
+local p = KEYS[1]
+local generation = redis.call('HGET', p .. 'generation', 'generation')
+if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
+local held = redis.call('HGET', p .. 'claims', ARGV[2])
+if not held then return 0 end
+local claim = cjson.decode(held)
+if claim.epoch ~= tonumber(ARGV[3]) then return 0 end
+claim.mark = ARGV[4]
+redis.call('HSET', p .. 'claims', ARGV[2], cjson.encode(claim))
+return 1

@@ -1,0 +1,23 @@
+#!lua flags=no-writes
+-- How many bytes of cells each task has in the logs of some key parts. Reads every entry: for the rare moment when room is short.
+-- KEYS[1] prefix. ARGV: generation, key part, SEQ after which to begin, most entries
+-- Returns {last SEQ seen or '', flat list of 'query:incarnation', bytes}.
+local p = KEYS[1]
+local generation = redis.call('HGET', p .. 'generation', 'generation')
+if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
+local bytes, after, left = {}, ARGV[3], tonumber(ARGV[4])
+local last = ''
+while left > 0 do
+  local entry = redis.call('XRANGE', p .. 'log:' .. ARGV[2], '(' .. after .. '-0', '+', 'COUNT', 1)[1]
+  if not entry then last = '' break end
+  after = string.match(entry[1], '^(%d+)')
+  last, left = after, left - 1
+  local marker = cjson.decode(entry[2][2])
+  for _, pair in ipairs(marker.l) do
+    local task = pair[1] .. ':' .. string.format('%.0f', marker.t[pair[1]])
+    bytes[task] = (bytes[task] or 0) + pair[2]
+  end
+end
+local flat = {}
+for task, size in pairs(bytes) do flat[#flat + 1] = task flat[#flat + 1] = string.format('%.0f', size) end
+return {last, flat}

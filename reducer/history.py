@@ -1,0 +1,75 @@
+"""Which commits a key part can fall back to if a file of the last one is damaged (rule 25). Pure.
+
+Three are kept: the one before the last; one some commits old; and an older one, with whose state the last commit shares no
+file, unless a query's state has stood still for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mars.commits import Earlier, Manifest, Pointer, Segment
+
+SPACING, SPACING_MAX = 8, 256  # commits
+NOWS_KEPT = 128
+
+
+@dataclass(frozen=True)
+class Point:
+    """An earlier commit, and what it says; an empty manifest for the one before the first."""
+
+    earlier: Earlier
+    manifest: Manifest
+
+
+@dataclass(frozen=True)
+class History:
+    """The points that a pointer names."""
+
+    previous: Point | None = None
+    younger: Point | None = None
+    older: Point | None = None
+
+    @staticmethod
+    def of(points: list[Point]) -> History:
+        """The history of a pointer's points that read, the last one first."""
+        middle = points[1] if len(points) > 2 else None
+        return History(points[0] if points else None, middle, points[-1] if points else None)
+
+    def follow(self, last: Point, new: Manifest, running: Iterable[str]) -> History:
+        """The history of the commit `new`, which comes after `last`."""
+        younger, older = self.younger or last, self.older
+        age = new.commit - younger.earlier.commit
+        if age % SPACING == 0 and (age >= SPACING_MAX or not _share_files(younger.manifest, new, running)):
+            younger, older = last, younger
+        return History(last, younger, older)
+
+    def points(self) -> list[Point]:
+        """All of them, the last one first, each once."""
+        different = {point.earlier.commit: point for point in (self.older, self.younger, self.previous) if point}
+        return [different[commit] for commit in sorted(different, reverse=True)]
+
+    def first_position(self, query: str, partition: int, start: int) -> int:
+        """The least position of a query among the points."""
+        entries = [point.manifest.queries.get(query) for point in self.points()]
+        return min((entry.positions.get(partition, start) if entry else start for entry in entries), default=start)
+
+
+def pointer_to(segment: Segment, manifest: Manifest, history: History) -> Pointer:
+    """The pointer of a commit that lies in `segment`."""
+    published = {id_: query.watermark if query.published is None else query.published
+                 for id_, query in manifest.queries.items()}
+    return Pointer(segment, manifest.commit, tuple(point.earlier for point in history.points()), published)
+
+
+def needed_nows(pairs: list[tuple[int, int]], least: int, first: int) -> list[tuple[int, int]]:
+    """Of (end, now) pairs, in their order, those that a re-claim can ask for (rule 26): all above the `least` committed
+    position, and the last NOWS_KEPT of what comes again after a fall-back to the position `first`."""
+    past = [pair for pair in pairs if first < pair[0] <= least]
+    return past[-NOWS_KEPT:] + [pair for pair in pairs if pair[0] > least]
+
+
+def _share_files(one: Manifest, other: Manifest, queries: Iterable[str]) -> bool:
+    return any({s.path for s in one.queries[id_].state} & {s.path for s in other.queries[id_].state}
+               for id_ in queries if id_ in one.queries and id_ in other.queries)

@@ -1,0 +1,193 @@
+"""Falling back (rule 25): whichever file of a commit is damaged, what is merged again gives the same rows and counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from mars.adapters.storage import Storage
+from mars.adapters.view import StreamView
+from mars.cells_layout import schema
+from mars.cells_wire import decode
+from mars.commits import Earlier, Manifest, Pointer, Segment
+from mars.registry import PAUSED, QuerySet
+from reducer import commit, fallback
+from reducer.history import NOWS_KEPT, History, Point, needed_nows, pointer_to
+from reducer.merge import QueryState
+from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece
+
+WEEK_MS = 7 * 86_400_000
+# Seconds of event time in each commit; the watermark follows 5 s behind, so that windows of 10 s close on the way.
+TIMES = [[number * 3, number * 3 + 2, max(0, number * 3 - 40)] for number in range(40)]
+
+
+@dataclass
+class Owner:
+    """A key part that commits as KeyPart does."""
+
+    storage: Storage
+    state: QueryState = field(default_factory=fresh)
+    manifest: Manifest = field(default_factory=lambda: Manifest(0, 0))
+    history: History = History()
+    pointer: Pointer | None = None
+
+    def merge(self, number: int) -> None:
+        self.state.accept(piece(number, 0, number * 3, TIMES[number]))
+        if number > 2:
+            self.state.close(number * 3 - 5)
+
+    def commit(self) -> None:
+        prepared = commit.prepare(self.storage, self.manifest, {"q1": self.state}, WEEK_MS)
+        last = Point(Earlier(self.pointer and self.pointer.manifest, self.manifest.commit), self.manifest)
+        self.history = self.history.follow(last, prepared.manifest, ["q1"])
+        self.pointer = Pointer.load(pointer_to(prepared.segment, prepared.manifest, self.history).dump())
+        commit.adopt({"q1": self.state}, prepared)
+        self.manifest = prepared.manifest
+
+    def run(self, numbers: range) -> Owner:
+        for number in numbers:
+            self.merge(number)
+            self.commit()
+        return self
+
+
+def damage(storage: Storage, segment: Segment) -> None:
+    path = storage.root / segment.path
+    data = bytearray(path.read_bytes())
+    data[segment.start + segment.length // 2] ^= 0x10
+    path.write_bytes(data)
+
+
+def view(**changes: object) -> StreamView:
+    return StreamView(STREAM, QuerySet(2, (0, 1), {"q1": replace(QUERY, **changes)}), 1, 1, 1)
+
+
+def rows(storage: Storage, manifest: Manifest) -> list[tuple]:
+    tables = [pa.ipc.open_stream(storage.read(result.segment)).read_all()
+              for result in storage.result_segments(manifest.queries["q1"])]
+    return sorted((int(r["window_start"].timestamp()), r["k"], r["count"]) for t in tables for r in t.to_pylist())
+
+
+def go_on(storage: Storage, found: fallback.Found, end: int) -> Owner:
+    """What a new owner makes of it: everything from the positions on comes again, in other pieces."""
+    entry = found.manifest.queries["q1"]
+    tables = [decode(storage.read(segment), schema(PLAN, STREAM)) for segment in entry.state]
+    owner = Owner(storage, QueryState.resume(QUERY, STREAM, entry, tables), found.manifest)
+    return owner.run(range(entry.positions.get(0, 0) // 3, end))
+
+
+@pytest.fixture
+def storage(tmp_path) -> Storage:
+    return Storage(tmp_path.as_uri())
+
+
+@pytest.fixture
+def whole(tmp_path) -> Owner:
+    """The same without any damage."""
+    return Owner(Storage((tmp_path / "whole").as_uri())).run(range(40))
+
+
+def victims(owner: Owner) -> dict[str, Segment]:
+    entry = owner.manifest.queries["q1"]
+    [results] = [r.segment for r in entry.results if r.segment.path == owner.pointer.manifest.path]
+    return {"manifest": owner.pointer.manifest, "results": results, "newest state": entry.state[-1],
+            "oldest state": entry.state[0]}
+
+
+@pytest.mark.parametrize("victim", ["manifest", "results", "newest state", "oldest state"])
+def test_whatever_is_damaged_rows_and_counters_are_the_same(storage, whole, victim):
+    owner = Owner(storage).run(range(30))
+    number = 30
+    while not owner.state.closed:
+        owner.merge(number)
+        number += 1
+    owner.commit()  # the last one closes a window
+    known = rows(storage, owner.manifest)
+    damage(storage, victims(owner)[victim])
+    found = fallback.find(storage, owner.pointer, view(), 0)
+    assert not found.lost
+    assert found.manifest.commit == owner.manifest.commit + 1
+    entry, before = found.manifest.queries["q1"], owner.manifest.queries["q1"]
+    assert entry.positions[0] < before.positions[0]
+    assert entry.commits > before.commits
+    assert str(owner.manifest.commit) in found.notes["q1"]
+    if "state" in victim:  # no published row is made again
+        assert rows(storage, found.manifest) == known
+        assert (entry.watermark, entry.published) == (before.watermark, None)
+    else:
+        assert entry.published == before.watermark
+    again = go_on(storage, found, 40)
+    assert rows(storage, again.manifest) == rows(whole.storage, whole.manifest)
+    assert content(again.state) == content(whole.state)
+    assert again.manifest.queries["q1"].counters == whole.manifest.queries["q1"].counters
+    assert again.manifest.queries["q1"].bad_reasons == whole.manifest.queries["q1"].bad_reasons
+    assert (again.state.commit.counted, again.state.commit.published) == ({}, None)
+
+
+def test_a_missing_file_is_a_damaged_one(storage):
+    owner = Owner(storage).run(range(30))
+    storage.delete(owner.pointer.manifest.path)
+    found = fallback.find(storage, owner.pointer, view(), 0)
+    assert found.manifest.queries["q1"].positions == {0: 29 * 3}
+
+
+def test_an_old_segment_needs_the_old_point(storage):
+    owner = Owner(storage).run(range(30))
+    first = owner.manifest.queries["q1"].state[0]
+    damage(storage, first)
+    found = fallback.find(storage, owner.pointer, view(), 0)
+    assert first.path not in {segment.path for segment in found.manifest.queries["q1"].state}
+    assert found.manifest.queries["q1"].positions.get(0, 0) < 29 * 3
+
+
+def test_where_nothing_reads_the_query_is_lost_and_named_with_the_file(storage):
+    owner = Owner(storage).run(range(30))
+    for path, _ in list(storage.files("0/0")):
+        storage.delete(path)
+    found = fallback.find(storage, replace(owner.pointer, earlier=tuple(e for e in owner.pointer.earlier if e.manifest)),
+                          view(), 0)
+    assert owner.pointer.manifest.path in found.lost["q1"]
+    assert "RESUME QUERY q" in found.lost["q1"]
+
+
+def test_a_query_without_damage_keeps_its_commit(storage):
+    owner = Owner(storage).run(range(30))
+    found = fallback.find(storage, owner.pointer, view(), 0)
+    assert (found.notes, found.lost) == ({}, {})
+    damage(storage, owner.manifest.queries["q1"].state[0])
+    found = fallback.find(storage, owner.pointer, view(state=PAUSED), 0)
+    assert found.manifest.queries["q1"] == owner.manifest.queries["q1"]
+
+
+def test_three_points_are_kept_and_the_oldest_shares_no_file(storage):
+    owner = Owner(storage)
+    for number in range(40):
+        owner.merge(number)
+        owner.commit()
+        assert len(owner.pointer.earlier) <= 3
+        assert owner.pointer.earlier[0].commit == number
+    oldest = owner.history.points()[-1].manifest
+    shared = {s.path for s in oldest.queries["q1"].state} & {s.path for s in owner.manifest.queries["q1"].state}
+    assert shared == set()
+    assert oldest.commit > 0
+
+
+def test_files_of_kept_commits_are_not_deleted(storage, monkeypatch):
+    monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
+    owner = Owner(storage).run(range(30))
+    prepared = SimpleNamespace(manifest=owner.manifest, segment=owner.pointer.manifest)
+    assert set(commit.unused_files(storage, prepared)) > set(commit.unused_files(storage, prepared, owner.history.points()))
+    for path in commit.unused_files(storage, prepared, owner.history.points()):
+        storage.delete(path)
+    damage(storage, owner.manifest.queries["q1"].state[0])
+    assert not fallback.find(storage, owner.pointer, view(), 0).lost
+
+
+def test_nows_are_kept_for_what_may_come_again():
+    pairs = [(end, end + 1) for end in range(1, 400)]
+    kept = needed_nows(pairs, least=300, first=100)
+    assert [end for end, _ in kept] == [*range(301 - NOWS_KEPT, 400)]
+    assert needed_nows(pairs, least=300, first=290) == pairs[290:]

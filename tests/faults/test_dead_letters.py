@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -18,7 +20,7 @@ PARTITIONS = 2
 MESSAGES = 3_000
 WAIT_S = 60
 COLUMNS = "(t BIGINT, name STRING, v INT, w INT)"
-SELECT = "SELECT name, count(*), sum({v}) FROM {s} GROUP BY name WINDOWING 60 s IDLE OFF"
+SELECT = "SELECT name, count(*), sum({v}) FROM {s} GROUP BY name WINDOWING 60 s"
 
 Letter = tuple[int, int, int, str, str]  # partition, offset, line, reason, payload
 
@@ -68,59 +70,81 @@ def messages(form: str, seed: str) -> tuple[list[tuple[int, bytes]], list[Letter
     return made, sorted(expected)
 
 
-def found(cluster: Cluster, stream: str) -> list[Letter]:
-    """The letters that REST gives."""
-    context = cluster.context
-    page = letters.page(context, context.catalog.stream(stream), Condition(context.engine, None), LIMIT_MAX)
-    rows = page.rows.to_pylist()
-    assert page.next is None
-    assert not any(row["cut"] for row in rows)
-    return [tuple(row[name] for name in ("partition", "offset", "line", "reason", "payload")) for row in rows]
+@dataclass
+class Case:
+    """One stream with a query over its column v, and the letters that it must have."""
+
+    cluster: Cluster
+    form: str
+    stream: str
+
+    def __post_init__(self) -> None:
+        self.made, self.expected = messages(self.form, self.stream)
+        self.cluster.create_topic(self.stream, PARTITIONS)
+        self.cluster.sql(f"CREATE STREAM {self.stream} {COLUMNS} FROM KAFKA '{self.stream}' FORMAT {self.form} TIMESTAMP t")
+        self.create("v")
+
+    def create(self, column: str, start: str = "LATEST") -> None:
+        """A query over another column."""
+        self.cluster.sql(f"CREATE QUERY {self.stream}_{column} AS {SELECT.format(v=column, s=self.stream)} FROM {start}")
+
+    def read_all(self, *columns: str) -> None:
+        """Return once the queries over these columns have read everything."""
+        queries = [f"{self.stream}_{column}" for column in columns]
+        self.cluster.wait(lambda: all(map(self.cluster.has_read_all, queries)), WAIT_S, "not all is read", queries)
+
+    def found(self) -> list[Letter]:
+        """The letters that REST gives."""
+        context = self.cluster.context
+        stream = context.catalog.stream(self.stream)
+        page = letters.page(context, stream, Condition(context.engine, None), LIMIT_MAX)
+        assert page.next is None
+        rows = page.rows.to_pylist()
+        assert not any(row["cut"] for row in rows)
+        return [tuple(row[name] for name in ("partition", "offset", "line", "reason", "payload")) for row in rows]
+
+    def redrive(self, condition: str = "") -> int:
+        """How many letters were sent again."""
+        answer = statements.execute(self.cluster.context, f"REDRIVE DEAD LETTERS FROM {self.stream} {condition}")
+        return answer.table["letters"][0].as_py()
 
 
-def read_all(cluster: Cluster, queries: list[str]) -> None:
-    cluster.wait(lambda: all(map(cluster.has_read_all, queries)), WAIT_S, "not all is read", queries)
-
-
-def reasons(letters_: list[Letter]) -> dict[str, int]:
-    """How many letters have each reason."""
-    return {reason: sum(letter[3] == reason for letter in letters_) for reason in {letter[3] for letter in letters_}}
-
-
-@pytest.mark.parametrize("form", ["CSV", "JSON"])
-def test_letters_are_what_was_made_wrong(cluster, fresh_name, form):
-    """Also when mappers die between writing letters and pushing, and when another query reads all of it again."""
-    stream = fresh_name(form)
-    cluster.create_topic(stream, PARTITIONS)
-    cluster.sql(f"CREATE STREAM {stream} {COLUMNS} FROM KAFKA '{stream}' FORMAT {form} TIMESTAMP t")
-    cluster.sql(f"CREATE QUERY {stream}_v AS {SELECT.format(v='v', s=stream)}")
-    made, expected = messages(form, stream)
-    for point in ("mapper.letters_written", "mapper.pushed"):
-        cluster.arm(point)
-    cluster.produce((stream, partition, value) for partition, value in made)
-    read_all(cluster, [f"{stream}_v"])
+def test_letters_are_what_was_made_wrong(cluster, fresh_name):
+    """Also when a mapper dies between writing letters and pushing, and when another query reads all of it again."""
+    cases = [Case(cluster, form, fresh_name(form)) for form in ("CSV", "JSON")]
+    cluster.arm("mapper.letters_written")
+    cluster.produce((case.stream, partition, value) for case in cases for partition, value in case.made)
+    for case in cases:
+        case.read_all("v")
+        assert len(case.expected) > 30
+        assert case.found() == case.expected
+        reasons = Counter(letter[3] for letter in case.expected)
+        assert cluster.snapshot(f"{case.stream}_v").bad_reasons() == reasons
     assert cluster.died_at("mapper.letters_written")
-    assert len(expected) > 30
-    assert found(cluster, stream) == expected
-    assert cluster.snapshot(f"{stream}_v").bad_reasons() == reasons(expected)
 
     # A query of other columns has a lane of its own. What is bad for it is a letter already.
-    cluster.sql(f"CREATE QUERY {stream}_w AS {SELECT.format(v='w', s=stream)} FROM EARLIEST")
-    read_all(cluster, [f"{stream}_w"])
-    assert found(cluster, stream) == expected
-    assert cluster.snapshot(f"{stream}_w").counters()["bad"] == sum(not letter[3].startswith("v:") for letter in expected)
+    for case in cases:
+        case.create("w", "EARLIEST")
+    for case in cases:
+        case.read_all("w")
+        assert case.found() == case.expected
+        bad = sum(not letter[3].startswith("v:") for letter in case.expected)
+        assert cluster.snapshot(f"{case.stream}_w").counters()["bad"] == bad
 
     # What is sent again is as bad as before: letters at new offsets, one a message. The old ones are not sent twice.
-    redriven = [statements.execute(cluster.context, f"REDRIVE DEAD LETTERS FROM {stream} WHERE redriven = FALSE "
-                                   f"AND offset < {MESSAGES}").table.to_pylist()[0]["letters"] for _ in range(2)]
-    read_all(cluster, [f"{stream}_v", f"{stream}_w"])
-    assert redriven[0] == len(expected)
-    again = found(cluster, stream)
-    assert sorted(letter[3:] for letter in again) == sorted(2 * [letter[3:] for letter in expected])
-    cluster.disarm()
-    for query in ("v", "w"):
-        cluster.sql(f"DROP QUERY {stream}_{query}")
-    folder = cluster.context.storage.root / str(cluster.context.catalog.stream(stream).id)
-    assert folder.is_dir()
-    cluster.sql(f"DROP STREAM {stream}")
-    cluster.wait(lambda: not folder.exists(), 20, "the letters are still there")
+    for case in cases:
+        end = min(sum(partition == p for partition, _ in case.made) for p in range(PARTITIONS))
+        assert case.redrive() == len(case.expected)
+        assert case.redrive(f"WHERE offset < {end}") == 0
+    for case in cases:
+        case.read_all("v", "w")
+        assert sorted(letter[3:] for letter in case.found()) == sorted(2 * [letter[3:] for letter in case.expected])
+
+    # They go with their stream.
+    root = cluster.context.storage.root
+    folders = [root / str(cluster.context.catalog.stream(case.stream).id) / "dead-letters" for case in cases]
+    assert all(folder.is_dir() for folder in folders)
+    for case in cases:
+        for statement in (f"DROP QUERY {case.stream}_v", f"DROP QUERY {case.stream}_w", f"DROP STREAM {case.stream}"):
+            cluster.sql(statement)
+    cluster.wait(lambda: not any(folder.parent.exists() for folder in folders), WAIT_S, "the letters are still there")

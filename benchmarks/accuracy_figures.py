@@ -1,8 +1,9 @@
 """From what was produced and what was committed, second by second, to what three cuts cost; pure.
 
-`reduced_s` is for how long, from a cut until the next one, less than SHARE of the rate before the first cut was committed,
-over the SPAN_S before each moment. `behind_s` is how old the oldest tuple was that was not committed, at most.
-`caught_up_s` runs from a cut until nothing older waits than before it, and a second.
+`reduced_s` is for how long, from a cut until the next one, less was committed than SHARE of the rate at which tuples are
+made, which is what was committed before; each moment's rate is that of the SPAN_S before it. `behind_s` is how old the
+oldest tuple was that was not committed, at most. `caught_up_s` runs from a cut until nothing older waits than before it,
+and a second.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Curve:
 
 def figures(produced: Curve, committed: Curve, cuts: Sequence[Cut]) -> list[CutFigures]:
     """What each cut cost, until the next one or the end."""
-    rate = _rate(committed, np.array([cuts[0].from_s]), min(BEFORE_S, cuts[0].from_s))[0]
+    rate = produced.tuples[-1] / produced.at_s[-1]
     ends = [*(cut.from_s for cut in cuts[1:]), float(committed.at_s[-1])]
     return [_figures(produced, committed, cut, end, rate) for cut, end in zip(cuts, ends, strict=True)]
 

@@ -5,7 +5,7 @@
 | master | standalone, 3 workers of one core and one executor each | a silent node's tasks run again elsewhere |
 | maxOffsetsPerTrigger | 1,000,000 | larger micro-batches after a cut, so that it catches up sooner |
 | spark.network.timeout, spark.worker.timeout | 10 s | the default is 120 s and 60 s: a cut of 20 s would not be noticed |
-| spark.executor.heartbeatInterval | 2 s | as it must be well below that |
+| spark.executor.heartbeatInterval, spark.network.timeoutInterval | 2 s | as it must be well below that |
 | spark.sql.shuffle.partitions | 3 | a state store a node |
 | spark.excludeOnFailure | off | the default: a node that came back is used again |
 | checkpoint and sink | on the disk that all share | what exactly-once needs |
@@ -33,6 +33,7 @@ SETTINGS = {
     "spark.driver.host": HOST,
     "spark.driver.bindAddress": HOST,
     "spark.network.timeout": f"{SILENCE_S}s",
+    "spark.network.timeoutInterval": "2s",
     "spark.executor.heartbeatInterval": "2s",
     "spark.sql.shuffle.partitions": "3",
 }

@@ -10,6 +10,7 @@
 | topology.message.timeout.secs | 20 | what a lost node had is read again then; less is too little for a backlog |
 | nimbus.task.timeout, nimbus.supervisor.timeout, supervisor.worker.timeout | 10 s | the defaults are 30 and 60 s |
 | nimbus.monitor.freq, supervisor.monitor.frequency | 2 s, 1 s | a lost worker is looked for that often |
+| blacklist.scheduler.tolerance.count | 1,000 | a node that came back is used again |
 | worker's JVM | 1 GB, parallel collector | as in contenders/storm.py, by node |
 
 Its answer is the sum of all files that counters wrote. ZooKeeper and Nimbus are on no node.
@@ -23,8 +24,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 import benchmarks
 from api.services import ports, zookeeper
@@ -36,12 +36,20 @@ from benchmarks.contenders.program import Setup
 from benchmarks.contenders.protocol import Job
 from benchmarks.contenders.storm import OPENED, STORM, compiled, logging
 from benchmarks.contenders.storm import SETTINGS as LOCAL
+from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError
 
-HOST, START_S, SUBMIT_S = "127.0.0.1", 90.0, 60.0
+HOST, START_S, SUBMIT_S, GROUP = "127.0.0.1", 90.0, 60.0, "storm-0"
 SETTINGS = {**LOCAL, "topology.max.spout.pending": 150_000, "topology.transfer.batch.size": 500,
             "topology.transfer.buffer.size": 2_000, "topology.message.timeout.secs": 20}
+SESSION_MS = 6_000
+DAEMON = {
+    "storm.zookeeper.session.timeout": SESSION_MS, "nimbus.task.timeout.secs": 10, "nimbus.supervisor.timeout.secs": 10,
+    "nimbus.monitor.freq.secs": 2, "supervisor.worker.timeout.secs": 10, "supervisor.monitor.frequency.secs": 1,
+    "supervisor.heartbeat.frequency.secs": 2, "blacklist.scheduler.tolerance.count": 1_000, "worker.profiler.enabled": False,
+}
+AGAIN = 'while :; do "$@"; sleep 1; done'  # a supervisor ends itself at any trouble, and is meant to be started again
 WORKER_LOG = """<Configuration>
 <Appenders><Console name="out"><PatternLayout pattern="%d %p %c{1} %m%n"/></Console></Appenders>
 <Loggers><Root level="warn"><AppenderRef ref="out"/></Root></Loggers></Configuration>
@@ -67,7 +75,9 @@ class StormCluster(ProcessContender):
 
     def start(self, folder: Path, kafka: str, way: str) -> None:
         """Start ZooKeeper, Nimbus and nodes."""
-        self.folder, self.admin = folder, AdminClient({"bootstrap.servers": kafka})
+        self.folder = folder
+        # It subscribes to nothing, and so does not join the group.
+        self.reader = Consumer({"bootstrap.servers": kafka, "group.id": GROUP})
         self.environment = {"JAVA_HOME": str(self.java_home)}
         self.nimbus_port = ports.pick(folder, "nimbus")
         self.zookeeper = zookeeper.start(self.config.model_copy(update={"zookeeper_address": ""}), folder)
@@ -77,8 +87,9 @@ class StormCluster(ProcessContender):
         self.child.wait_ready(lambda: not ports.is_free(self.nimbus_port), START_S)
         for number in range(self.count):
             name = f"node-{number}"
-            line = self._daemon(name, "org.apache.storm.daemon.supervisor.Supervisor")
+            line = ["sh", "-c", AGAIN, "sh", *self._daemon(name, "org.apache.storm.daemon.supervisor.Supervisor")]
             self.nodes.append(Node(name, way, line, folder / f"{name}.txt", self.environment))
+        self._wait()
 
     def begin(self, job: Job) -> None:
         """Submit the topology; Storm places it as soon as the nodes have come."""
@@ -94,12 +105,11 @@ class StormCluster(ProcessContender):
     def progress(self, job: Job) -> int:
         """Messages that are acknowledged, from each partition's beginning on."""
         self.child.check()
-        group = f"storm-{job.number}"
+        partitions = [TopicPartition(job.topic, number) for number in range(job.partitions)]
         try:
-            found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(10)
-        except KafkaException as error:  # it may not have committed yet
+            return sum(max(0, found.offset) for found in self.reader.committed(partitions, timeout=5))
+        except KafkaException as error:  # its coordinator may not be there yet
             raise MarsError("Kafka does not tell how far Storm is", str(error)) from None
-        return sum(max(0, partition.offset) for partition in found.topic_partitions)
 
     def stop(self) -> None:
         """End all of it."""
@@ -111,12 +121,20 @@ class StormCluster(ProcessContender):
             self.zookeeper.stop()
             self.zookeeper = None
 
+    def _wait(self) -> None:
+        """Return when all supervisors have told ZooKeeper of themselves: a job is placed on those that are there."""
+        client = ZooKeeper(self.zookeeper.address, SESSION_MS)
+        try:
+            self.child.wait_ready(lambda: len(client.children("/storm/supervisors")) == self.count, START_S)
+        finally:
+            client.stop()
+
     def _home(self) -> None:
         """A Storm home with what workers need, and the topology's jar."""
         self.classpath = ":".join(map(str, self.jars))
         library, logs = self.folder / "home" / "lib-worker", self.folder / "home" / "log4j2"
         for made in (library, logs, self.folder / "logs"):
-            made.mkdir(parents=True)
+            made.mkdir(parents=True, exist_ok=True)  # zookeeper writes logs too
         for jar in self.jars:
             (library / jar.name).symlink_to(jar)
         (logs / "worker.xml").write_text(WORKER_LOG)
@@ -140,15 +158,13 @@ class StormCluster(ProcessContender):
         local = self.folder / name
         local.mkdir(exist_ok=True)
         told = {
-            "storm.local.dir": str(local), "storm.local.hostname": HOST, "storm.zookeeper.servers": [HOST],
-            "storm.zookeeper.port": int(self.zookeeper.address.split(":")[1]), "storm.zookeeper.session.timeout": 6_000,
-            "nimbus.seeds": [HOST], "nimbus.thrift.port": self.nimbus_port, "nimbus.task.timeout.secs": 10,
-            "nimbus.supervisor.timeout.secs": 10, "nimbus.monitor.freq.secs": 2, "supervisor.worker.timeout.secs": 10,
-            "supervisor.monitor.frequency.secs": 1, "supervisor.heartbeat.frequency.secs": 2,
+            **DAEMON, "storm.local.dir": str(local), "storm.local.hostname": HOST, "storm.zookeeper.servers": [HOST],
+            "storm.zookeeper.port": int(self.zookeeper.address.split(":")[1]),
+            "nimbus.seeds": [HOST], "nimbus.thrift.port": self.nimbus_port,
             "supervisor.thrift.port": ports.pick(self.folder, f"{name}-thrift"),
             "supervisor.slots.ports": [ports.pick(self.folder, f"{name}-{slot}") for slot in range(2)],
             "storm.log4j2.conf.dir": str(self.folder / "home" / "log4j2"),
-            "worker.childopts": " ".join([*WORKER_JVM, *_opened()]), "worker.profiler.enabled": False}
+            "worker.childopts": " ".join([*WORKER_JVM, *_opened()])}
         file = self.folder / f"{name}.yaml"
         file.write_text(json.dumps(told))
         return file

@@ -2,7 +2,7 @@
 
     python -m tests.nemesis --minutes 10             # goes on where the campaign of this seed stopped
     python -m tests.nemesis --only RolledBack,Flushed --seed 7
-    python -m tests.nemesis --bug NAME               # with a planted bug: must go red
+    python -m tests.nemesis --bug NAME               # with a planted bug, or `all` of them: must go red
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pathlib import Path
 import click
 
 from tests.nemesis import journal
-from tests.nemesis.bugs import BUGS
+from tests.nemesis.bugs import ALL, BUGS
 from tests.nemesis.campaign import Campaign
+
+FAULTS_A_BUG = 12
 
 
 @click.command()
@@ -28,16 +30,17 @@ from tests.nemesis.campaign import Campaign
 @click.option("--faults", type=int, help="stop after so many")
 @click.option("--only", default="", help="kinds of faults, with commas between them")
 @click.option("--folder", type=click.Path(path_type=Path), default=journal.DEFAULT, show_default=True, help="of journals")
-@click.option("--bug", default="", type=click.Choice(["", *BUGS]), help="a planted bug; ends with the first wrong thing")
+@click.option("--bug", type=click.Choice([ALL, *BUGS]), help="a planted bug; must go red")
 @click.option("--report", is_flag=True, help="write the totals of the folder's journals into docs/reliability.md, and end")
 def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, limit_s: float, faults: int | None,
-         only: str, folder: Path, bug: str, report: bool) -> None:
+         only: str, folder: Path, bug: str | None, report: bool) -> None:
     """Real Kafka, Redis, ZooKeeper, Spark and workers, under load, while faults come. Exit code 1 if anything was wrong."""
     if report:
         journal.report(folder)
         return
     kinds = tuple(filter(None, only.split(",")))
-    campaign = Campaign(journal.Journal(folder, seed, bug), seed, rate, round_s, limit_s, kinds, bug, click.echo)
+    notes = journal.Journal(folder, seed, "bugs" if bug else "")
+    campaign = Campaign(notes, seed, rate, round_s, limit_s, kinds, click.echo)
 
     def stop(*_: object) -> None:
         if campaign.stopping.is_set():
@@ -47,7 +50,13 @@ def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: flo
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    exact = campaign.run(hours * 3600 if hours else minutes * 60, faults)
+    with campaign:
+        if bug:
+            hunted = [name for name in BUGS if bug in (ALL, name)]
+            shown = [name for name in hunted if campaign.hunt(name, minutes * 60, faults or FAULTS_A_BUG)]
+            click.echo(f"{len(shown)} of {len(hunted)} planted bugs went red")
+            sys.exit(0 if shown == hunted else 1)
+        exact = campaign.run(hours * 3600 if hours else minutes * 60, faults)
     click.echo("nothing was wrong" if exact else f"{len(campaign.wrong)} things were wrong")
     sys.exit(0 if exact else 1)
 

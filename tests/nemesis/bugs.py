@@ -1,21 +1,37 @@
 """Planted bugs: each takes one safeguard from Mars's workers, through the hook, and a campaign must go red.
 
-`BUGS` maps a name to a function that changes the classes of the process that forks the workers. Production code has no
-switch for any of them.
+`BUGS` maps a name to a function that changes the classes of the process that calls it, and to the faults that reach the
+bug. Production code has no switch for any of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 
-BUGS: dict[str, Callable[[], None]] = {}
+ALL = "all"  # the name of every one of them
 
 
-def bug(function: Callable[[], None]) -> Callable[[], None]:
+@dataclass(frozen=True)
+class Bug:
+    """How it is planted, and the kinds of faults under which it must show; `in_server` ones are in the API."""
+
+    plant: Callable[[], None]
+    kinds: tuple[str, ...]
+    in_server: bool
+
+
+BUGS: dict[str, Bug] = {}
+
+
+def bug(*kinds: str, in_server: bool = False) -> Callable:
     """Enters a planted bug under its function's name."""
-    BUGS[function.__name__] = function
-    return function
+    def enter(function: Callable[[], None]) -> Callable[[], None]:
+        BUGS[function.__name__] = Bug(function, kinds, in_server)
+        return function
+
+    return enter
 
 
 def _script(name: str, *changes: tuple[str, str]) -> None:
@@ -49,37 +65,27 @@ def _checks(*endings: str) -> None:
     ZooKeeper.transact = transact
 
 
-@bug
+@bug("Flushed", "ReducerStopped", "RolledBack")
 def commit_ignores_generation() -> None:
     _checks("/generation")
 
 
-@bug
+@bug("QueryPaused", "PartitionsAdded", "QueryMadeAndDropped")
 def commit_ignores_query_set() -> None:
     _checks("/queries")
 
 
-@bug
+@bug("ReducerStopped", "LeaderStopped", "LeaderCutOffFromZooKeeper")
 def commit_ignores_owner_and_pointer() -> None:
     _checks("/owner", "/pointer")
 
 
-@bug
+@bug("Flushed", "QueryPaused", "RedisKilled")
 def claims_cross_stops() -> None:
     _script("claim", ("if stop then last", "if false then last"))
 
 
-@bug
-def push_ignores_the_epoch() -> None:
-    """And a claim's deletion, so that a zombie's push is taken."""
-    _script("push", ("if not held then return 0 end", "if not held then held = cjson.encode({partition = cjson.decode("
-                     "ARGV[8]).p, tasks = cjson.decode(ARGV[6]), epoch = tonumber(ARGV[3]), start = tonumber(ARGV[4]), "
-                     "['end'] = tonumber(ARGV[5])}) end"),
-            ("if claim.epoch ~= tonumber(ARGV[3]) or claim.start ~= tonumber(ARGV[4]) or claim['end'] ~= tonumber(ARGV[5]) "
-             "then return 0 end", ""))
-
-
-@bug
+@bug("Flushed", "ReducerKilled", "RedisKilled")
 def positions_are_not_compared() -> None:
     """A range that overlaps what is merged, or was merged, is merged too."""
     from mars.errors import InvariantError
@@ -101,7 +107,7 @@ def positions_are_not_compared() -> None:
     QueryState.accept, QueryState._skip = accept, skip
 
 
-@bug
+@bug("MapperKilled", "AllWorkersKilled", "RedisKilled", "CutAfterBytes")
 def push_loses_cells_when_killed() -> None:
     """The claim is deleted first, in a call of its own: a mapper that dies or is cut off between takes the cells along."""
     import time
@@ -126,13 +132,13 @@ def push_loses_cells_when_killed() -> None:
     Exchange.push = push
 
 
-@bug
+@bug("Flushed", "RolledBack", "LeaderKilled", "RestartedEmpty")
 def scripts_ignore_the_generation() -> None:
     for name in ("claim", "push", "receive", "trim"):
         _script(name, ("if generation ~= ARGV[1] then", "if false then"))
 
 
-@bug
+@bug("RolledBack", "FailedOver")
 def run_id_is_not_compared() -> None:
     """A Redis that restarted, or is another one, passes for the one that the generation was installed on."""
     from dataclasses import replace
@@ -147,13 +153,13 @@ def run_id_is_not_compared() -> None:
     Exchange.standing = standing
 
 
-@bug
+@bug("AnswersHeld", "RequestsHeld", "Reset", "CutAfterBytes", "ZooKeeperKilled")
 def unknown_outcome_is_taken_for_done() -> None:
     from reducer.keypart import KeyPart
     KeyPart._outcome = lambda *_: True
 
 
-@bug
+@bug("ReducerKilled", "CrashPoint", "LeaderKilled")
 def log_is_trimmed_before_the_commit() -> None:
     from reducer.keypart import KeyPart
     real = KeyPart.commit
@@ -165,7 +171,7 @@ def log_is_trimmed_before_the_commit() -> None:
     KeyPart.commit = commit
 
 
-@bug
+@bug("Flushed", "RedisKilled")
 def uncommitted_state_survives_a_new_generation() -> None:
     from reducer.job import Reducer
     real = Reducer._keep_up
@@ -179,13 +185,13 @@ def uncommitted_state_survives_a_new_generation() -> None:
     Reducer._keep_up = keep_up
 
 
-@bug
+@bug("PartitionsAdded", "BrokerStopped", "TransactionHanging")
 def windows_close_without_a_check() -> None:
     from reducer.close import CheckedWatermark
     CheckedWatermark.offer = lambda self, reached, facts: reached
 
 
-@bug
+@bug("MapperStopped", "MapperKilled")
 def watermark_passes_a_gap() -> None:
     """The event time of an entry that waits counts already."""
     from reducer.merge import QueryState
@@ -200,18 +206,7 @@ def watermark_passes_a_gap() -> None:
     QueryState.accept = accept
 
 
-@bug
-def incarnations_are_used_again() -> None:
-    """Planted in the workers alone, so faults of a query show it; statements of users raise it as ever."""
-    from mars.registry import QuerySet
-
-    def raise_incarnation(queries: QuerySet, query_id: str, state: str, reason: str = "") -> None:
-        queries.queries[query_id].state, queries.queries[query_id].reason = state, reason
-
-    QuerySet.raise_incarnation = raise_incarnation
-
-
-@bug
+@bug("SpillFilesFlipped")
 def spilled_files_are_not_checked() -> None:
     """Length and checksum of a local file are not compared."""
     import google_crc32c
@@ -232,7 +227,7 @@ def spilled_files_are_not_checked() -> None:
     spill.read = read
 
 
-@bug
+@bug("MapperKilled")
 def aborted_transactions_count() -> None:
     """Aborted records are read as if they were committed."""
     from mapper import decode
@@ -240,7 +235,7 @@ def aborted_transactions_count() -> None:
     decode._visible = lambda buffer, batches, _aborted: real(buffer, batches, [])
 
 
-@bug
+@bug("Flushed", "CrashPointOfLeader", "RestartedEmpty")
 def commits_are_read_before_the_generation_is_raised() -> None:
     from reducer.lead import Leader
     recover, manifests = Leader._recover_if_needed, Leader._manifests
@@ -254,3 +249,15 @@ def commits_are_read_before_the_generation_is_raised() -> None:
             del leader._manifests
 
     Leader._recover_if_needed = early
+
+
+@bug("MapperKilled", "ReducerStopped", in_server=True)
+def windows_show_when_one_key_part_has_closed_them() -> None:
+    """A reader sees a window of which the other key part's rows come later."""
+    from api.results_snapshot import Snapshot
+
+    def watermark(snapshot: Snapshot) -> int | None:
+        marks = [part.watermark if part else None for part in snapshot.parts]
+        return None if None in marks else max(marks)
+
+    Snapshot.watermark = property(watermark)

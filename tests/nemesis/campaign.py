@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -12,12 +13,13 @@ from pathlib import Path
 
 from mars.errors import MarsError
 from tests.nemesis import nodes, privileges, schedule
+from tests.nemesis.bugs import BUGS, Bug
 from tests.nemesis.faults import Fault, World, disk, named
 from tests.nemesis.instance import Instance
 from tests.nemesis.journal import Journal
 from tests.nemesis.stream import Stream
 
-WARM_S, BETWEEN_S = 4.0, (0.5, 2.0)
+WARM_S, BETWEEN_S = 3.0, (0.5, 2.0)
 PAIR_SHARE = 2.0
 STATES_BY_US = ("RUNNING", "PAUSED", "PAUSED_BY_MEMORY")
 
@@ -26,9 +28,9 @@ class Campaign:
     """Goes on where its journal ends. `stopping` may be set at any time: the round under way is judged, then it ends."""
 
     def __init__(self, journal: Journal, seed: int, rate: int = 20_000, round_s: float = 150.0, limit_s: float = 60.0,
-                 only: tuple[str, ...] = (), bug: str = "", say: Callable[[str], None] = print) -> None:
-        self.journal, self.seed, self.rate, self.round_s, self.bug, self.say = journal, seed, rate, round_s, bug, say
-        self.limit_s = limit_s
+                 only: tuple[str, ...] = (), say: Callable[[str], None] = print) -> None:
+        self.journal, self.seed, self.rate, self.round_s, self.say = journal, seed, rate, round_s, say
+        self.limit_s, self.bug = limit_s, ""
         is_root = privileges.enter_mount_namespace()
         self.nodes = nodes.make() if is_root else None
         self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else [])])
@@ -38,32 +40,57 @@ class Campaign:
         self.stopping = threading.Event()
         self.wrong: list[str] = []
         self.folder = Path(tempfile.mkdtemp(prefix="mars-nemesis-"))
-        self.instance = Instance(self.folder, {"NEMESIS_BUG": bug} if bug else None, self.nodes)
+        self.instance = Instance(self.folder, self.nodes)
         self.mounted: list[Path] = []
 
     def run(self, seconds: float, faults_max: int | None = None) -> bool:
-        """Rounds for so long; True if nothing was wrong."""
+        """Rounds for so long, or for so many faults; True if nothing was wrong."""
+        began, first = time.monotonic(), self.index
+        while not (self.stopping.is_set() or time.monotonic() - began > seconds or (self.bug and self.wrong)
+                   or (faults_max is not None and self.index - first >= faults_max)):
+            self._round(began + seconds, None if faults_max is None else first + faults_max)
+        return not self.wrong
+
+    def __enter__(self) -> Campaign:
+        """Everything runs; at the end of the block nothing is left of it."""
         for name, what in self.lacking.items():
             self.say(f"skipped without {what}: {name}")
-        began, first = time.monotonic(), self.index
+        began = time.monotonic()
         try:
             self.mounted = disk.mount(self.instance.data) if "root" in self.rights else []
             self.instance.start()
-            self.say(f"the instance is up after {time.monotonic() - began:.0f} s; faults go on from {self.index}")
-            while not self._is_over(began, seconds, first, faults_max):
-                self._round(began + seconds, None if faults_max is None else first + faults_max)
-        finally:
-            self.instance.close()
-            for place in self.mounted:
-                privileges.unmount(place)
-            self.instance.purge()
-            if self.nodes:
-                self.nodes.close()
-        return not self.wrong
+        except BaseException:
+            self.__exit__()
+            raise
+        self.say(f"the instance is up after {time.monotonic() - began:.0f} s; faults go on from {self.index}")
+        return self
 
-    def _is_over(self, began: float, seconds: float, first: int, faults_max: int | None) -> bool:
-        return (self.stopping.is_set() or time.monotonic() - began > seconds or bool(self.bug and self.wrong)
-                or (faults_max is not None and self.index - first >= faults_max))
+    def __exit__(self, *_: object) -> None:
+        self.instance.close()
+        for place in self.mounted:
+            privileges.unmount(place)
+        self.instance.purge()
+        if self.nodes:
+            self.nodes.close()
+
+    def hunt(self, bug: str, seconds: float, faults_max: int) -> bool:
+        """Plant a bug, and inflict the faults that reach it until something is wrong; True if that came about."""
+        self.bug, self.wrong, self.index = bug, [], 0
+        self.kinds, _ = schedule.possible(self.rights, self.only or BUGS[bug].kinds)
+        self.instance.switch("bug", bug)
+        self._plant(BUGS[bug])
+        is_red = not self.run(seconds, faults_max)
+        self.journal.add("bug", bug=bug, faults=self.index, wrong=self.wrong[:1])
+        self.say(f"{bug}: {'red' if is_red else 'NOT SHOWN'} after {self.index} faults")
+        return is_red
+
+    def _plant(self, bug: Bug) -> None:
+        """New processes have it: of the workers, or the server with them."""
+        if bug.in_server:
+            self.instance.signal(self.instance.process("api.server"), signal.SIGKILL)
+        for kind in ("mapper", "reducer"):
+            for pid in self.instance.workers(kind):
+                self.instance.signal(pid, signal.SIGKILL)
 
     def _round(self, end: float, last_index: int | None) -> None:
         """A stream from its making to its dropping."""
@@ -73,7 +100,7 @@ class Campaign:
             self.stopping.wait(WARM_S)
             end = min(end, began + self.round_s)
             while time.monotonic() < end and not self.stopping.is_set() and self.index != last_index:
-                if not self._fault(stream):
+                if not self._fault(stream) or (self.bug and (self.wrong or stream.readers.broken)):
                     break
             self._named(number)
             under_load_s = time.monotonic() - began
@@ -132,7 +159,7 @@ class Campaign:
 
     def _named(self, name: str) -> None:
         """One of the faults that must end in a named state, in turn, while the other stream is under load."""
-        if self.stopping.is_set() or self.only:
+        if self.stopping.is_set() or self.only or self.bug:
             return
         kind = named.KINDS[self.rounds % len(named.KINDS)]
         began, self.rounds = time.monotonic(), self.rounds + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import time
@@ -16,16 +17,21 @@ LOOK_S = 0.1
 CLONE_NEWNET = 0x40000000
 
 
-def install(switches: str, bug: str, nodes: list[str]) -> None:
-    """Change the classes of this process, and so of all that it forks. `nodes`: files of network namespaces."""
+def install(switches: str, nodes: list[str]) -> None:
+    """Change the classes of this process, which forks the workers. `nodes`: files of network namespaces."""
     folder = Path(switches)
     _jump_redis_clock(lambda: _read(folder / "redis_clock_s"))
     _jump_workers_clock(lambda: _read(folder / "workers_clock_s"))
-    if nodes:
-        _move_to_nodes(nodes)
-    if bug:
-        from tests.nemesis.bugs import BUGS
-        BUGS[bug]()
+    _prepare_workers(folder, nodes)
+
+
+def plant(folder: Path, in_server: bool) -> None:
+    """Plant the bug that the switch names, in this process."""
+    from tests.nemesis.bugs import BUGS
+    with contextlib.suppress(FileNotFoundError):
+        bug = BUGS[(folder / "bug").read_text()]
+        if bug.in_server == in_server:
+            bug.plant()
 
 
 def _jump_redis_clock(jump_s: Callable[[], int]) -> None:
@@ -56,23 +62,25 @@ def _jump_workers_clock(jump_s: Callable[[], int]) -> None:
     time.time = lambda: real() + jump_s()
 
 
-def _move_to_nodes(nodes: list[str]) -> None:
-    """Each worker enters a network namespace before it opens its first connection to a service: mapper 0 and reducer 0
-    that of the first node, mapper 1 that of the second, reducer 1 that of the third, and so on."""
+def _prepare_workers(folder: Path, nodes: list[str]) -> None:
+    """Each worker gets the planted bug, and enters a network namespace before it opens its first connection to a service:
+    mapper 0 and reducer 0 that of the first node, mapper 1 that of the second, reducer 1 that of the third, and so on."""
     import mapper.job
     import reducer.job
 
-    def moved(run: Callable[[str, int], None], shift: int) -> Callable[[str, int], None]:
-        def run_in_node(config_json: str, slot: int) -> None:
-            descriptor = os.open(nodes[(slot + (shift if slot else 0)) % len(nodes)], os.O_RDONLY)
-            if ctypes.CDLL(None).setns(descriptor, CLONE_NEWNET):
-                raise OSError("cannot enter the network namespace")
+    def prepared(run: Callable[[str, int], None], shift: int) -> Callable[[str, int], None]:
+        def run_prepared(config_json: str, slot: int) -> None:
+            if nodes:
+                descriptor = os.open(nodes[(slot + (shift if slot else 0)) % len(nodes)], os.O_RDONLY)
+                if ctypes.CDLL(None).setns(descriptor, CLONE_NEWNET):
+                    raise OSError("cannot enter the network namespace")
+            plant(folder, in_server=False)
             run(config_json, slot)
 
-        return run_in_node
+        return run_prepared
 
-    mapper.job.run_mapper = moved(mapper.job.run_mapper, 0)
-    reducer.job.run_reducer = moved(reducer.job.run_reducer, 1)
+    mapper.job.run_mapper = prepared(mapper.job.run_mapper, 0)
+    reducer.job.run_reducer = prepared(reducer.job.run_reducer, 1)
 
 
 _seen: dict[Path, tuple[float, int]] = {}

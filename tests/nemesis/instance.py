@@ -36,17 +36,16 @@ UP = [sys.executable, "-c", "from api.cli import main; main()", "up"]
 
 
 class Instance:
-    """Starts with `start`, ends with `close`. `environment` is what Mars's processes get in addition; `nodes` are where
-    its workers live, None for this machine."""
+    """Starts with `start`, ends with `close`. `nodes` are where its workers live, None for this machine."""
 
-    def __init__(self, folder: Path, environment: dict[str, str] | None = None, nodes: Nodes | None = None) -> None:
+    def __init__(self, folder: Path, nodes: Nodes | None = None) -> None:
         self.folder, self.data, self.nodes = folder, folder / "mars", nodes
         self.orders, self.switches = folder / "orders", folder / "switches"
         for place in (self.data, self.orders, self.switches):
             place.mkdir(parents=True, exist_ok=True)
         paths = os.pathsep.join((str(HOOK), str(ROOT)))
         self.environment = {"PYTHONPATH": paths, "NEMESIS_SWITCHES": str(self.switches),
-                            "NEMESIS_NODES": ",".join(nodes.files if nodes else []), **(environment or {})}
+                            "NEMESIS_NODES": ",".join(nodes.files if nodes else [])}
         base, host = load({"data": folder, **SETTINGS}, environment={}), nodes.address if nodes else "127.0.0.1"
         self.kafka, self.redis, self.zookeeper = (kind(base, folder, host) for kind in (Kafka, Redis, ZooKeeper))
         self.servers = {server.name: server for server in (self.kafka, self.redis, self.zookeeper)}

@@ -13,15 +13,16 @@ import reducer.job  # noqa: F401
 from mars.adapters.exchange import Exchange
 from tests.nemesis import hooks
 from tests.nemesis.bugs import BUGS
+from tests.nemesis.faults import every
 
 
-def test_each_bug_can_be_planted(tmp_path):
+def test_each_bug_can_be_planted():
     refused = []
     for name in BUGS:
         child = os.fork()
         if child == 0:
             try:
-                hooks.install(str(tmp_path), name, [])
+                BUGS[name].plant()
                 Exchange("127.0.0.1:1")  # scripts are changed when they are loaded; nothing is sent yet
                 os._exit(0)
             except BaseException as error:
@@ -30,6 +31,10 @@ def test_each_bug_can_be_planted(tmp_path):
         if os.waitpid(child, 0)[1]:
             refused.append(name)
     assert refused == []
+
+
+def test_each_bug_names_faults_that_there_are():
+    assert {kind for bug in BUGS.values() for kind in bug.kinds} <= every().keys()
 
 
 @pytest.mark.parametrize("name", ["claim", "renew"])

@@ -1,14 +1,20 @@
 """Python runs this at the start of each of Mars's processes that the nemesis has started: it is first on their PYTHONPATH.
 
-Only the parent of Spark's Python workers is changed, which forks all mappers and reducers. Production code knows nothing
-of it.
+Only the parent of Spark's Python workers is changed, which forks all mappers and reducers, and the server for bugs of the
+API. Production code knows nothing of it.
 """
 
 import os
 import sys
+from pathlib import Path
 
-if "api.jobs_daemon" in sys.orig_argv and os.environ.get("NEMESIS_SWITCHES"):
+SWITCHES = os.environ.get("NEMESIS_SWITCHES")
+
+if SWITCHES and "api.jobs_daemon" in sys.orig_argv:
     from tests.nemesis import hooks
 
-    hooks.install(os.environ["NEMESIS_SWITCHES"], os.environ.get("NEMESIS_BUG", ""),
-                  list(filter(None, os.environ.get("NEMESIS_NODES", "").split(","))))
+    hooks.install(SWITCHES, list(filter(None, os.environ.get("NEMESIS_NODES", "").split(","))))
+elif SWITCHES and "api.server" in sys.orig_argv and os.path.exists(os.path.join(SWITCHES, "bug")):
+    from tests.nemesis import hooks
+
+    hooks.plant(Path(SWITCHES), in_server=True)

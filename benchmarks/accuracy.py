@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where a temporary folder is made")
     parser.add_argument("--json", type=Path, help="file for all figures")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started must be stopped
     plan = Plan(given.tuples, given.rate, given.cuts, given.cut_seconds,
                 given.way or (PAUSE if packets.why_not() else NETWORK))
     if plan.starts_s()[0] <= 0:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import side_by_side_latency, side_by_side_table
+from benchmarks import accuracy_table, overload_table, side_by_side_latency, side_by_side_table
 from benchmarks.scaling_run import Result
 from benchmarks.steps import BATCH, Step
 
@@ -86,7 +86,7 @@ def paper(folder: Path) -> str:
         file = folder / f"{name}.json"
         return json.loads(file.read_text()) if file.exists() else None
 
-    here = dict.fromkeys(("node", "mean", "batch"), "not measured yet")
+    here = dict.fromkeys(("node", "mean", "batch", "sums"), "not measured yet")
     if found := measured("tuples"):
         best = max((Result(**point) for point in found["points"] if point["tuples"] >= 10_000_000),
                    key=lambda result: result.megabytes_per_s, default=None)
@@ -98,11 +98,15 @@ def paper(folder: Path) -> str:
     if found := measured("message"):
         best = max((Result(**point) for point in found["points"]), key=lambda result: result.tuples_per_s)
         here["batch"] = f"{best.name} ({best.tuples_per_s / 1e6:.2f} M tuples/s)"
+    if found := measured("accuracy"):
+        here["sums"] = "; ".join(f"{found['contenders'][turn['contender']]['title']}: {turn['exactness']['lost']:,} lost, "
+                                 f"{turn['exactness']['doubled']:,} doubled" for turn in found["turns"])
     rows = [["throughput of one node", "179 MB/s (1.25 M tuples/s), the broker elsewhere",
              f"{here['node']} on this machine's cores, the broker on them too"],
             ["best tuples per message", "5,000; one is far worse, more are a little worse", here["batch"]],
             ["mean latency of a tuple", "1372 ms (Storm 653, Spark Streaming 2383)", f"freshness {here['mean']}"],
             ["against Spark Streaming, Storm", "1.46 and 2.82 times their throughput", "see [Side by side](#side-by-side)"],
+            ["40 million tuples, three nodes cut off", "Mars: none lost, none doubled; Storm the same", here["sums"]],
             ["scaling", "near-linear to 20 nodes, 3.5 GB/s; then the broker's disks are full",
              "one machine; see the model [below](#workers-and-partitions)"]]
     return "\n".join(["| | the paper | here |", "| --- | --- | --- |", *("| " + " | ".join(row) + " |" for row in rows)])
@@ -124,8 +128,10 @@ FIGURES = {
                            picture=True),
     "side_by_side_latency": Figure(f"benchmarks.side_by_side_latency --json {FOLDER}/side_by_side_latency.json",
                                    side_by_side_latency.figure),
+    "accuracy": Figure(f"benchmarks.accuracy --json {FOLDER}/accuracy.json", accuracy_table.figure),
+    "overload": Figure(f"benchmarks.overload --json {FOLDER}/overload.json", overload_table.figure),
 }
-BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency"}
+BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency", "accuracy", "overload"}
 
 
 def block(name: str, figure: Figure, folder: Path) -> str:

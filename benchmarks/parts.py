@@ -64,10 +64,10 @@ class Meter:
         while not self.leaving.wait(SAMPLE_S):
             self._cpu()
             for name, part in self.parts.items():
-                self.peak_bytes[name] = max(self.peak_bytes[name], sum(map(_held_bytes, part)))
+                self.peak_bytes[name] = max(self.peak_bytes[name], sum(map(held_bytes, part)))
 
 
-def _held_bytes(process: psutil.Process) -> int:
+def held_bytes(process: psutil.Process) -> int:
     """Resident memory, 0 of a process that has ended."""
     try:
         return process.memory_info().rss

@@ -30,9 +30,11 @@ def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
                           [(0.0, 1.0, 2.0)]))
     spread = {"samples": 3, "missing": 0, "mean": 20.0, "p50": 10.0, "p95": 30.0, "p99": 370.0, "max": 50.0}
     turn = {"contender": "mars", "tuples": 10_000_000, "tuples_per_s": 2_500_000.0, "cpu_s_per_million": 370.0,
-            "broker_cpu_s": 1.0, "peak_bytes": 1, "exactness": {"wrong": 0}}
+            "broker_cpu_s": 1.0, "peak_bytes": 1, "exactness": {"wrong": 0, "lost": 0, "doubled": 0}, "rate": 1,
+            "cuts": [{"reduced_s": 1.0, "caught_up_s": 1.0, "behind_s": 1.0}], "all_read_s": None}
     document = {"turns": [turn], "rate": 4e4, "latency": {"mars": {"window closed": spread}},
                 "left_out": {}, "repeat": 1, "contenders": {"mars": {"title": "Mars", "guarantee": "g"}},
+                **accuracy_and_load(),
                 "machine": {"cores": 2, "processor": "P"}, "title": "T", "axis": "A", "model": "M", "points": [point],
                 "steps": [asdict(Step("a", 1.0, 370.0, "w"))], "limit": 1e6,
                 "loads": [{"name": "share_50", "rate": 1e5, "cores": {"x": 0.5}, "freshness": spread,
@@ -43,7 +45,18 @@ def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
     assert "370" in text
     (tmp_path / f"{name}.json").write_text(json.dumps({**document, "command": "benchmarks.other --way"}))
     assert "`python -m benchmarks.other --way`" in block(name, FIGURES[name], tmp_path)
-    assert ("2.50" in text) == (name not in ("roofline", "latency", "side_by_side_latency"))
+    assert ("2.50" in text) == (name not in ("roofline", "latency", "side_by_side_latency", "accuracy"))
+
+
+def accuracy_and_load() -> dict:
+    """What the documents of these two have beside the others'."""
+    growth = {"part": "mappers", "first_mb": 370.0, "last_mb": 370.0, "greatest_mb": 370.0, "mb_a_minute": 0.0}
+    memory = dict.fromkeys(("mappers", "reducers", "redis"), 370.0)
+    return {"cuts": 1, "cut_s": 370.0, "way": "pause",
+            "limits": [{"queries": 1, "tuples_per_s": 2_500_000, "created_s": 1.0, "memory_mb": memory, "wrong": []}],
+            "twice": {"queries": 1, "rate": 9, "seconds": 9.0, "tuples": 9, "growths": [growth], "behind_most": 9,
+                      "read_after_s": 9.0, "memory_after_mb": memory, "wrong": []},
+            "restart": {"rate": 9, "down_s": 1.0, "up_s": 1.0, "resumed_s": 1.0, "caught_up_s": 1.0, "wrong": []}}
 
 
 def test_a_wrong_point_is_told():

@@ -1,0 +1,170 @@
+"""A Mars with a broker of its own, under load: its queries, their producers, its memory, the check of all answers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+
+from api import runfile, up
+from api.demo_check import compare
+from api.services import kafka
+from benchmarks import topics
+from benchmarks.contenders.mars import Mars
+from benchmarks.generator import SCHEMA
+from benchmarks.overload_figures import Sample
+from benchmarks.overload_queries import Shape
+from benchmarks.parts import held_bytes, processes
+from mars import config as configuration
+from mars.errors import MarsError
+
+PARTITIONS = 4
+POLL_S, SAMPLES = 0.1, 120
+STALL_S = 60.0
+
+
+class Loaded:
+    """The instance. Names of streams, topics and queries are used once."""
+
+    def __init__(self, folder: Path, settings: dict[str, object]) -> None:
+        self.folder = folder
+        config = configuration.load({"data": folder / "broker"}, environment={})
+        self.broker = kafka.start(config, config.data)
+        self.mars = Mars(settings)
+        self.parts: dict[str, list[psutil.Process]] = {}
+
+    def __enter__(self) -> Loaded:
+        self.mars.start(self.folder, self.broker.address)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.mars.stop()
+        self.broker.stop()
+
+    @contextlib.contextmanager
+    def queries(self, name: str, shapes: list[Shape]) -> Iterator[list[str]]:
+        """A topic, a stream and queries over it, which go at the end."""
+        topics.create(self.broker.address, name, PARTITIONS)
+        sql = self.mars.client.sql
+        sql(f"CREATE STREAM {name} ({SCHEMA}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP timestamp UNIT s")
+        names = [f"{name}_{number}" for number in range(len(shapes))]
+        for query, shape in zip(names, shapes, strict=True):
+            sql(shape.sql(query, name))
+        yield names
+        for query in names:
+            self.mars.client.sql(f"DROP QUERY {query}")
+        self.mars.client.sql(f"DROP STREAM {name}")
+
+    def produce(self, topic: str, tuples: int, event_rate: float, rate: float | None = None) -> Producer:
+        """A producer process that has begun."""
+        return Producer(topics.producing(self.broker.address, topic, tuples, 1, self.counts(topic)), event_rate, rate)
+
+    def counts(self, topic: str) -> Path:
+        """Where the producer of a topic leaves its count."""
+        return self.folder / f"{topic}.arrow"
+
+    def committed(self, query: str) -> int:
+        """Tuples in the query's last commits."""
+        return self.mars.client.get(f"/v1/queries/{query}")["counters"]["tuples"]
+
+    def await_all(self, queries: list[str], tuples: int) -> None:
+        """Return when each query has committed so many. Raises MarsError if one stands still or does not run."""
+        for query in queries:
+            last, moved = -1, time.monotonic()
+            while last < tuples:
+                found = self.mars.client.get(f"/v1/queries/{query}")
+                if found["counters"]["tuples"] != last:
+                    last, moved = found["counters"]["tuples"], time.monotonic()
+                elif time.monotonic() - moved > STALL_S or found["state"] != "RUNNING":
+                    raise MarsError(f"{query} stands still", f"{found['state']} {found['reason'] or ''} at {last:,} tuples")
+                time.sleep(POLL_S)
+
+    def wrong(self, topic: str, queries: list[str], shapes: list[Shape]) -> list[str]:
+        """What is wrong with the answers, open windows too, one line for each query that is not exact."""
+        with pa.memory_map(str(self.counts(topic))) as source:
+            counted = pa.ipc.open_file(source).read_all()
+        answers = {shape: shape.expected(counted) for shape in set(shapes)}
+        found = []
+        for query, shape in zip(queries, shapes, strict=True):
+            rows = pa.concat_tables(self.mars.client.pages(query, partial="true"))
+            if difference := compare(answers[shape], rows).difference:
+                found.append(f"{query}: {difference}")
+        return found
+
+    def memory_mb(self) -> dict[str, float]:
+        """Resident memory of each part now."""
+        if not self.parts or not all(process.is_running() for found in self.parts.values() for process in found):
+            run = runfile.require(self.mars.config.data)
+            self.parts = {**processes(run, self.mars.config), "kafka": [psutil.Process(self.broker.pid)]}
+        return {part: round(sum(map(held_bytes, found)) / 1e6, 1) for part, found in self.parts.items()}
+
+    def down(self) -> None:
+        """Stop Mars as `mars down` does; the broker stays."""
+        up.down(self.mars.config.data)
+        self.mars.stop()
+
+    def up(self) -> None:
+        """Start it again on the same folder."""
+        self.mars.start(self.folder, self.broker.address)
+
+
+class Producer:
+    """A running producer, and how many tuples it says to have sent."""
+
+    def __init__(self, command: list[str], event_rate: float, rate: float | None) -> None:
+        command[command.index("--event-rate") + 1] = str(event_rate)
+        command += ["--rate", str(round(rate))] if rate else []
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.sent = 0
+        self.begun = threading.Event()
+        self.thread = threading.Thread(target=self._listen, name="producer", daemon=True)
+        self.thread.start()
+
+    def _listen(self) -> None:
+        for line in self.process.stdout:
+            self.sent = json.loads(line)["sent"]
+            self.begun.set()
+        self.begun.set()
+
+    def ended(self) -> bool:
+        """Whether it has sent all. Raises MarsError if it failed."""
+        code = self.process.poll()
+        if code:
+            raise MarsError("The producer failed", f"exit code {code}")
+        return code is not None
+
+    def wait(self) -> None:
+        """Until all is sent."""
+        self.process.wait()
+        self.thread.join()
+        self.ended()
+
+    def __enter__(self) -> Producer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.thread.join()
+
+
+def watch(loaded: Loaded, query: str, producer: Producer, seconds: float, tuples: int) -> tuple[list[Sample], float, float]:
+    """Samples until all is committed, when the producer had ended, and when all was committed."""
+    producer.begun.wait()
+    began, ended_s, samples = time.monotonic(), 0.0, []
+    while True:
+        at_s = time.monotonic() - began
+        ended_s = ended_s or (at_s if producer.ended() else 0.0)
+        samples.append(Sample(round(at_s, 1), producer.sent, loaded.committed(query), loaded.memory_mb()))
+        if samples[-1].committed >= tuples:
+            return samples, ended_s, at_s
+        if ended_s and at_s > ended_s + 3 * seconds + STALL_S:
+            raise MarsError("The backlog does not go", f"{samples[-1].committed:,} of {tuples:,} after {at_s:.0f} s")
+        time.sleep(seconds / SAMPLES)

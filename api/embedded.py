@@ -9,11 +9,8 @@ from collections.abc import Mapping
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp, parse_one
-from sqlglot.errors import ParseError, SqlglotError
 
 from mars.errors import SqlError
-from sql.words import read_words
 
 SETTINGS = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
@@ -55,22 +52,6 @@ class Engine:
         finally:
             timer.cancel()
             connection.close()
-
-
-def condition(text: str) -> str:
-    """A condition over result columns, as a user writes it, in DuckDB's dialect. SqlError unless it is one plain
-    condition without subqueries."""
-    read_words(text)  # refuses double quotes and unclosed texts at their place
-    try:
-        tree = parse_one(text, read="spark", into=exp.Condition)
-    except SqlglotError as error:
-        place = (error.errors or [{}])[0] if isinstance(error, ParseError) else {}
-        raise SqlError("the condition does not read", f"it ends or goes wrong at {place.get('highlight') or 'its end'}",
-                       "write, for example: count > 10", sql=text, line=place.get("line") or 1,
-                       column=place.get("col") or max(1, len(text))) from None
-    if tree.find(exp.Query, exp.Table, exp.Subquery):
-        raise SqlError("a condition here has no subqueries", text, "run `SELECT ... FROM` the query instead", sql=text)
-    return tree.sql(dialect="duckdb")
 
 
 def _require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

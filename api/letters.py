@@ -13,17 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.context import Context
-from api.embedded import Engine, condition
 from api.problems import RequestError
-from mars import letters
+from mars import letters, types
 from mars.adapters.letters import LetterStore
 from mars.adapters.redriven import Redriven
 from mars.errors import SqlError
+from mars.evaluate import evaluate
 from mars.plan import Stream
-from sql.words import read_words
+from sql.condition import compile_condition
 
-SHOWN = pa.schema([*(letters.SCHEMA.field(name) for name in ("partition", "offset", "line", "time", "reason")),
-                   ("payload", pa.string()), ("cut", pa.bool_()), ("redriven", pa.bool_())])
+COLUMNS = (("partition", "INT"), ("offset", "BIGINT"), ("line", "INT"), ("time", "TIMESTAMP"), ("reason", "STRING"),
+           ("payload", "STRING"), ("cut", "BOOLEAN"), ("redriven", "BOOLEAN"))
+SHOWN = pa.schema([(name, types.to_arrow(type_)) for name, type_ in COLUMNS])
 TRIES = 5
 Place = tuple[int, int, int]
 
@@ -39,29 +40,27 @@ class Page:
 
 
 class Condition:
-    """A condition over the columns of SHOWN, checked when it is made: SqlError with the place in `sql`, the statement that
-    holds it from `start` on, or in the text itself. None holds for every letter."""
+    """A condition over the columns of SHOWN, in the dialect; None holds for every letter. SqlError when it is made, at its
+    place in the text, or in `sql`, the statement that holds the text from `start` on."""
 
-    def __init__(self, engine: Engine, text: str | None, sql: str = "", start: int = 0) -> None:
-        self.engine, self.text = engine, text
-        if text is None:
-            return
+    def __init__(self, text: str | None, sql: str = "", start: int = 0) -> None:
+        self.expression = None
         try:
-            # Blanks in the place of what stands before it: so a refusal names its place in the statement.
-            self.condition = condition("".join(c if c == "\n" else " " for c in sql[:start]) + _named(text))
-            self.rows(SHOWN.empty_table())
+            if text is not None:
+                self.expression = compile_condition(text, COLUMNS)
         except SqlError as error:
-            raise SqlError("the condition is refused", ": ".join(filter(None, (error.title, error.detail))),
-                           f"the columns are {', '.join(SHOWN.names)}", sql=sql or text, line=error.line,
-                           column=error.column, length=error.length) from None
+            before = sql[:start]
+            column = error.column + (start - before.rfind("\n") - 1 if error.line == 1 else 0)
+            hint = "SHOW DEAD LETTERS shows the columns" if error.title.startswith("unknown column") else error.hint
+            raise SqlError(error.title, error.detail, hint, sql=sql or text, line=error.line + before.count("\n"),
+                           column=column, length=error.length) from None
 
     def rows(self, shown: pa.Table) -> np.ndarray:
         """The numbers of the rows that it holds for."""
-        if self.text is None:
+        if self.expression is None or not len(shown):
             return np.arange(len(shown))
-        numbered = shown.append_column("n", pa.array(np.arange(len(shown))))
-        found = self.engine.run(f"SELECT n FROM letters WHERE {self.condition} ORDER BY n", {"letters": numbered})
-        return found["n"].to_numpy()
+        columns = {name: shown[name].combine_chunks() for name in shown.column_names}
+        return np.flatnonzero(evaluate(self.expression, columns, len(shown)).fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def page(context: Context, stream: Stream, where: Condition, limit: int, cursor: str | None = None) -> Page:
@@ -101,7 +100,8 @@ def matching(context: Context, stream: Stream, where: Condition,
 def show(table: pa.Table, redriven: pa.Array) -> pa.Table:
     """Letters as people see them: bytes that are no UTF-8 as \\xNN; `redriven` has the keys of those sent again."""
     flags = pc.is_in(letters.keys(table), value_set=redriven)
-    columns = [*(table[name] for name in SHOWN.names[:5]), _text(table["payload"]), table["cut"], flags]
+    time = table["time"].cast(SHOWN.field("time").type)
+    columns = [*(table[name] for name in letters.PLACE), time, table["reason"], _text(table["payload"]), table["cut"], flags]
     return pa.Table.from_arrays(columns, schema=SHOWN)
 
 
@@ -115,16 +115,6 @@ def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         return payload.cast(pa.string())
     except pa.ArrowInvalid:
         return pa.array([value.decode("utf-8", "backslashreplace") for value in payload.to_pylist()], pa.string())
-
-
-def _named(text: str) -> str:
-    """The condition with our columns' names in backticks: some of them are keywords elsewhere."""
-    parts, reached = [], 0
-    for word in read_words(text):
-        if word.kind == "name" and word.value.lower() in SHOWN.names:
-            parts += [text[reached:word.start], f"`{word.value.lower()}`"]
-            reached = word.end
-    return "".join([*parts, text[reached:]])
 
 
 def _dump(stream: Stream, place: Place) -> str:

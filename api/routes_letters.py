@@ -23,7 +23,7 @@ def rows(context: Here, name: str, limit: Annotated[int, Query(ge=1, le=LIMIT_MA
     """Ordered by partition, offset, line. `next` is the cursor of the next page, for the same `where`; letters that come
     later may be on it. `deleted` counts older letters that are not kept any more. `redriven` letters were sent again."""
     stream = context.catalog.stream(name)
-    page = letters.page(context, stream, Condition(context.engine, where or None), limit, cursor or None)
+    page = letters.page(context, stream, Condition(where or None), limit, cursor or None)
     document = {"columns": results_format.named_types(page.rows.schema), "next": page.next, "deleted": page.deleted}
     if not len(page.rows) and not cursor:
         document["reason"] = why_none(context, stream, bool(where))

@@ -14,7 +14,7 @@ from sql import statements as kinds
 def show_letters(context: Context, statement: kinds.ShowDeadLetters) -> Answer:
     """The first letters in the order of their places."""
     stream = context.catalog.stream(statement.stream.text)
-    page = letters.page(context, stream, _where(context, statement), statement.limit or LIMIT_DEFAULT)
+    page = letters.page(context, stream, _where(statement), statement.limit or LIMIT_DEFAULT)
     extra = {} if len(page.rows) else {"reason": why_none(context, stream, statement.where is not None)}
     return Answer("rows", table=page.rows, notes=deleted_note(context, page.deleted), extra=extra,
                   truncated=page.next is not None and statement.limit is None)
@@ -23,7 +23,7 @@ def show_letters(context: Context, statement: kinds.ShowDeadLetters) -> Answer:
 def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: str) -> Answer:
     """One row: what was sent, or would be."""
     stream = context.catalog.stream(statement.stream.text)
-    where, topic = _where(context, statement), statement.topic.text if statement.topic else stream.topic
+    where, topic = _where(statement), statement.topic.text if statement.topic else stream.topic
 
     def progress(done: int, total: int) -> bool:
         context.progress.report(id_, done, total)
@@ -55,10 +55,10 @@ def deleted_note(context: Context, deleted: int) -> list[str]:
     return [f"{deleted} older letters were deleted to keep {kept} bytes (dead_letter_bytes_max)."] if deleted else []
 
 
-def _where(context: Context, statement: kinds.ShowDeadLetters | kinds.RedriveDeadLetters) -> Condition:
+def _where(statement: kinds.ShowDeadLetters | kinds.RedriveDeadLetters) -> Condition:
     if statement.where is None:
-        return Condition(context.engine, None)
-    return Condition(context.engine, statement.where.text, statement.sql, statement.where.start)
+        return Condition(None)
+    return Condition(statement.where.text, statement.sql, statement.where.start)
 
 
 def _told(outcome: redrive.Outcome, topic: str, dry_run: bool) -> list[str]:

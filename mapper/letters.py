@@ -41,11 +41,21 @@ class LetterBox:
         table = letters_of(parser, claim.partition, messages, batch) if self.keeps else None
         if table is None:
             return True
-        file = letters.LetterFile(claim.partition, claim.start, claim.end, len(table), letters.digest(*parser.columns))
+        return self._write(parser.stream, claim, table, parser.columns)
+
+    def keep_unread(self, stream: Stream, claim: Claim, reason: str) -> bool:
+        """The same for the one offset of a claim whose message nobody can read: a letter without bytes."""
+        if not self.keeps:
+            return True
+        row = {"partition": claim.partition, "offset": claim.start, "line": 0, "reason": reason, "payload": b"", "cut": True}
+        return self._write(stream, claim, pa.Table.from_pylist([row], schema=letters.SCHEMA), (reason,))
+
+    def _write(self, stream: Stream, claim: Claim, table: pa.Table, follows_from: tuple[str, ...]) -> bool:
+        file = letters.LetterFile(claim.partition, claim.start, claim.end, len(table), letters.digest(*follows_from))
         try:
-            self.store.write(parser.stream.id, file, letters.encode(table))
+            self.store.write(stream.id, file, letters.encode(table))
         except OSError as error:
-            log.warning("stream %s: %d dead letters are not kept: %s", parser.stream.name, len(table), error)
+            log.warning("stream %s: %d dead letters are not kept: %s", stream.name, len(table), error)
             return False
         faults.point("mapper.letters_written")
         return True

@@ -3,7 +3,7 @@
     SHOW DEAD LETTERS FROM stream [WHERE condition] [LIMIT n]
     REDRIVE DEAD LETTERS FROM stream [INTO 'topic'] [WHERE condition] [DRY RUN]
 
-A condition is kept as text: the embedded engine reads it.
+A condition is kept as text; sql.condition compiles it over the columns that letters have.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from api.embedded import Engine, condition
+from api.embedded import Engine
 from mars.errors import SqlError
 
 STARTS = pa.array([0, 60_000_000], pa.timestamp("us", "UTC"))
@@ -53,14 +53,3 @@ def test_one_statement_does_not_see_anothers_tables(engine):
     engine.run("SELECT * FROM q", {"q": TABLE})
     with pytest.raises(SqlError):
         engine.run("SELECT * FROM q", {})
-
-
-@pytest.mark.parametrize("text", ["a > 1 AND b LIKE 'x%'", "`a b` = 1", "a IS NULL", "a IN (1, 2)"])
-def test_a_condition_is_one_expression(text):
-    assert condition(text)
-
-
-@pytest.mark.parametrize("text", ["1=1) OR (1=1", "a; DROP", "a IN (SELECT 1)", '"a" = 1', "a = 'x"])
-def test_anything_else_is_no_condition(text):
-    with pytest.raises(SqlError):
-        condition(text)

@@ -97,7 +97,7 @@ class Case:
         """The letters that REST gives."""
         context = self.cluster.context
         stream = context.catalog.stream(self.stream)
-        page = letters.page(context, stream, Condition(context.engine, None), LIMIT_MAX)
+        page = letters.page(context, stream, Condition(None), LIMIT_MAX)
         assert page.next is None
         rows = page.rows.to_pylist()
         assert not any(row["cut"] for row in rows)

@@ -37,15 +37,14 @@ CONSTANTS: list[tuple[ModuleType, str, float]] = [
 
 
 @contextlib.contextmanager
-def installed(sched: scheduler.Scheduler, disk: storage.Disk, point: Callable[[str], None],
-              poison: Callable[[str, int, int, int], None]) -> Iterator[None]:
+def installed(sched: scheduler.Scheduler, disk: storage.Disk, point: Callable[[str], None]) -> Iterator[None]:
     """The real modules work in the simulation while this lasts."""
     time, threads, numbers = scheduler.Time(sched), scheduler.Threading(sched), itertools.count()
     queues = SimpleNamespace(Queue=lambda maxsize=1_000_000: scheduler.Queue(sched, maxsize), Empty=scheduler.Empty,
                              Full=scheduler.Full)
     names = SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=f"{next(numbers):08x}"))
     changes = {
-        mars.faults: {"point": point, "poison": poison},
+        mars.faults: {"point": point},
         mapper.job: {"time": time, "threading": threads, "queue": queues, "uuid": names, "spill": storage.Spill(disk),
                      "ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange, "Parser": cells.Parser,
                      "aggregate_task": cells.aggregate_task, "max_event_time": cells.max_event_time,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from mapper.ends import Ends
 from mars.adapters.exchange import Claim, Exchange
 from mars.adapters.view import StreamView
 from mars.config import Config
 
 STAY_CLAIMS = 4
-ENDS_AGE_S = 0.2
 EMPTY_S = 0.2
 MEMORY_SHARE_MAX = 0.7
 FIRST_OFFSETS = 500
@@ -51,14 +51,13 @@ class Sizes:
 
 @dataclass
 class Claimer:
-    """Claims for one worker in one stream. `ends` are the last stable offsets as last heard from the broker."""
+    """Claims for one worker in one stream."""
 
     exchange: Exchange
     config: Config
     worker: str
     sizes: Sizes = field(default_factory=Sizes)
-    ends: dict[int, int] = field(default_factory=dict)
-    ends_at: float = 0.0
+    ends: Ends = field(default_factory=Ends)
     _request: int = 0
     _stayed: int = 0
     _partition: int | None = None
@@ -68,15 +67,6 @@ class Claimer:
     _memory_at: float = 0.0
     _memory_full: bool = False
 
-    def ends_are_old(self) -> bool:
-        """Should the broker be asked again before claiming?"""
-        return time.monotonic() - self.ends_at > ENDS_AGE_S
-
-    def heard(self, ends: dict[int, int]) -> None:
-        """The broker told these last stable offsets."""
-        self.ends |= ends
-        self.ends_at = time.monotonic()
-
     def next(self, view: StreamView, only_batches: bool = False) -> Claim | None:
         """The next claim, or None if there is nothing to do. Staying on the partition where the buffer is pays, but
         only a few times: the partition furthest behind holds everybody's watermark (rule 11). While the topic does
@@ -84,21 +74,21 @@ class Claimer:
 
         `only_batches`: a new range shorter than a batch is left lying, as the worker has something to do and tuples
         gather meanwhile: a claim costs the same however few it takes."""
-        if self.ends == self._empty_ends and time.monotonic() - self._empty_at < EMPTY_S:
+        if self.ends.known == self._empty_ends and time.monotonic() - self._empty_at < EMPTY_S:
             return None
         least = self.sizes.batch_offsets(self.config) if only_batches else 1
-        if only_batches and all(end - self._claimed.get(p, 0) < least for p, end in self.ends.items()):
+        if only_batches and all(end - self._claimed.get(p, 0) < least for p, end in self.ends.known.items()):
             return None
         stay = self._partition if self._stayed < STAY_CLAIMS else None
         claim = self.exchange.claim(
             view.stream.id, view.generation, self.worker, self._request + 1, lease_ms=self.config.lease_ms,
             least=least, most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
-            key_parts=view.stream.key_parts, ends=self.ends, stay=stay, allow_new=not self._redis_is_full())
+            key_parts=view.stream.key_parts, ends=self.ends.known, stay=stay, allow_new=not self._redis_is_full())
         # Only now: after an unknown outcome the same request is made again, and gives the same claim (rule 6).
         self._request += 1
         if claim is None:
             if not only_batches:
-                self._empty_ends, self._empty_at = dict(self.ends), time.monotonic()
+                self._empty_ends, self._empty_at = dict(self.ends.known), time.monotonic()
         else:
             self._empty_ends = {}
             self._claimed[claim.partition] = max(claim.end, self._claimed.get(claim.partition, 0))

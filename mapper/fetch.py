@@ -15,7 +15,7 @@ from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
 from mars.adapters.kafka_wire import FetchedPartition, Want, Wire
 
-AWAITED_BYTES = 64 << 10  # of each partition, when something is awaited
+AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 1 << 20  # of each partition, when something is awaited
 LISTED_S = 1.0  # so long a list of partitions is believed
 PAUSES_S = (0.05, 1.0)  # between tries while Kafka is away: first and longest
 
@@ -41,9 +41,9 @@ class Reader(Protocol):
     def last_stable_offsets(self) -> dict[int, int]:
         """Each partition's last stable offset: no range may end past it."""
 
-    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int) -> dict[int, int]:
-        """The same as soon as one is past `ends`, at the latest after about wait_ms; at once if there are other
-        partitions. `epochs` has the leader epochs before these offsets as far as they are known."""
+    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
+        """The last stable offsets of these partitions, as soon as about so many `offsets` of one are past its end, at the
+        latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:
@@ -83,20 +83,20 @@ class RawReader:
         listed = self._listed if self._knows_partitions() else self.partitions()
         return self.wire.end_offsets(self.topic, listed)
 
-    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int) -> dict[int, int]:
-        if not self._knows_partitions() or ends.keys() != set(self._listed):
-            return self.last_stable_offsets()
-        wants = {p: Want(end, epochs.get(p, -1), AWAITED_BYTES) for p, end in ends.items()}
+    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
+        batch_bytes = max(AWAITED_BYTES, self._size.ask(offsets, AWAITED_BYTES_MAX))
+        wants = {p: Want(end, epochs.get(p, -1), batch_bytes) for p, end in ends.items()}
         try:
-            answers = self.wire.fetch(self.topic, self.topic_id, wants, wait_ms)
+            answers = self.wire.fetch(self.topic, self.topic_id, wants, wait_ms, 1 if offsets == 1 else batch_bytes)
             for fetched in answers:
                 if fetched.records:
                     start = ends[fetched.partition]
                     decoded = self._decode(fetched, start)
+                    self._size.learn(fetched.records, decoded.next_offset - start)
                     self._surplus.keep(fetched.partition, Held(start, decoded.next_offset, decoded), start)
         except (OffsetOutOfRange, LogTruncated, CorruptRecords):
             # Whoever claims these offsets says what is wrong with them.
-            return self.last_stable_offsets()
+            return self.wire.end_offsets(self.topic, list(ends))
         return ends | {fetched.partition: fetched.last_stable_offset for fetched in answers if not fetched.throttled}
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,

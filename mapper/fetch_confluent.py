@@ -67,9 +67,9 @@ class ConfluentReader:
     def last_stable_offsets(self) -> dict[int, int]:
         return self._offsets(OffsetSpec.latest(), self.partitions())
 
-    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int) -> dict[int, int]:
+    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
         time.sleep(min(wait_ms, ASKED_MS) / 1000)
-        return self.last_stable_offsets()
+        return self._offsets(OffsetSpec.latest(), list(ends))
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:

@@ -117,23 +117,25 @@ class Wire:
         found = self._list_offsets(topic, times_ms)
         return {p: offset if offset >= 0 else None for p, (offset, _) in found.items()}
 
-    def fetch(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int = 500) -> list[FetchedPartition]:
+    def fetch(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int = 500,
+              min_bytes: int = 1) -> list[FetchedPartition]:
         """Record batches of these partitions, as far as they come in one answer.
 
-        Waits up to max_wait_ms if there is nothing. Raises TopicRecreated, UnknownTopic, LogTruncated,
+        Waits up to max_wait_ms for min_bytes. Raises TopicRecreated, UnknownTopic, LogTruncated,
         OffsetOutOfRange, KafkaUnreachable, KafkaRefused.
         """
-        return self._retry(lambda: self._fetch_once(topic, topic_id, wants, max_wait_ms))
+        return self._retry(lambda: self._fetch_once(topic, topic_id, wants, max_wait_ms, min_bytes))
 
     # --- one attempt each -------------------------------------------------------------------------------------
 
-    def _fetch_once(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int) -> list[FetchedPartition]:
+    def _fetch_once(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int,
+                    min_bytes: int) -> list[FetchedPartition]:
         info = self._known(topic, topic_id)
         by_leader = defaultdict(dict)
         for partition, want in wants.items():
             leader, epoch = self._leader(info, partition)
             by_leader[leader][partition] = (want, epoch)
-        requests = [(leader, _fetch_request(topic_id, asked, max_wait_ms)) for leader, asked in by_leader.items()]
+        requests = [(leader, _fetch_request(topic_id, asked, max_wait_ms, min_bytes)) for leader, asked in by_leader.items()]
         fetched = []
         for response in self._send(requests):
             self._check(topic, response.error_code, -1)
@@ -272,14 +274,14 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(error, KafkaUnreachable) or unknown_node or getattr(error, "retriable", False)
 
 
-def _fetch_request(topic_id: str, asked: dict[int, tuple[Want, int]], max_wait_ms: int) -> FetchRequest:
+def _fetch_request(topic_id: str, asked: dict[int, tuple[Want, int]], max_wait_ms: int, min_bytes: int) -> FetchRequest:
     """A sessionless Fetch that names topic id, leader epoch and last fetched epoch."""
     Topic = FetchRequest.FetchTopic
     partitions = [Topic.FetchPartition(
         partition=partition, current_leader_epoch=epoch, fetch_offset=want.offset, last_fetched_epoch=want.last_epoch,
         log_start_offset=-1, partition_max_bytes=want.max_bytes) for partition, (want, epoch) in asked.items()]
     return FetchRequest(
-        max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=sum(want.max_bytes for want, _ in asked.values()),
+        max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=sum(want.max_bytes for want, _ in asked.values()),
         isolation_level=READ_COMMITTED, session_id=0, session_epoch=-1, forgotten_topics_data=[], rack_id="",
         topics=[Topic(topic="", topic_id=uuid.UUID(topic_id), partitions=partitions)],
         min_version=FETCH_MIN, max_version=FETCH_MAX)

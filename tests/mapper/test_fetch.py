@@ -8,7 +8,7 @@ import pytest
 
 from mapper import surplus
 from mapper.decode import CorruptRecords, decode
-from mapper.fetch import RawReader
+from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RawReader
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka_errors import KafkaUnreachable, OffsetOutOfRange
 from mars.adapters.kafka_wire import FetchedPartition, Want
@@ -23,6 +23,7 @@ class ListWire:
     def __init__(self, *answers) -> None:
         self.answers = list(answers)
         self.asked: list[Want] = []
+        self.waited: list[int] = []
 
     def topic(self, name, topic_id):
         return SimpleNamespace(partitions={0: None})
@@ -30,8 +31,9 @@ class ListWire:
     def end_offsets(self, topic, partitions):
         return dict.fromkeys(partitions, 77)
 
-    def fetch(self, topic, topic_id, wants, max_wait_ms=500):
+    def fetch(self, topic, topic_id, wants, max_wait_ms=500, min_bytes=1):
         self.asked.append(wants[0])
+        self.waited.append(min_bytes)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -60,6 +62,15 @@ def test_the_surplus_serves_the_next_range_without_a_fetch():
     assert texts(raw.read(0, 0, 4, LIMIT)) == [b"0", b"1", b"2", b"3"]
     assert texts(raw.read(0, 4, 10, LIMIT)) == [b"4", b"5", b"6", b"7", b"8", b"9"]
     assert len(raw.wire.asked) == 1
+
+
+def test_a_batch_is_awaited_with_room_for_it():
+    raw = reader(answer(numbers(0, 100), lso=100), answer(lso=100))
+    raw.await_tuples({0: 0}, {}, 100)
+    raw.await_tuples({0: 100}, {}, 30, 50_000)
+    first, batch = raw.wire.waited
+    assert first == 1, "the first tuple is enough"
+    assert AWAITED_BYTES < batch == raw.wire.asked[-1].max_bytes <= AWAITED_BYTES_MAX
 
 
 def test_the_surplus_is_joined_with_what_follows():
@@ -167,7 +178,6 @@ def test_as_much_is_asked_as_the_range_needs_and_a_batch():
 
 def test_what_is_awaited_is_there_when_it_is_claimed():
     raw = reader(answer(numbers(5, 9), lso=9))
-    assert raw.await_tuples({}, {}, 100) == {0: 77}, "partitions that are not known yet are listed"
     assert raw.await_tuples({0: 5}, {0: 3}, 100) == {0: 9}
     assert [(want.offset, want.last_epoch) for want in raw.wire.asked] == [(5, 3)]
     assert texts(raw.read(0, 5, 9, LIMIT)) == [b"5", b"6", b"7", b"8"]

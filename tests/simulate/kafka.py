@@ -29,6 +29,7 @@ class Topic:
         self.logs = [Log() for _ in range(partitions)]
         self.ids = 0
         self.ahead: set[int] = set()
+        self.unreadable: set[int] = set()  # whoever reads them dies
         self.disordered = False  # tuples ahead of time make others of their partition late
         self.idle_by_stable = False
         self.throttled_is_end = False
@@ -90,10 +91,11 @@ class Reader:
             raise NotReadyError("Kafka does not answer")
         return {p: log.stable for p, log in enumerate(self.topic.logs)}
 
-    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int) -> dict[int, int]:
-        self.topic.scheduler.sleep(wait_ms / 1000, lambda: any(
-            log.stable > ends.get(p, 0) for p, log in enumerate(self.topic.logs)))
-        return self.last_stable_offsets()
+    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
+        logs = self.topic.logs
+        self.topic.scheduler.sleep(wait_ms / 1000, lambda: any(logs[p].stable >= end + offsets for p, end in ends.items()))
+        found = self.last_stable_offsets()
+        return {p: found[p] for p in ends}
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:

@@ -1,0 +1,58 @@
+"""How far the partitions of a topic reach, as one worker knows it, and where it waits for tuples. Pure but for a clock.
+
+Each partition is the home of one worker, as long as the same workers live: that one waits for its tuples, so that they
+are sent once and not to every worker. The others look now and then, and take there what was left lying for a while.
+Home is only a habit: any worker may claim anything at any time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+LOOK_S = 0.2
+AWAIT_MS = 100  # for tuples, when there is nothing to claim
+GATHER_MS = 30  # after some have come, for more of them
+
+
+@dataclass
+class Ends:
+    """The last stable offsets up to which this worker may claim; `home` are the partitions where it waits for tuples."""
+
+    known: dict[int, int] = field(default_factory=dict)
+    home: frozenset[int] = frozenset()
+    _looked: dict[int, int] = field(default_factory=dict)
+    _looked_at: float = 0.0
+    _woke_at: float = 0.0
+
+    def are_old(self) -> bool:
+        """Should the broker be asked again for all partitions before claiming?"""
+        return time.monotonic() - self._looked_at > LOOK_S
+
+    def looked(self, ends: dict[int, int], stream_id: int, worker: str, workers: Sequence[str]) -> None:
+        """The broker told the ends of all partitions, while these workers live. What is not at home here is known only
+        up to where it was at the last look: the rest is for the worker who waits there."""
+        self.home = home(ends, stream_id, worker, workers)
+        self.known = {p: end if p in self.home else self._looked.get(p, end) for p, end in ends.items()}
+        self._looked, self._looked_at = ends, time.monotonic()
+
+    def came(self, ends: dict[int, int]) -> None:
+        """The broker told the ends of partitions at home, after a wait for them."""
+        if any(end > self.known.get(p, 0) for p, end in ends.items()):
+            self._woke_at = time.monotonic()
+        self.known = self.known | ends
+
+    def patience(self, batch_offsets: int) -> tuple[int, int]:
+        """(ms to wait at most, offsets of a partition to wait for). After a rest the first tuple is enough; then tuples
+        gather for a moment, up to a batch of them, because a claim costs about the same however few it takes."""
+        left_ms = GATHER_MS - int((time.monotonic() - self._woke_at) * 1000)
+        return (left_ms, batch_offsets) if left_ms > 0 else (AWAIT_MS, 1)
+
+
+def home(partitions: Sequence[int] | dict[int, int], stream_id: int, worker: str, workers: Sequence[str]) -> frozenset[int]:
+    """The partitions whose home `worker` is; all while it does not find itself among the workers."""
+    if worker not in workers:
+        return frozenset(partitions)
+    ranks = sorted(workers)
+    return frozenset(p for p in partitions if ranks[(p + stream_id) % len(ranks)] == worker)

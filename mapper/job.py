@@ -23,6 +23,7 @@ from mapper import spill
 from mapper.aggregate import aggregate_task, max_event_time
 from mapper.batch import Messages, ParsedBatch
 from mapper.claim import Claimer
+from mapper.ends import AWAIT_MS
 from mapper.fetch import Range, Reader
 from mapper.lease import LeaseKeeper
 from mapper.letters import LetterBox
@@ -45,7 +46,6 @@ from mars.plan import QueryPlan
 from mars.registry import RUNNING
 
 log = logging.getLogger("mars.mapper")
-AWAIT_MS = 100  # for tuples, when there is nothing to claim
 BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
 PAUSE_S = 1.0
 VIEW_AGE_S = 0.5
@@ -219,17 +219,25 @@ class Mapper:
             return
         active = [view for view in self.views.values() if self._is_active(view) and view.stream.id in self.claimers]
         if not active:
-            # While ZooKeeper is away, news cannot be read: waiting for them would not be waiting.
-            (self.news if self.zookeeper.usable else self.stopping).wait(AWAIT_MS / 1000)
+            self._await_news(AWAIT_MS / 1000)
         for view in active:
             id_, claimer = view.stream.id, self.claimers[view.stream.id]
+            ends = {p: end for p, end in claimer.ends.known.items() if p in claimer.ends.home}
+            if not ends:
+                self._await_news(AWAIT_MS / len(active) / 1000)
+                continue
             epochs = {p: epoch for (stream, p), (end, epoch) in self.last_epochs.items()
-                      if stream == id_ and end == claimer.ends.get(p)}
+                      if stream == id_ and end == ends.get(p)}
+            wait_ms, offsets = claimer.ends.patience(claimer.sizes.batch_offsets(self.config))
             try:
-                claimer.heard(self.readers[id_].await_tuples(claimer.ends, epochs, AWAIT_MS // len(active)))
+                claimer.ends.came(self.readers[id_].await_tuples(ends, epochs, max(1, wait_ms // len(active)), offsets))
             except (NotReadyError, UnknownTopic, TopicRecreated, KafkaRefused) as error:
                 log.warning("stream %s waits: %s", view.stream.name, error)
                 self.paused_until[id_] = time.monotonic() + PAUSE_S
+
+    def _await_news(self, seconds: float) -> None:
+        # While ZooKeeper is away, news cannot be read: waiting for them would not be waiting.
+        (self.news if self.zookeeper.usable else self.stopping).wait(seconds)
 
     def _claim(self, view: StreamView) -> Claim | None:
         stream = view.stream
@@ -238,8 +246,9 @@ class Mapper:
                 self.config.reader, self.config.kafka_address, {}, stream.topic, stream.topic_id)
             self.claimers[stream.id] = Claimer(self.exchange, self.config, self.id)
         claimer = self.claimers[stream.id]
-        if claimer.ends_are_old():
-            claimer.heard(self.readers[stream.id].last_stable_offsets())
+        if claimer.ends.are_old():
+            claimer.ends.looked(self.readers[stream.id].last_stable_offsets(), stream.id, self.id,
+                                self.cache.children(names.MAPPERS))
         return claimer.next(view, only_batches=not self.rests.is_set())
 
     def _read(self, view: StreamView, claim: Claim) -> Fetched | None:

@@ -18,15 +18,17 @@ from mars.aggregates import Order
 from mars.aggregates_sums import sum_integers
 from mars.cells_finish import finish
 from mars.cells_layout import key_columns, partials, row_count, schema, table_of, tuple_count
-from mars.cells_wire import decode, encode
+from mars.cells_wire import compact, decode, encode
 from mars.evaluate import evaluate
-from mars.evaluation.arrays import numbers, single
+from mars.evaluation.arrays import numbers, single, taken
 from mars.expressions import columns_of
 from mars.grouping import Groups, group
 from mars.plan import QueryPlan, Stream
 
 __all__ = ["aggregate", "decode", "encode", "finish", "late_split", "merge", "row_count", "schema", "split",
            "tuple_count"]
+
+FEW = 5_000
 
 
 def aggregate(plan: QueryPlan, stream: Stream, columns: dict[str, pa.Array], event_time: np.ndarray,
@@ -44,7 +46,9 @@ def aggregate(plan: QueryPlan, stream: Stream, columns: dict[str, pa.Array], eve
         order = order.take(rows)
     length = len(order.time)
     starts = window.assign(plan.window, stream, order.time)
-    keys = [evaluate(key.expression, columns, length) for key in plan.keys]
+    # Few tuples need few values of a dictionary that knows many.
+    keys = [key if len(key) > FEW else compact(key) for key in
+            (evaluate(key.expression, columns, length) for key in plan.keys)]
     groups = group(keys, starts)
     table = [pa.array(starts[groups.first_row]), *(_first(key, groups) for key in keys),
              pa.array(np.bincount(groups.ids, minlength=groups.count).astype(np.int64, copy=False))]
@@ -78,7 +82,9 @@ def split(cells: pa.Table, key_parts: int) -> list[pa.Table]:
     if key_parts == 1:
         return [cells]
     part = hashing.part_of(key_columns(cells), key_parts, len(cells))
-    return [cells.take(pa.array(np.flatnonzero(part == number))) for number in range(key_parts)]
+    columns = [single(column) for column in cells.columns]
+    rows = [np.flatnonzero(part == number) for number in range(key_parts)]
+    return [pa.Table.from_arrays([taken(column, chosen) for column in columns], schema=cells.schema) for chosen in rows]
 
 
 def late_split(plan: QueryPlan, stream: Stream, cells: pa.Table, closed_up_to: int) -> tuple[pa.Table, pa.Table]:
@@ -99,7 +105,7 @@ def _columns(plan: QueryPlan) -> list[str]:
 
 
 def _first(key: pa.Array, groups: Groups) -> pa.Array:
-    return key.take(pa.array(groups.first_row))
+    return taken(key, groups.first_row)
 
 
 def _is_true(condition: pa.Array) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from mars.errors import InvariantError
-from mars.evaluation.arrays import is_coded, masked, single
+from mars.evaluation.arrays import codes_of, is_coded, masked, single, valid_mask
 
 VERSION = b"1"
 METADATA = {b"mars.cells": VERSION}
@@ -43,13 +43,12 @@ def compact(column: pa.Array) -> pa.Array:
     """The column with only the used values in its dictionary; a column without dictionary as it is."""
     if not is_coded(column):
         return column
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
-    codes = column.indices.fill_null(0).to_numpy()
+    codes, valid = codes_of(column), valid_mask(column.indices)
     used = np.zeros(len(column.dictionary), np.bool_)
-    used[codes[valid]] = True
+    used[codes if valid is None else codes[valid]] = True
     if used.all():
         return column
-    place = np.cumsum(used) - 1
-    indices = place[codes].astype(np.int32) if len(used) else np.zeros(len(column), np.int32)
+    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    indices = place[codes] if len(used) else np.zeros(len(column), np.int32)
     return pa.DictionaryArray.from_arrays(masked(indices, valid, pa.int32()),
-                                          column.dictionary.take(pa.array(np.flatnonzero(used))))
+                                          column.dictionary.take(pa.array(np.flatnonzero(used))), safe=False)

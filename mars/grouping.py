@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mars.evaluation.arrays import canonical_bits, coded, is_coded, limbs, numbers, valid_mask
+from mars.evaluation.arrays import canonical_bits, coded, codes_of, is_coded, limbs, numbers, valid_mask
 from mars.kernel_cache import kernel
 
 SMALL_RANGE = 1 << 12
@@ -71,7 +71,7 @@ def _value_codes(column: pa.Array) -> Iterator[tuple[np.ndarray, int]]:
 
 
 def _string_codes(column: pa.DictionaryArray) -> tuple[np.ndarray, int]:
-    codes = column.indices.fill_null(0).to_numpy().astype(np.int64)
+    codes = codes_of(column).astype(np.int64)
     distinct = column.dictionary.dictionary_encode()
     if len(distinct.dictionary) < len(column.dictionary):
         codes = distinct.indices.fill_null(0).to_numpy().astype(np.int64)[codes]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from mars.evaluation.arrays import canonical_bits, coded, is_coded, limbs, numbers, read_only, valid_mask
+from mars.evaluation.arrays import canonical_bits, coded, codes_of, is_coded, limbs, numbers, read_only, valid_mask
 from mars.kernel_cache import kernel
 
 VERSION = 1
@@ -42,7 +42,7 @@ def _column_words(column: pa.Array) -> list[np.ndarray]:
     if is_coded(column) or pa.types.is_string(column.type):
         column = coded(column)
         hashes = hash_strings(column.dictionary)
-        codes = column.indices.fill_null(0).to_numpy()
+        codes = codes_of(column)
         return [hashes[codes] if len(hashes) else np.zeros(len(column), np.uint64)]
     if pa.types.is_decimal(column.type):
         return [np.ascontiguousarray(words).view(np.uint64) for words in limbs(column).T]

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 STRING = pa.string()
 CODED_STRING = pa.dictionary(pa.int32(), pa.string())
+FIXED_WIDTH = {pa.int64(): np.int64, pa.int32(): np.int32, pa.float64(): np.float64}
 
 
 def single(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -32,6 +33,22 @@ def coded(array: pa.Array) -> pa.DictionaryArray:
     if not is_coded(array):
         return array.dictionary_encode()
     return array if array.type == CODED_STRING else array.cast(CODED_STRING)
+
+
+def codes_of(column: pa.DictionaryArray) -> np.ndarray:
+    """The int32 codes of a coded column, 0 at a NULL."""
+    indices = column.indices
+    return fixed_width(indices, np.int32) if indices.null_count == 0 else indices.fill_null(0).to_numpy()
+
+
+def taken(array: pa.Array, rows: np.ndarray) -> pa.Array:
+    """The rows (int64) of the array, as `array.take`, whose call alone costs more than a small array's rows."""
+    if array.null_count == 0 and is_coded(array) and array.type.index_type == pa.int32():
+        return pa.DictionaryArray.from_arrays(pa.array(codes_of(array)[rows]), array.dictionary, safe=False)
+    if array.null_count == 0 and array.type in FIXED_WIDTH:
+        values = fixed_width(array, FIXED_WIDTH[array.type])[rows]
+        return pa.Array.from_buffers(array.type, len(rows), [None, pa.py_buffer(values)])
+    return array.take(pa.array(rows))
 
 
 def valid_mask(array: pa.Array) -> np.ndarray | None:
@@ -90,7 +107,7 @@ def order_keys(array: pa.Array) -> np.ndarray:
     """int64 keys that sort as Spark sorts the values (strings by UTF-8 bytes, NaN greatest, -0 = 0); undefined at a NULL."""
     if is_coded(array):
         ranks = _ranks(array.dictionary)
-        codes = array.indices.fill_null(0).to_numpy()
+        codes = codes_of(array)
         return ranks[codes] if len(ranks) else np.zeros(len(array), np.int64)
     if pa.types.is_floating(array.type):
         bits = canonical_bits(numbers(array))

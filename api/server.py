@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator
 from typing import IO
 
+from pyspark.sql import SparkSession
+
 import mars.warm
 from api import spark_session, supervise
 from api.app import create_app, serve
@@ -39,6 +41,7 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     threading.Thread(target=spark_session.run_task, args=(spark, "mars-warm", bool), daemon=True).start()
     config = Config.from_json(next(messages)["config"])
     supervise.end_with_stdin(lambda: os._exit(1))
+    threading.Thread(target=end_with_spark, args=(spark,), name="spark-end", daemon=True).start()
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     forget_last_run(zookeeper)
     workers = Workers(spark, config)
@@ -61,6 +64,14 @@ def forget_last_run(zookeeper: ZooKeeper) -> None:
     for path in (names.MAPPERS, names.REDUCERS):
         for child in zookeeper.children(path):
             zookeeper.transact(("delete", f"{path}/{child}"))
+
+
+def end_with_spark(spark: SparkSession) -> None:
+    """End this process at once when Spark's JVM has ended: without it no worker starts again, and the supervisor starts
+    both anew."""
+    spark_session.await_end(spark)
+    logging.getLogger("mars.server").error("Spark's JVM has ended, and the server with it")
+    os._exit(1)
 
 
 def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:

@@ -65,6 +65,11 @@ def cancel(spark: SparkSession, group: str) -> None:
     spark.sparkContext.cancelJobGroup(group)
 
 
+def await_end(spark: SparkSession) -> None:
+    """Returns when the session's JVM has ended, which it does only if it is killed or runs out of memory."""
+    spark.sparkContext._gateway.proc.wait()
+
+
 def _settings(config: Config, logs: Path) -> dict[str, str]:
     memory = f"{config.spark_driver_memory_mb}m"
     settings = {

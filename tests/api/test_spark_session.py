@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from api.spark_session import cancel, run_task, session
+from api.spark_session import await_end, cancel, run_task, session
 from mars.config import load
 
 pytestmark = pytest.mark.services
@@ -32,6 +34,20 @@ def test_a_task_runs_our_python_in_a_process_of_its_own(spark: SparkSession) -> 
     executable, pid = run_task(spark, "where", where)
     assert executable == sys.executable
     assert pid != os.getpid()
+
+
+def test_the_end_of_its_jvm_is_heard(spark: SparkSession) -> None:
+    assert "java" in psutil.Process(spark.sparkContext._gateway.proc.pid).name()
+    # The other tests need that one, so a stand-in is killed.
+    process = subprocess.Popen(["sleep", "60"])
+    stand_in = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(proc=process)))
+    heard = threading.Thread(target=await_end, args=(stand_in,), daemon=True)
+    heard.start()
+    heard.join(0.3)
+    assert heard.is_alive()
+    process.kill()
+    heard.join(10)
+    assert not heard.is_alive()
 
 
 def test_long_tasks_leave_room_for_short_ones(spark: SparkSession) -> None:

@@ -121,11 +121,11 @@ class Instance:
         return next((pid for pid, worker in self.workers("reducer").items() if worker["leader"]), None)
 
     def process(self, word: str) -> int | None:
-        """The pid of a process of Mars by a word of its command line: 'api.server', 'api.jobs_daemon', 'java'."""
+        """The pid of the first process of Mars that has this very word in its command line, as 'api.server'."""
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(self.mars.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):
-                    if any(word in part for part in process.cmdline()):
+                    if word in process.cmdline():
                         return process.pid
         return None
 

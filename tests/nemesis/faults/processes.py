@@ -121,7 +121,7 @@ class ServerKilled(_Part):
 class ExecutorKilled(_Part):
     """The JVM that runs the tasks."""
 
-    number, word = "N1", "org.apache.spark"
+    number, word = "N1", "org.apache.spark.deploy.SparkSubmit"
 
 
 class PythonDaemonKilled(_Part):

@@ -308,3 +308,10 @@ def a_fall_back_asks_for_no_recovery(world: World) -> Iterator[None]:
     elsewhere = SimpleNamespace(**{**names.__dict__, "recovery_request": lambda id_: f"{names.stream(id_)}/elsewhere"})
     with patch.object(fallback, "names", elsewhere):
         yield
+
+
+@bug
+def nothing_tells_what_kills(world: World) -> Iterator[None]:
+    """No mark is kept: what ends every worker is given again for ever."""
+    with patch.object(scripts, "mark", lambda *_: True):
+        yield

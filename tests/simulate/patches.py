@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 from unittest.mock import patch
 
 import mapper.claim
+import mapper.ends
 import mapper.job
 import mapper.lease
 import mars.adapters.view_cache
@@ -27,7 +28,7 @@ from tests.simulate import cells, kafka, redis, scheduler, storage, zookeeper
 # Waits of the real code that only make a run longer, and sweeps that would come too rarely in one.
 CONSTANTS: list[tuple[ModuleType, str, float]] = [
     (mapper.job, "VIEW_AGE_S", 0.2), (mapper.job, "PAUSE_S", 0.2),
-    (mapper.claim, "ENDS_AGE_S", 0.05), (mapper.claim, "EMPTY_S", 0.1),
+    (mapper.ends, "LOOK_S", 0.05), (mapper.claim, "EMPTY_S", 0.1),
     (reducer.job, "IDLE_S", 0.03), (reducer.job, "IDLE_MAX_S", 0.1), (reducer.job, "VIEW_AGE_S", 0.1),
     (reducer.keypart, "NOWS_S", 0.2),
     (reducer.keypart, "SWEEP_S", 0.5), (reducer.commit, "KEEP_UNUSED_S", 1.0), (reducer.commit, "DELTAS_MAX", 4),
@@ -37,14 +38,15 @@ CONSTANTS: list[tuple[ModuleType, str, float]] = [
 
 
 @contextlib.contextmanager
-def installed(sched: scheduler.Scheduler, disk: storage.Disk, point: Callable[[str], None]) -> Iterator[None]:
+def installed(sched: scheduler.Scheduler, disk: storage.Disk, point: Callable[[str], None],
+              poison: Callable[[str, int, int, int], None]) -> Iterator[None]:
     """The real modules work in the simulation while this lasts."""
     time, threads, numbers = scheduler.Time(sched), scheduler.Threading(sched), itertools.count()
     queues = SimpleNamespace(Queue=lambda maxsize=1_000_000: scheduler.Queue(sched, maxsize), Empty=scheduler.Empty,
                              Full=scheduler.Full)
     names = SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=f"{next(numbers):08x}"))
     changes = {
-        mars.faults: {"point": point},
+        mars.faults: {"point": point, "poison": poison},
         mapper.job: {"time": time, "threading": threads, "queue": queues, "uuid": names, "spill": storage.Spill(disk),
                      "ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange, "Parser": cells.Parser,
                      "aggregate_task": cells.aggregate_task, "max_event_time": cells.max_event_time,
@@ -54,6 +56,7 @@ def installed(sched: scheduler.Scheduler, disk: storage.Disk, point: Callable[[s
         mapper.lease: {"threading": threads},
         mars.adapters.view_cache: {"time": time, "threading": threads},
         mapper.claim: {"time": time},
+        mapper.ends: {"time": time},
         reducer.job: {"time": time, "threading": threads, "uuid": names, "ZooKeeper": zookeeper.ZooKeeper,
                       "Exchange": redis.Exchange, "Storage": storage.Storage, "Wakeups": redis.Wakeups,
                       "keep_letters": lambda *_: None},

@@ -46,7 +46,7 @@ def run(seed: int, rounds: int = ROUNDS, bug: str = "") -> Run:
     world = World(seed, STEPS_MAX)
     result = Run(seed)
     with ExitStack() as stack:
-        stack.enter_context(patches.installed(world.scheduler, world.disk, world.point))
+        stack.enter_context(patches.installed(world.scheduler, world.disk, world.point, world.poison))
         if bug:
             stack.enter_context(BUGS[bug](world))
         try:
@@ -72,8 +72,8 @@ class Driver:
         self.open: list[tuple[int, Callable[[bool], None]]] = []
         self.actions: list[tuple[int, Callable[[], Iterator[str] | str | None]]] = [
             (30, self.produce), (6, self.burst), (4, self.transaction), (6, self.end_transaction), (5, self.kill),
-            (4, self.pause), (3, self.cut), (1, self.damage), (4, self.lose_redis), (3, self.copy_redis), (2, self.fill),
-            (2, self.query), (3, self.change_query), (1, self.add_partition), (4, self.wait)]
+            (4, self.pause), (3, self.cut), (1, self.damage), (1, self.poison), (4, self.lose_redis), (3, self.copy_redis),
+            (2, self.fill), (2, self.query), (3, self.change_query), (1, self.add_partition), (4, self.wait)]
 
     def drive(self, rounds: int) -> None:
         """Faults for so many rounds, then healing; raises Broken or Stuck."""
@@ -86,7 +86,7 @@ class Driver:
         # Each run has more of one kind of trouble than of the others: mixtures alone hide what needs much of one thing.
         theme = self.random.choice(((), (self.lose_redis, self.copy_redis), (self.query, self.change_query),
                                     (self.add_partition, self.burst, self.wait), (self.kill, self.pause, self.cut),
-                                    (self.damage, self.kill)))
+                                    (self.damage, self.kill), (self.poison, self.query)))
         weights = [weight * (5 if action in theme else 1) for weight, action in self.actions]
         actions = [action for _, action in self.actions]
         for _ in range(rounds):
@@ -103,6 +103,7 @@ class Driver:
         world = self.world
         world.tell("everything heals")
         world.healed = True
+        world.poisoned = {stage: place for stage, place in world.poisoned.items() if stage == "reading"}
         world.network.rate = world.ensemble.lag = 0.0
         world.server.full = world.disk.full = False
         world.mend()
@@ -241,6 +242,20 @@ class Driver:
         world.disk.damaged.add(path)
         world.network.count("file damaged")
         return f"{path} is damaged"
+
+    def poison(self) -> str:
+        """A record that ends each process which reads it, or which computes one query over it. One of each in a run."""
+        world, p = self.world, self._partition()
+        stage = self.random.choice(("reading", *(f"computing.{id_}" for id_ in world.checker.queries.queries)))
+        log, kind = world.topic.logs[p], stage.partition(".")[0]
+        if log.stable < len(log.records) or any(key.startswith(kind) for key in world.poisoned):
+            return ""
+        world.poisoned[stage] = (p, len(log.records))
+        world.topic.append(p, self._now())
+        if kind == "reading":
+            world.topic.unreadable.add(world.topic.ids)
+        world.network.count(f"poison for {kind}")
+        return f"offset {world.poisoned[stage][1]} of partition {p} is poison for {stage}"
 
     # -- users ----------------------------------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ class World:
         self.story: list[str] = []
         self.ended: list[tuple[str, BaseException]] = []
         self.healed, self.slow = False, 0.0
+        self.poisoned: dict[str, tuple[int, int]] = {}
         self.restart_at: dict[str, float] = {}
         self.actors: dict[str, object] = {}
 
@@ -79,6 +80,14 @@ class World:
             self.scheduler.step()
         self.network.count("slow at a crash point")
         self.scheduler.sleep(self.random.uniform(0.0, 0.5))
+
+    def poison(self, stage: str, partition: int, start: int, end: int) -> None:
+        """A mapper reads or computes a range: its end if a poisoned offset is in it."""
+        p, offset = self.poisoned.get(stage, (None, 0))
+        if p == partition and start <= offset < end:
+            self.network.count("killed by poison")
+            self.kill(self.scheduler.current.node)
+            self.scheduler.step()
 
     # -- workers --------------------------------------------------------------------------------------------------
 

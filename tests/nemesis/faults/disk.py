@@ -1,12 +1,16 @@
-"""Disks that are full, and local files whose bits have flipped (N20, N21)."""
+"""Disks that are full, and files of commits and mappers that are damaged or lost (N20, N21)."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import random
 import shutil
 import signal
 from pathlib import Path
 
+from mars import names
+from mars.commits import Pointer
 from tests.nemesis.faults import Fault
 
 BLOCK = b"\0" * (1 << 20)
@@ -42,6 +46,30 @@ class SpillFolderFull(_Full):
     folder = "spill"
 
 
+class CommitDamaged(Fault):
+    """The file of a key part's last commit has a wrong bit, or an end, or is gone, and the reducers must read it again. They
+    fall back: what was given out stays, positions and counters go back until the rest is merged again."""
+
+    number = "N21"
+    hold_s = (0.2, 1.0)
+
+    def inflict(self) -> None:
+        self.stream.readers.fell_back()
+        key_part = self.rng.randrange(self.instance.config.key_parts)
+        data, _ = self.instance.zk.get(names.pointer(self.stream.id, key_part))
+        file = self.instance.data / "state" / Pointer.load(data).manifest.path
+        self.way = self.rng.choice(("a wrong bit", "a missing end", "gone"))
+        with contextlib.suppress(FileNotFoundError):  # a newer commit has taken its place
+            if self.way == "a wrong bit":
+                flip(file, self.rng)
+            elif self.way == "a missing end":
+                os.truncate(file, self.rng.randrange(max(1, file.stat().st_size)))
+            else:
+                file.unlink()
+        for pid in self.instance.workers("reducer"):
+            self.instance.signal(pid, signal.SIGKILL)
+
+
 class SpillFilesFlipped(Fault):
     """Bits flip in every local file of the mappers, and those who wrote them die: who reads them must notice."""
 
@@ -52,12 +80,8 @@ class SpillFilesFlipped(Fault):
         for pid in self.instance.workers("mapper"):
             self.instance.signal(pid, signal.SIGKILL)
         for file in (self.instance.data / "spill").glob("*.arrow"):
-            with contextlib.suppress(OSError), file.open("r+b") as opened:
-                size = file.stat().st_size
-                opened.seek(self.rng.randrange(max(1, size)))
-                byte = opened.read(1) or b"\0"
-                opened.seek(-len(byte), 1)
-                opened.write(bytes([byte[0] ^ 1 << self.rng.randrange(8)]))
+            with contextlib.suppress(OSError):
+                flip(file, self.rng)
 
 
 class SpillFolderLost(Fault):
@@ -71,6 +95,17 @@ class SpillFolderLost(Fault):
             self.instance.signal(pid, signal.SIGKILL)
         for file in (self.instance.data / "spill").glob("*.arrow"):
             file.unlink(missing_ok=True)
+
+
+def flip(file: Path, rng: random.Random) -> None:
+    """Turn one bit of the file, wherever."""
+    place = rng.randrange(max(1, file.stat().st_size))
+    with file.open("r+b") as opened:
+        opened.seek(place)
+        byte = opened.read(1)
+        if byte:
+            opened.seek(place)
+            opened.write(bytes([byte[0] ^ 1 << rng.randrange(8)]))
 
 
 def mount(data: Path, size_mb: int = 192) -> list[Path]:

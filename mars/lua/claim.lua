@@ -15,7 +15,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function give(claim)
-  claim.worker, claim.deadline = worker, now + lease_ms
+  claim.worker, claim.deadline, claim.lease = worker, now + lease_ms, lease_ms
   claim.epoch = redis.call('HINCRBY', p .. 'counters', 'epoch', 1)
   local text = cjson.encode(claim)
   redis.call('HSET', p .. 'claims', claim.id, text)
@@ -50,6 +50,14 @@ end
 -- A claim whose lease ran out: the same range, tasks and now, a higher epoch. The third time, or if it has ended a holder
 -- that had nothing else at work (`mark`), it is split (rule 9), at last to one offset and one task, which then kills (rule 10).
 local expired = redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1)[1]
+if not expired then
+  -- A lease that ends later than any can: the clock was set back, and its holder may be gone.
+  local last = redis.call('ZREVRANGE', p .. 'leases', 0, 0, 'WITHSCORES')
+  if last[1] and tonumber(last[2]) > now + 2 * lease_ms then
+    local lease = cjson.decode(redis.call('HGET', p .. 'claims', last[1])).lease or lease_ms
+    if tonumber(last[2]) > now + 2 * lease then expired = last[1] end
+  end
+end
 if expired then
   local claim = cjson.decode(redis.call('HGET', p .. 'claims', expired))
   claim.given = claim.given + 1

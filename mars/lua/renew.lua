@@ -4,8 +4,13 @@
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
 if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
-local held = redis.call('HGET', p .. 'claims', ARGV[2])
-if not held or cjson.decode(held).epoch ~= tonumber(ARGV[3]) then return 0 end
+local held, lease = redis.call('HGET', p .. 'claims', ARGV[2]), tonumber(ARGV[4])
+local claim = held and cjson.decode(held)
+if not claim or claim.epoch ~= tonumber(ARGV[3]) then return 0 end
+if lease > (claim.lease or 0) then
+  claim.lease = lease
+  redis.call('HSET', p .. 'claims', ARGV[2], cjson.encode(claim))
+end
 local time = redis.call('TIME')
-redis.call('ZADD', p .. 'leases', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]), ARGV[2])
+redis.call('ZADD', p .. 'leases', time[1] * 1000 + math.floor(time[2] / 1000) + lease, ARGV[2])
 return 1

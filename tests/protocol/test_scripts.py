@@ -188,6 +188,16 @@ def test_an_idle_exchange_gives_expired_claims_even_when_nothing_new_may_be_clai
     assert claim(exchange, worker="b", request=2, allow_new=False) is None
 
 
+def test_a_lease_that_a_clock_set_back_has_left_far_ahead_is_given_again(exchange):
+    first = claim(exchange, worker="a")
+    hour_ahead = time.time() * 1000 + 3_600_000
+    exchange.redis.zadd(Keys(STREAM).leases, {str(first.id): hour_ahead})
+    again = claim(exchange, worker="b", allow_new=False)
+    assert (again.partition, again.start, again.end) == (first.partition, first.start, first.end)
+    assert again.epoch > first.epoch
+    assert claim(exchange, worker="b", request=2, allow_new=False, lease_ms=100) is None  # the holder's own lease counts
+
+
 def test_the_bound_holds_and_is_lifted_by_committed_positions(exchange):
     exchange.trim(STREAM, 2, 0, 1, [], {(0, "q1"): 0})
     exchange.trim(STREAM, 2, 1, 1, [], {(0, "q1"): 0})

@@ -44,6 +44,8 @@ def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: flo
 
     def stop(*_: object) -> None:
         if campaign.stopping.is_set():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
             raise KeyboardInterrupt
         click.echo("stopping: the round is judged first; once more to stop at once")
         campaign.stopping.set()

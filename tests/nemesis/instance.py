@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import shutil
 import signal
@@ -27,6 +28,7 @@ from tests.nemesis.services import Kafka, Redis, ZooKeeper
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = Path(__file__).parent / "hook"
+logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # that ZooKeeper goes away is what we do to it
 UP_S, POLL_S, ANSWER_S = 300.0, 0.1, 2.0
 # Short runs, leases and sessions, so that each fault meets work under way and shows within seconds.
 SETTINGS = {"mappers": 2, "reducers": 2, "key_parts": 2, "batch_tuples": 1_000, "run_tuples_max": 20_000, "lease_ms": 3_000,

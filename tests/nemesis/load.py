@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import threading
 import time
@@ -20,7 +21,7 @@ from confluent_kafka import KafkaException, Producer
 
 from tests.nemesis.tuples import Source
 
-STEP_S = 0.25
+STEP_S, END_S = 0.25, 120.0
 LINES_A_MESSAGE = 25
 ABORT_SHARE = 0.06
 COMMON = {"linger.ms": 5, "reconnect.backoff.max.ms": 500, "retry.backoff.ms": 50, "enable.idempotence": True,
@@ -153,7 +154,9 @@ def main() -> None:
         for line in sys.stdin:
             load.obey(line)
             print("done", flush=True)
-        load.stopping.set()
+        if load.stopping.is_set():
+            time.sleep(END_S)
+        os._exit(1)  # whoever gave the orders is gone
 
     threading.Thread(target=listen, daemon=True).start()
     made = load.run()

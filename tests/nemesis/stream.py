@@ -41,7 +41,7 @@ class Stream:
         arguments = {"address": instance.kafka.load_address, "topic": name, "partitions": PARTITIONS, "rate": rate,
                      "seed": seed, "base_ms": self.base_ms}
         self.load = subprocess.Popen([sys.executable, "-m", "tests.nemesis.load", json.dumps(arguments)], cwd=ROOT,
-                                     text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                     text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.readers = Readers(lambda: instance.api.url, self.queries, "in_time")
         self.readers.start()
 

@@ -114,6 +114,8 @@ def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int,
                 time.sleep(POLL_S)
     finally:
         producer.kill()
+        producer.wait()
+        producer.stdout.close()
     last_s = max(cuts[-1].to_s, ended_s)
     all_read_s = next((round(max(0.0, at - last_s), 2) for at, tuples in committed if tuples >= plan.tuples), None)
     return Curve.of(produced), Curve.of(committed), cuts, all_read_s

@@ -19,10 +19,11 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks import overload_table
 from benchmarks.machine import command, machine
 from benchmarks.overload_figures import Growth, behind_most, growths
 from benchmarks.overload_queries import shapes
-from benchmarks.overload_run import Loaded, watch
+from benchmarks.overload_run import Loaded, started, watch
 from benchmarks.side_by_side import need_room
 
 TITLE = "Load and limits"
@@ -128,19 +129,17 @@ def restart(loaded: Loaded, queries: int, rate: float, seconds: float) -> Restar
         return Restart(round(rate), down_s, up_s, resumed_s, caught_up_s, loaded.wrong("restart", names, wanted))
 
 
-def measure(folder: Path, counts: list[int], tuples: int, queries: int, seconds: float, say=lambda found: None) -> dict:
-    """All three, one after the other, in one instance."""
-    with Loaded(folder, {}) as loaded:
-        limits = []
-        for count in sorted({*counts, queries}):
-            limits.append(limit(loaded, count, tuples))
-            say(limits[-1])
-        rate = next(found.tuples_per_s for found in limits if found.queries == queries)
-        loads = twice(loaded, queries, 2 * rate, seconds)
-        say(loads)
-        stops = restart(loaded, queries, RESTART_SHARE * rate, min(seconds, RESTART_S))
-        say(stops)
-    return {"limits": [asdict(found) for found in limits], "twice": asdict(loads), "restart": asdict(stops)}
+def measure(folder: Path, counts: list[int], tuples: int, queries: int, seconds: float) -> dict:
+    """All three, one after the other, in one instance; each is told at once."""
+    def told(found: Limit | Twice | Restart) -> dict:
+        print(found, file=sys.stderr, flush=True)
+        return asdict(found)
+
+    with started(folder) as loaded:
+        limits = [told(limit(loaded, count, tuples)) for count in sorted({*counts, queries})]
+        rate = next(found["tuples_per_s"] for found in limits if found["queries"] == queries)
+        return {"limits": limits, "twice": told(twice(loaded, queries, 2 * rate, seconds)),
+                "restart": told(restart(loaded, queries, RESTART_SHARE * rate, min(seconds, RESTART_S)))}
 
 
 def main() -> None:
@@ -156,11 +155,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started must be stopped
     with tempfile.TemporaryDirectory(prefix="mars-overload-", dir=given.folder) as folder:
         found = measure(Path(folder), [int(count) for count in given.counts.split(",")], given.tuples, given.queries,
-                        60 * given.minutes, lambda part: print(part, file=sys.stderr, flush=True))
+                        60 * given.minutes)
     answer = {"title": TITLE, "command": command(), "machine": machine(), **found}
     if given.json:
         given.json.write_text(json.dumps(answer, indent=1) + "\n")
-    print(json.dumps(found, indent=1))
+    print("\n".join(overload_table.figure(answer)))
     wrong = [line for part in (*found["limits"], found["twice"], found["restart"]) for line in part["wrong"]]
     sys.exit(1 if wrong else 0)
 

@@ -32,8 +32,10 @@ class Growth:
 
 
 def growths(samples: Sequence[Sample], until_s: float) -> list[Growth]:
-    """The growth of each part up to a moment. There must be two samples in it at least."""
+    """The growth of each part up to a moment; none if there are fewer than two samples in that time."""
     loaded = [sample for sample in samples if SETTLE_SHARE * until_s <= sample.at_s <= until_s]
+    if len(loaded) < 2:
+        return []
     minutes = np.array([sample.at_s for sample in loaded]) / 60
     return [_growth(part, minutes, np.array([sample.memory_mb[part] for sample in loaded]))
             for part in loaded[0].memory_mb]

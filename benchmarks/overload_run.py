@@ -30,28 +30,30 @@ POLL_S, SAMPLES = 0.1, 120
 STALL_S = 60.0
 
 
+@contextlib.contextmanager
+def started(folder: Path) -> Iterator[Loaded]:
+    """An instance with a broker that outlives it."""
+    config = configuration.load({"data": folder / "broker"}, environment={})
+    broker, mars = kafka.start(config, config.data), Mars()
+    try:
+        mars.start(folder, broker.address)
+        yield Loaded(mars, broker.address, folder, {"kafka": [psutil.Process(broker.pid)]})
+    finally:
+        mars.stop()
+        broker.stop()
+
+
 class Loaded:
-    """The instance. Names of streams, topics and queries are used once."""
+    """An instance under load. Names of streams, topics and queries are used once; `more` are parts beside its own."""
 
-    def __init__(self, folder: Path, settings: dict[str, object]) -> None:
-        self.folder = folder
-        config = configuration.load({"data": folder / "broker"}, environment={})
-        self.broker = kafka.start(config, config.data)
-        self.mars = Mars(settings)
+    def __init__(self, mars: Mars, kafka: str, folder: Path, more: dict[str, list[psutil.Process]]) -> None:
+        self.mars, self.kafka, self.folder, self.more = mars, kafka, folder, more
         self.parts: dict[str, list[psutil.Process]] = {}
-
-    def __enter__(self) -> Loaded:
-        self.mars.start(self.folder, self.broker.address)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.mars.stop()
-        self.broker.stop()
 
     @contextlib.contextmanager
     def queries(self, name: str, shapes: list[Shape]) -> Iterator[list[str]]:
         """A topic, a stream and queries over it, which go at the end."""
-        topics.create(self.broker.address, name, PARTITIONS)
+        topics.create(self.kafka, name, PARTITIONS)
         sql = self.mars.client.sql
         sql(f"CREATE STREAM {name} ({SCHEMA}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP timestamp UNIT s")
         names = [f"{name}_{number}" for number in range(len(shapes))]
@@ -64,7 +66,7 @@ class Loaded:
 
     def produce(self, topic: str, tuples: int, event_rate: float, rate: float | None = None) -> Producer:
         """A producer process that has begun."""
-        return Producer(topics.producing(self.broker.address, topic, tuples, 1, self.counts(topic)), event_rate, rate)
+        return Producer(topics.producing(self.kafka, topic, tuples, 1, self.counts(topic)), event_rate, rate)
 
     def counts(self, topic: str) -> Path:
         """Where the producer of a topic leaves its count."""
@@ -102,7 +104,7 @@ class Loaded:
         """Resident memory of each part now."""
         if not self.parts or not all(process.is_running() for found in self.parts.values() for process in found):
             run = runfile.require(self.mars.config.data)
-            self.parts = {**processes(run, self.mars.config), "kafka": [psutil.Process(self.broker.pid)]}
+            self.parts = {**processes(run, self.mars.config), **self.more}
         return {part: round(sum(map(held_bytes, found)) / 1e6, 1) for part, found in self.parts.items()}
 
     def down(self) -> None:
@@ -112,7 +114,7 @@ class Loaded:
 
     def up(self) -> None:
         """Start it again on the same folder."""
-        self.mars.start(self.folder, self.broker.address)
+        self.mars.start(self.folder, self.kafka)
 
 
 class Producer:
@@ -153,10 +155,12 @@ class Producer:
         self.process.kill()
         self.process.wait()
         self.thread.join()
+        self.process.stdout.close()
 
 
 def watch(loaded: Loaded, query: str, producer: Producer, seconds: float, tuples: int) -> tuple[list[Sample], float, float]:
     """Samples until all is committed, when the producer had ended, and when all was committed."""
+    loaded.memory_mb()  # which looks for the processes first
     producer.begun.wait()
     began, ended_s, samples = time.monotonic(), 0.0, []
     while True:
@@ -164,7 +168,7 @@ def watch(loaded: Loaded, query: str, producer: Producer, seconds: float, tuples
         ended_s = ended_s or (at_s if producer.ended() else 0.0)
         samples.append(Sample(round(at_s, 1), producer.sent, loaded.committed(query), loaded.memory_mb()))
         if samples[-1].committed >= tuples:
-            return samples, ended_s, at_s
+            return samples, ended_s or at_s, at_s
         if ended_s and at_s > ended_s + 3 * seconds + STALL_S:
             raise MarsError("The backlog does not go", f"{samples[-1].committed:,} of {tuples:,} after {at_s:.0f} s")
         time.sleep(seconds / SAMPLES)

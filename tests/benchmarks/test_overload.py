@@ -1,12 +1,20 @@
 """Whether memory grows, what many queries must answer, and a short run of all that is measured under load."""
 
+import re
+from dataclasses import asdict
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pytest
 
+from api.client import Client
+from benchmarks.contenders.mars import Mars
 from benchmarks.generator import TYPES
-from benchmarks.overload import measure
-from benchmarks.overload_figures import Sample, behind_most, growths
+from benchmarks.overload import Limit, Restart, Twice, limit, twice
+from benchmarks.overload_figures import Growth, Sample, behind_most, growths
 from benchmarks.overload_queries import Shape, shapes
+from benchmarks.overload_run import Loaded
+from benchmarks.overload_table import figure
 
 COUNTED = pa.table({"sip": ["a", "a", "b"], "type": ["dns", "tls", "dns"], "timestamp": [60, 120, 180], "count": [1, 2, 4]})
 
@@ -39,11 +47,37 @@ def test_many_shapes_differ():
 @pytest.mark.services
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
-def test_a_short_load_is_answered_exactly_through_a_restart(tmp_path):
-    found = measure(tmp_path, [4], tuples=60_000, queries=4, seconds=2.0)
-    limit, = found["limits"]
-    assert [part["wrong"] for part in (limit, found["twice"], found["restart"])] == [[], [], []]
-    assert limit["tuples_per_s"] > 1_000
-    assert found["twice"]["rate"] == pytest.approx(2 * limit["tuples_per_s"])
-    assert {growth["part"] for growth in found["twice"]["growths"]} >= {"mappers", "reducers", "redis", "kafka"}
-    assert 0 < found["restart"]["up_s"] <= found["restart"]["resumed_s"] <= found["restart"]["caught_up_s"]
+def test_many_queries_answer_a_short_load_exactly(running, tmp_path):
+    run, mars = running[0], Mars()
+    mars.config = running[1]
+    with Client(run.api) as mars.client:
+        loaded = Loaded(mars, run.kafka, tmp_path, {})
+        most = limit(loaded, queries=4, tuples=60_000)
+        found = twice(loaded, queries=4, rate=20_000, seconds=3.0)
+    assert (most.wrong, found.wrong, found.tuples) == ([], [], 60_000)
+    assert most.tuples_per_s > 1_000
+    assert {growth.part for growth in found.growths} >= {"mappers", "reducers", "redis", "kafka"}
+    assert found.behind_most > 0
+
+
+def test_a_wrong_answer_is_told(tmp_path):
+    wanted = Shape(("type",), 60, None)
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_file(sink, COUNTED.schema) as writer:
+        writer.write_table(COUNTED)
+    loaded = Loaded(Mars(), "", tmp_path, {})
+    rows = wanted.expected(COUNTED)
+    for given, faults in ((rows, 0), (rows.slice(1), 1)):
+        loaded.mars.client = SimpleNamespace(pages=lambda query, partial, given=given: [given])
+        assert len(loaded.wrong("t", ["q"], [wanted])) == faults
+
+
+def test_the_table_tells_each_part():
+    growth = Growth("mappers", 100.0, 110.0, 120.0, 0.5)
+    memory = dict.fromkeys(("mappers", "reducers", "redis"), 90.0)
+    answer = {"limits": [asdict(Limit(200, 3.0, 10, 250_000, memory, ["q7: differs"]))],
+              "twice": asdict(Twice(50, 400, 600.0, 240_000, [growth], 7_000, 550.0, memory, [])),
+              "restart": asdict(Restart(100, 2.0, 9.0, 10.0, 12.0, []))}
+    text = "\n".join(figure(answer))
+    assert re.search(r"\| 200 +\| 0.25 +\| 50.0 .*\| 1 WRONG", text)
+    assert re.search(r"\| mappers \| 100 +\| 110 +\| 120 +\| \+0.5 +\| 90", text)
+    assert "At most 7,000 waited in Kafka; all was read 550 s after the last one. Answers: exact." in text

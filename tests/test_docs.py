@@ -139,7 +139,7 @@ def test_znodes_and_keys() -> None:
     text = section(TEXT["architecture.md"], "What is kept where")
     paths = [names.CATALOG, names.LEADER, f"{names.MAPPERS}/<id>", f"{names.REDUCERS}/<id>", names.STOP,
              f"{names.ELECTION}/candidate-<n>", *(f"{names.STREAMS}/<id>/{part}" for part in
-             ("generation", "queries", "parts/<k>/owner", "parts/<k>/pointer", "recovery"))]
+             ("generation", "queries", "parts/<k>/owner", "parts/<k>/pointer", "recovery", "broken"))]
     assert set(re.findall(r"`(/mars/[^`]+)`", text)) == set(paths)
     keys = names.Keys(1)
     plain = {value.removeprefix(keys.prefix) for name, value in vars(keys).items() if name != "prefix"}

@@ -1,4 +1,4 @@
-"""Many groups and many queries at once, exactly counted. Takes minutes: set MARS_LONG_TESTS=1."""
+"""Many groups and many queries at once, exactly counted. Takes minutes: set LONG_TESTS=1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from api import results
 from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(600),
-              pytest.mark.skipif(not os.environ.get("MARS_LONG_TESTS"), reason="takes minutes: set MARS_LONG_TESTS=1")]
+              pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="takes minutes: set LONG_TESTS=1")]
 BASE, GROUPS, QUERIES, LINES = 1_700_000_040 - 1_700_000_040 % 120, 1_000_000, 200, 100
 
 

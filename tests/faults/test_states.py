@@ -20,7 +20,7 @@ from tests.cluster import Cluster
 from tests.faults.workload import BASE, Workload
 
 pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(600)]
-long = pytest.mark.skipif(not os.environ.get("MARS_LONG_TESTS"), reason="takes a minute: set MARS_LONG_TESTS=1")
+long = pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="takes a minute: set LONG_TESTS=1")
 
 
 @pytest.fixture(scope="module")

@@ -30,16 +30,16 @@ FAULTS_A_BUG = 12
 @click.option("--faults", type=int, help="stop after so many")
 @click.option("--only", default="", help="kinds of faults, with commas between them")
 @click.option("--folder", type=click.Path(path_type=Path), default=journal.DEFAULT, show_default=True, help="of journals")
-@click.option("--bug", type=click.Choice([ALL, *BUGS]), help="a planted bug; must go red")
+@click.option("--bug", "bugs", multiple=True, type=click.Choice([ALL, *BUGS]), help="a planted bug; must go red")
 @click.option("--report", is_flag=True, help="write the totals of the folder's journals into docs/reliability.md, and end")
 def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, limit_s: float, faults: int | None,
-         only: str, folder: Path, bug: str | None, report: bool) -> None:
+         only: str, folder: Path, bugs: tuple[str, ...], report: bool) -> None:
     """Real Kafka, Redis, ZooKeeper, Spark and workers, under load, while faults come. Exit code 1 if anything was wrong."""
     if report:
         journal.report(folder)
         return
     kinds = tuple(filter(None, only.split(",")))
-    notes = journal.Journal(folder, seed, "bugs" if bug else "")
+    notes = journal.Journal(folder, seed, "bugs" if bugs else "")
     campaign = Campaign(notes, seed, rate, round_s, limit_s, kinds, click.echo)
 
     def stop(*_: object) -> None:
@@ -53,8 +53,8 @@ def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: flo
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     with campaign:
-        if bug:
-            hunted = [name for name in BUGS if bug in (ALL, name)]
+        if bugs:
+            hunted = [name for name in BUGS if name in bugs or ALL in bugs]
             shown = [name for name in hunted if campaign.hunt(name, minutes * 60, faults or FAULTS_A_BUG)]
             click.echo(f"{len(shown)} of {len(hunted)} planted bugs went red")
             sys.exit(0 if shown == hunted else 1)

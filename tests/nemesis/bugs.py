@@ -80,7 +80,7 @@ def commit_ignores_owner_and_pointer() -> None:
     _checks("/owner", "/pointer")
 
 
-@bug("Flushed", "QueryPaused", "RedisKilled")
+@bug("ReducerStopped", "Flushed")
 def claims_cross_stops() -> None:
     _script("claim", ("if stop then last", "if false then last"))
 

@@ -15,7 +15,7 @@ from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
 from mars.adapters.kafka_wire import FetchedPartition, Want, Wire
 
-AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 1 << 20  # of each partition, when something is awaited
+AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # of each partition, when something is awaited
 LISTED_S = 1.0  # so long a list of partitions is believed
 PAUSES_S = (0.05, 1.0)  # between tries while Kafka is away: first and longest
 
@@ -42,8 +42,8 @@ class Reader(Protocol):
         """Each partition's last stable offset: no range may end past it."""
 
     def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
-        """The last stable offsets of these partitions, as soon as about so many `offsets` of one are past its end, at the
-        latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
+        """The last stable offsets of these partitions, as soon as about so many `offsets` a partition are past the ends, at
+        the latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:
@@ -87,7 +87,8 @@ class RawReader:
         batch_bytes = max(AWAITED_BYTES, self._size.ask(offsets, AWAITED_BYTES_MAX))
         wants = {p: Want(end, epochs.get(p, -1), batch_bytes) for p, end in ends.items()}
         try:
-            answers = self.wire.fetch(self.topic, self.topic_id, wants, wait_ms, 1 if offsets == 1 else batch_bytes)
+            least_bytes = 1 if offsets == 1 else len(ends) * batch_bytes
+            answers = self.wire.fetch(self.topic, self.topic_id, wants, wait_ms, least_bytes)
             for fetched in answers:
                 if fetched.records:
                     start = ends[fetched.partition]

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"])
 def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
          from_: Annotated[str | None, Query(alias="from", description="least window_start")] = None,
          to: Annotated[str | None, Query(description="window_start below this")] = None,
-         where: Annotated[str | None, Query(description="a condition over the columns, like: count > 10")] = None,
+         where: Annotated[str | None, Query(description="a condition over the columns, as in WHERE: count > 10")] = None,
          limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT, order: Literal["asc", "desc"] = "asc",
          cursor: str | None = None, min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
     """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of

@@ -28,6 +28,7 @@ from benchmarks.side_by_side import need_room
 
 TITLE = "Load and limits"
 EVENT_RATE = 5_000
+EVENT_SPEED = 5  # seconds of event time in a second, so that the longest windows close soon
 RESTART_S, RESTART_SHARE = 60.0, 0.5
 
 
@@ -78,14 +79,11 @@ def limit(loaded: Loaded, queries: int, tuples: int) -> Limit:
     with loaded.queries(name, wanted) as names:
         created_s = time.monotonic() - began
         with loaded.produce(name, tuples, EVENT_RATE) as producer:
-            marks = []
-            for share in (1 / 3, 1):
-                while loaded.committed(names[0]) < share * tuples:
-                    producer.ended()
-                    time.sleep(0.02)
-                marks.append((loaded.committed(names[0]), time.monotonic()))
+            marks = [(loaded.await_tuples(names[0], lambda share=share: share * tuples), time.monotonic())
+                     for share in (1 / 3, 1)]
             producer.wait()
-        loaded.await_all(names, tuples)
+        for query in names:
+            loaded.await_tuples(query, lambda: tuples)
         (first, began), (last, ended) = marks
         return Limit(queries, round(created_s, 2), tuples, round((last - first) / (ended - began)), loaded.memory_mb(),
                        loaded.wrong(name, names, wanted))
@@ -95,11 +93,12 @@ def twice(loaded: Loaded, queries: int, rate: float, seconds: float) -> Twice:
     """Produce more than can be read, then wait until all is read."""
     wanted = shapes(queries)
     tuples = round(rate * seconds)
-    need_room(loaded.folder, tuples)
-    with loaded.queries("twice", wanted) as names, loaded.produce("twice", tuples, rate, rate) as producer:
+    need_room(loaded.folder, tuples, copies=1.1)
+    with loaded.queries("twice", wanted) as names, loaded.produce("twice", tuples, rate / EVENT_SPEED, rate) as producer:
         samples, ended_s, read_s = watch(loaded, names[0], producer, seconds, tuples)
         producer.wait()
-        loaded.await_all(names, tuples)
+        for query in names:
+            loaded.await_tuples(query, lambda: tuples)
         return Twice(queries, round(rate), round(ended_s, 1), tuples, growths(samples, ended_s), behind_most(samples),
                      round(read_s - ended_s, 1), loaded.memory_mb(), loaded.wrong("twice", names, wanted))
 
@@ -108,7 +107,7 @@ def restart(loaded: Loaded, queries: int, rate: float, seconds: float) -> Restar
     """Stop and start while tuples go on coming."""
     wanted = shapes(queries)
     tuples = round(rate * seconds)
-    with loaded.queries("restart", wanted) as names, loaded.produce("restart", tuples, rate, rate) as producer:
+    with loaded.queries("restart", wanted) as names, loaded.produce("restart", tuples, rate / EVENT_SPEED, rate) as producer:
         producer.begun.wait()
         time.sleep(seconds / 3)
         at = [time.monotonic()]
@@ -117,14 +116,13 @@ def restart(loaded: Loaded, queries: int, rate: float, seconds: float) -> Restar
         loaded.up()
         at.append(time.monotonic())
         before = loaded.committed(names[0])
-        while loaded.committed(names[0]) == before:
-            time.sleep(0.02)
+        loaded.await_tuples(names[0], lambda: before + 1)
         at.append(time.monotonic())
-        while loaded.committed(names[0]) < producer.sent - rate:
-            time.sleep(0.02)
+        loaded.await_tuples(names[0], lambda: producer.sent - rate)
         at.append(time.monotonic())
         producer.wait()
-        loaded.await_all(names, tuples)
+        for query in names:
+            loaded.await_tuples(query, lambda: tuples)
         down_s, up_s, resumed_s, caught_up_s = (round(at[to] - at[frm], 2) for frm, to in ((0, 1), (1, 2), (1, 3), (1, 4)))
         return Restart(round(rate), down_s, up_s, resumed_s, caught_up_s, loaded.wrong("restart", names, wanted))
 

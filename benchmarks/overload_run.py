@@ -7,7 +7,7 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -26,7 +26,7 @@ from mars import config as configuration
 from mars.errors import MarsError
 
 PARTITIONS = 4
-POLL_S, SAMPLES = 0.1, 120
+POLL_S, SAMPLES = 0.02, 120
 STALL_S = 60.0
 
 
@@ -76,17 +76,19 @@ class Loaded:
         """Tuples in the query's last commits."""
         return self.mars.client.get(f"/v1/queries/{query}")["counters"]["tuples"]
 
-    def await_all(self, queries: list[str], tuples: int) -> None:
-        """Return when each query has committed so many. Raises MarsError if one stands still or does not run."""
-        for query in queries:
-            last, moved = -1, time.monotonic()
-            while last < tuples:
-                found = self.mars.client.get(f"/v1/queries/{query}")
-                if found["counters"]["tuples"] != last:
-                    last, moved = found["counters"]["tuples"], time.monotonic()
-                elif time.monotonic() - moved > STALL_S or found["state"] != "RUNNING":
-                    raise MarsError(f"{query} stands still", f"{found['state']} {found['reason'] or ''} at {last:,} tuples")
-                time.sleep(POLL_S)
+    def await_tuples(self, query: str, tuples: Callable[[], float]) -> int:
+        """Return when the query has committed as many tuples as `tuples` then says; tells how many it has. Raises
+        MarsError if it stands still or does not run."""
+        last, moved = -1, time.monotonic()
+        while True:
+            found = self.mars.client.get(f"/v1/queries/{query}")
+            if found["counters"]["tuples"] != last:
+                last, moved = found["counters"]["tuples"], time.monotonic()
+            elif time.monotonic() - moved > STALL_S or found["state"] != "RUNNING":
+                raise MarsError(f"{query} stands still", f"{found['state']} {found['reason'] or ''} at {last:,} tuples")
+            if last >= tuples():
+                return last
+            time.sleep(POLL_S)
 
     def wrong(self, topic: str, queries: list[str], shapes: list[Shape]) -> list[str]:
         """What is wrong with the answers, open windows too, one line for each query that is not exact."""

@@ -150,9 +150,9 @@ def job(number: int, address: str, topic: Topic, folder: Path) -> Job:
                topic.last_window_ms, str(out), str(work))
 
 
-def need_room(folder: Path, tuples: int) -> None:
+def need_room(folder: Path, tuples: int, copies: float = 2) -> None:
     """Raises MarsError if the disk has no room for the topics and what contenders write."""
-    free, need = shutil.disk_usage(folder).free, SPARE_BYTES + 2 * LINE_BYTES * tuples
+    free, need = shutil.disk_usage(folder).free, SPARE_BYTES + copies * LINE_BYTES * tuples
     if free < need:
         raise MarsError("Not enough room on the disk", f"{folder} has {free / 1e9:.0f} GB, {need / 1e9:.0f} are needed",
                         "give fewer --tuples, or another --folder")

@@ -34,7 +34,8 @@ def test_answers_follow_from_the_count():
     assert Shape(("sip",), 60, "dns").expected(COUNTED).to_pylist() == [
         {"sip": "a", "timestamp": 60, "count": 1}, {"sip": "b", "timestamp": 180, "count": 4}]
     assert Shape(("sip",), 60, "dns").sql("q", "s") == (
-        "CREATE QUERY q AS SELECT sip, timestamp, count(*) FROM s WHERE type = 'dns' GROUP BY sip, timestamp "
+        "CREATE QUERY q AS SELECT sip, timestamp, count(*), sum(bytes) AS total, max(packets) AS most, "
+        "avg(duration) AS mean, count(DISTINCT dip) AS dips FROM s WHERE type = 'dns' GROUP BY sip, timestamp "
         "WINDOWING 60 s WATERMARK 5 s FROM EARLIEST")
 
 

@@ -108,15 +108,15 @@ class Stream:
         finally:
             consumer.close()
 
-    def wait_for(self, ends: dict[int, int], timeout_s: float) -> float | None:
-        """After how many seconds every query has committed up to these offsets; None if it has not in time."""
+    def wait_for(self, ends: dict[int, int], timeout_s: float) -> bool:
+        """Has every query committed up to these offsets, in time?"""
         began = time.monotonic()
         while time.monotonic() - began < timeout_s:
             with contextlib.suppress(MarsError, KeyError):
                 if all(self._has_reached(query, ends) for query in self.queries.values()):
-                    return time.monotonic() - began
+                    return True
             time.sleep(POLL_S)
-        return None
+        return False
 
     def _has_reached(self, query: str, ends: dict[int, int]) -> bool:
         positions = self.instance.api.get(f"/v1/queries/{query}")["positions"]
@@ -143,7 +143,7 @@ class Stream:
         self.load.wait(patience_s)
         together = Verdict()
         ends = self.ends()
-        if self.wait_for(ends, patience_s) is None:
+        if not self.wait_for(ends, patience_s):
             together.wrong.append(f"not all was read within {patience_s:.0f} s; ends {ends}\n{self.describe()}")
             return together
         oracle = Oracle(str(folder), self.base_ms + FUTURE_MS // 2)
@@ -176,17 +176,17 @@ class Stream:
             assert time.monotonic() < deadline, f"{query} does not close its windows: {document}"
             time.sleep(POLL_S)
 
-    def drop(self) -> list[str]:
-        """Drop queries, stream and topic; what stays behind of them (I8)."""
+    def drop(self, counts_what_is_left: bool = True) -> list[str]:
+        """Drop queries, stream and topic; what stays behind of them (I8), if that is asked for."""
         self.readers.stop()
         if self.load.poll() is None:
             self.load.kill()
-        left = census.idle(self.instance, self.id)
+        left = census.idle(self.instance, self.id) if counts_what_is_left else []
         for query in self.queries.values():
             self.drop_query(query)
         self._sql(f"DROP STREAM {self.name}")
         self.admin.delete_topics([self.name])[self.name].result(20)
-        return left + census.dropped(self.instance, self.id)
+        return left + (census.dropped(self.instance, self.id) if counts_what_is_left else [])
 
 
 def _ms(text: str) -> int:

@@ -65,7 +65,7 @@ def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
     for id_, tables in prepared.open.items():
         state = states[id_]
         state.commit = prepared.manifest.queries[id_].copy()
-        state.open, state.delta, state.closed, state.changed = tables, [], [], False
+        state.open, state.delta, state.closed, state.changed, state.rewrite = tables, [], [], False, False
 
 
 def unused_files(storage: Storage, prepared: Prepared, kept: Iterable[Point] = ()) -> list[str]:
@@ -96,7 +96,7 @@ def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.
     state.delta = [cells.merge(plan, stream, state.delta)] if state.delta else []
     held = [(segment, table) for segment, table in zip(entry.state, state.open, strict=True) if table.num_rows]
     new = state.delta
-    if len(held) >= DELTAS_MAX:
+    if len(held) >= DELTAS_MAX or state.rewrite:
         new, held = [cells.merge(plan, stream, [table for _, table in held] + new)], []
     held += [(file.add(encode(table)), table) for table in new if table.num_rows]
     entry.state = [segment for segment, _ in held]

@@ -1,7 +1,7 @@
 """Which commits a key part can fall back to if a file of the last one is damaged (rule 25). Pure.
 
 Three are kept: the one before the last; one some commits old; and an older one, with whose state the last commit shares no
-file, unless a query's state has stood still for long.
+file. So that this comes about, a query whose state stands still is written anew now and then, unless it is large.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from mars.commits import Earlier, Manifest, Pointer, Segment
 
 SPACING, SPACING_MAX = 8, 256  # commits
+REWRITTEN_BYTES_MAX = 16 << 20
 NOWS_KEPT = 128
 
 
@@ -44,6 +45,14 @@ class History:
         if age % SPACING == 0 and (age >= SPACING_MAX or not _share_files(younger.manifest, new, running)):
             younger, older = last, younger
         return History(last, younger, older)
+
+    def standing_still(self, last: Manifest, running: Iterable[str]) -> list[str]:
+        """Queries to be written anew with the commit after `last`, because they keep the younger point from becoming the
+        older one."""
+        if self.younger is None or last.commit + 1 - self.younger.earlier.commit != SPACING_MAX - SPACING:
+            return []
+        return [id_ for id_ in running if _share_files(self.younger.manifest, last, [id_])
+                and sum(segment.length for segment in last.queries[id_].state) <= REWRITTEN_BYTES_MAX]
 
     def points(self) -> list[Point]:
         """All of them, the last one first, each once."""

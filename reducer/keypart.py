@@ -220,6 +220,8 @@ class KeyPart:
         if self._stop_what_exceeds():
             return
         self._forget_nows()
+        for id_ in self.history.standing_still(self.manifest, self.states):
+            self.states[id_].rewrite = self.states[id_].changed = True
         self.manifest.generation, self.manifest.seq = self.view.generation, self.after
         prepared = commit.prepare(self.storage, self.manifest, self.states,
                                   self.config.result_retention_days * 86_400_000)

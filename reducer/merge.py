@@ -50,7 +50,7 @@ class QueryState:
 
     `commit` is this state's own copy; `open` are the cells of its segments, a table for each, less those of closed
     windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by
-    partition and start; `earliest` is the least start of an open window.
+    partition and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least start of an open window.
     """
 
     query: Query
@@ -62,6 +62,7 @@ class QueryState:
     checked: CheckedWatermark = field(default_factory=CheckedWatermark)
     closed: list[pa.Table] = field(default_factory=list)
     changed: bool = False
+    rewrite: bool = False
     earliest: float = math.inf
 
     @staticmethod

@@ -57,13 +57,14 @@ def test_a_million_groups_in_one_window_are_exact(cluster, fresh_name):
 
 def test_two_hundred_queries_at_once_and_one_beyond_its_limit(cluster, fresh_name):
     name = fresh_name("many")
+    cluster.scale(2, 2, query_groups_max=40_000)
     make(cluster, name)
     queries = [f"{name}_{number}" for number in range(QUERIES)]
     for number, query in enumerate(queries):
         cluster.sql(f"CREATE QUERY {query} AS SELECT k % {number + 1} AS rest, count(*) FROM {name} GROUP BY rest "
                     "WINDOWING 60 s WATERMARK 5 s IDLE OFF")
     cluster.sql(f"CREATE QUERY {name}_wide AS SELECT k, v, t, count(*) FROM {name} GROUP BY k, v, t "
-                "WINDOWING 60 s EVERY 1 s WATERMARK 1 day IDLE OFF")
+                "WINDOWING 1 day WATERMARK 1 day IDLE OFF")
     lines = [f"{BASE + number // 2000},{number},{number}" for number in range(100_000)]
     cluster.produce((name, n // LINES % 2, "\n".join(lines[n:n + LINES]).encode()) for n in range(0, len(lines), LINES))
     cluster.produce((name, p, f"{BASE + 3600},-1,0".encode()) for p in range(2))

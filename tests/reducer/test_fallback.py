@@ -14,7 +14,7 @@ from mars.cells_layout import schema
 from mars.cells_wire import decode
 from mars.commits import Earlier, Manifest, Pointer, Segment
 from mars.registry import PAUSED, QuerySet
-from reducer import commit, fallback
+from reducer import commit, fallback, history
 from reducer.history import NOWS_KEPT, History, Point, needed_nows, pointer_to
 from reducer.merge import QueryState
 from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece
@@ -173,6 +173,22 @@ def test_three_points_are_kept_and_the_oldest_shares_no_file(storage):
     shared = {s.path for s in oldest.queries["q1"].state} & {s.path for s in owner.manifest.queries["q1"].state}
     assert shared == set()
     assert oldest.commit > 0
+
+
+def test_a_state_that_stands_still_is_written_anew(storage, monkeypatch):
+    """Else the file that it lies in would be in each of the kept commits."""
+    monkeypatch.setattr(history, "SPACING_MAX", 32)
+    owner = Owner(storage)
+    for number in range(80):
+        for id_ in owner.history.standing_still(owner.manifest, ["q1"]):
+            assert id_ == "q1"
+            owner.state.rewrite = owner.state.changed = True
+        if number < 3:
+            owner.merge(number)
+        owner.commit()
+    first = owner.manifest.queries["q1"].state[0].path
+    assert first not in {s.path for s in owner.history.points()[-1].manifest.queries["q1"].state}
+    assert content(owner.state) == content(Owner(Storage((storage.root / "again").as_uri())).run(range(3)).state)
 
 
 def test_files_of_kept_commits_are_not_deleted(storage, monkeypatch):

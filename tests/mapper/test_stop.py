@@ -1,0 +1,33 @@
+"""Reasons name the exact range that is missing, and the way out."""
+
+from __future__ import annotations
+
+import pytest
+
+from mapper.decode import CorruptRecords
+from mapper.push import too_many_cells
+from mapper.stop import STATES, why
+from mars.adapters.exchange import Claim
+from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.config import Config
+
+CLAIM = Claim(1, 3, 100, 200, {"q1": 1}, 1, 0, 1, None)
+
+
+@pytest.mark.parametrize(("error", "state", "said"), [
+    (OffsetOutOfRange("t", 3, 100, 170, 900), "DATA_LOSS", ["[100, 170) of partition 3", "[170, 900)", "FROM EARLIEST"]),
+    (OffsetOutOfRange("t", 3, 100, 0, 40), "DATA_LOSS", ["from 100 on of partition 3", "[0, 40)", "FROM EARLIEST"]),
+    (LogTruncated("t", 3, 100, 5, 60), "LOG_TRUNCATED", ["[60, 100) of partition 3", "FROM EARLIEST"]),
+    (CorruptRecords("topic t, partition 3: bad CRC", 130), "FAILED", ["[100, 200) of partition 3", "bad CRC"]),
+    (TopicRecreated("t", "a", "b"), "TOPIC_RECREATED", ["[100, 200) of partition 3", "its id was a and is b"]),
+])
+def test_the_reason_names_the_range(error, state, said):
+    assert STATES[type(error)] == state
+    for text in said:
+        assert text in why(CLAIM, error)
+
+
+def test_cells_that_are_too_many_are_named_with_range_and_figures():
+    reason = too_many_cells(CLAIM, 70_000_000, Config())
+    assert "offsets [100, 200) of partition 3 gave 70,000,000 bytes" in reason
+    assert "query_cells_bytes_max is 67,108,864" in reason

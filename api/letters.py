@@ -25,6 +25,7 @@ from sql.condition import compile_condition
 COLUMNS = (("partition", "INT"), ("offset", "BIGINT"), ("line", "INT"), ("time", "TIMESTAMP"), ("reason", "STRING"),
            ("payload", "STRING"), ("cut", "BOOLEAN"), ("redriven", "BOOLEAN"))
 SHOWN = pa.schema([(name, types.to_arrow(type_)) for name, type_ in COLUMNS])
+PAGE_BYTES = 32 << 20
 TRIES = 5
 Place = tuple[int, int, int]
 
@@ -64,17 +65,21 @@ class Condition:
 
 
 def page(context: Context, stream: Stream, where: Condition, limit: int, cursor: str | None = None) -> Page:
-    """At most `limit` letters. RequestError for a cursor that is none, or another stream's."""
+    """At most `limit` letters, and of no more than about PAGE_BYTES. RequestError for a cursor that is none, or another
+    stream's."""
     after = _load(cursor, stream) if cursor else None
-    found, count = [SHOWN.empty_table()], 0
+    found, count, size = [SHOWN.empty_table()], 0, 0
     for _, shown in matching(context, stream, where, after):
-        found.append(shown)
-        count += len(shown)
-        if count > limit:
+        ends = size + np.cumsum(pc.binary_length(shown["payload"]).to_numpy())
+        fit = min(limit - count, max(int(np.searchsorted(ends, PAGE_BYTES, "right")), count == 0))
+        found.append(shown.slice(0, fit))
+        more = fit < len(shown)
+        count, size = count + min(fit, len(shown)), int(ends[-1]) if len(ends) else size
+        if more:
             break
+    else:
+        more = False
     rows = pa.concat_tables(found)
-    more = len(rows) > limit
-    rows = rows.slice(0, limit)
     deleted = LetterStore(context.storage).deleted(stream.id)
     return Page(rows, _dump(stream, place_of(rows)) if more else None, deleted)
 

@@ -17,7 +17,7 @@ def show_letters(context: Context, statement: kinds.ShowDeadLetters) -> Answer:
     page = letters.page(context, stream, _where(statement), statement.limit or LIMIT_DEFAULT)
     extra = {} if len(page.rows) else {"reason": why_none(context, stream, statement.where is not None)}
     return Answer("rows", table=page.rows, notes=deleted_note(context, page.deleted), extra=extra,
-                  truncated=page.next is not None and statement.limit is None)
+                  truncated=page.next is not None and len(page.rows) != statement.limit)
 
 
 def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: str) -> Answer:

@@ -37,9 +37,10 @@ class CsvFields:
             start, length, kind = (self._room.take(name, room, dtype, len(self.columns)) for name, dtype in
                                    (("start", np.int64), ("length", np.int64), ("kind", np.uint8)))
             tuple_bad = np.zeros(room if self.strict else 0, np.uint8)
-            place = np.empty((2, room if placed else 0), np.int64)
-            n = csv.find_fields(messages.buffer, messages.start, messages.length, self.delimiter, self.quote, self.numbers,
-                                self.null_text, self.strict, message, line, start, length, kind, tuple_bad, place)
+            place = (np.empty((2, room), np.int64),) if placed else ()
+            find = csv.place_fields if placed else csv.find_fields
+            n = find(messages.buffer, messages.start, messages.length, self.delimiter, self.quote, self.numbers,
+                     self.null_text, self.strict, message, line, start, length, kind, tuple_bad, *place)
             if n >= 0:
                 break
             self._tuples_per_message *= 2
@@ -47,7 +48,7 @@ class CsvFields:
         columns = {name: Column(messages.buffer, start[i, :n], length[i, :n], kind[i, :n], self._unescape)
                    for i, name in enumerate(self.columns)}
         return Fields(columns, messages.offset[message[:n]], line[:n], tuple_bad[:n] if tuple_bad.any() else None,
-                      place[:, :n] if placed else None)
+                      place[0][:, :n] if placed else None)
 
     def _unescape(self, column: Column) -> Column:
         """The texts of fields with doubled quotes in them."""

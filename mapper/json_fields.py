@@ -52,12 +52,12 @@ class JsonFields:
             if found is not None:
                 break
             self._tuples_per_message *= 2
-        start, length, kind, message, line, tuple_bad, place = found
+        start, length, kind, message, line, tuple_bad, *place = found
         self._tuples_per_message = max(1.0, 1.1 * len(line) / max(len(messages), 1))
         columns = {name: Column(messages.buffer, start[at], length[at], table[kind[at]], _unescape)
                    for name, at, table in zip(self.columns, self._place, self._kinds, strict=True)}
         return Fields(columns, messages.offset[message], line, tuple_bad if tuple_bad.any() else None,
-                      place if placed else None)
+                      place[0] if placed else None)
 
     def _read(self, messages: Messages, expected: int, placed: bool) -> tuple[np.ndarray, ...] | None:
         """(places, lengths, kinds, message, line, reason, own place) of the tuples, None if there are more than expected."""
@@ -65,14 +65,17 @@ class JsonFields:
         start, length = (self._room.take(name, expected, np.int64, k) for name in ("start", "length"))
         kind = self._room.take("kind", expected, np.uint8, k)
         message, line = np.empty(expected, np.int64), np.empty(expected, np.int32)
-        tuple_bad, place = np.empty(expected, np.uint8), np.empty((2, expected if placed else 0), np.int64)
+        tuple_bad = np.empty(expected, np.uint8)
+        place = (np.empty((2, expected), np.int64),) if placed else ()
         longest = int(messages.length.max()) if len(messages) else 0
         self._work = work_for(self._tree, longest, self._work)
-        n = json.read_messages(messages.buffer, messages.start, messages.length, self._tree, self._shapes, self._work,
-                               start, length, kind, message, line, tuple_bad, place)
+        read = json.place_messages if placed else json.read_messages
+        n = read(messages.buffer, messages.start, messages.length, self._tree, self._shapes, self._work, start, length, kind,
+                 message, line, tuple_bad, *place)
         if n < 0:
             return None
-        return start[:, :n], length[:, :n], kind[:, :n], message[:n], line[:n], tuple_bad[:n], place[:, :n]
+        wide, flat = (start, length, kind), (message, line, tuple_bad)
+        return *(part[:, :n] for part in wide), *(part[:n] for part in flat), *(part[:, :n] for part in place)
 
 
 def _kind_table(type_: str) -> np.ndarray:

@@ -7,6 +7,8 @@ kernels that did it first, now with the tuples' places.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -38,24 +40,29 @@ class LetterBox:
     def keep(self, parser: Parser, claim: Claim, messages: Messages, batch: ParsedBatch) -> bool:
         """Write the letters of a batch that the parser has just read from the messages; durable when this returns. False
         if they could not be written, which harms nothing else."""
-        table = letters_of(parser, claim.partition, messages, batch) if self.keeps else None
-        if table is None:
+        if not self.keeps:
             return True
-        return self._write(parser.stream, claim, table, parser.columns)
+        make = partial(letters_of, parser, claim.partition, messages, batch)
+        return self._write(parser.stream, claim, make, parser.columns)
 
     def keep_unread(self, stream: Stream, claim: Claim, reason: str) -> bool:
         """The same for the one offset of a claim whose message nobody can read: a letter without bytes."""
         if not self.keeps:
             return True
         row = {"partition": claim.partition, "offset": claim.start, "line": 0, "reason": reason, "payload": b"", "cut": True}
-        return self._write(stream, claim, pa.Table.from_pylist([row], schema=letters.SCHEMA), (reason,))
+        return self._write(stream, claim, partial(pa.Table.from_pylist, [row], schema=letters.SCHEMA), (reason,))
 
-    def _write(self, stream: Stream, claim: Claim, table: pa.Table, follows_from: tuple[str, ...]) -> bool:
-        file = letters.LetterFile(claim.partition, claim.start, claim.end, len(table), letters.digest(*follows_from))
+    def _write(self, stream: Stream, claim: Claim, make: Callable[[], pa.Table | None],
+               follows_from: tuple[str, ...]) -> bool:
         try:
+            table = make()
+            if table is None:
+                return True
+            file = letters.LetterFile(claim.partition, claim.start, claim.end, len(table), letters.digest(*follows_from))
             self.store.write(stream.id, file, letters.encode(table))
-        except OSError as error:
-            log.warning("stream %s: %d dead letters are not kept: %s", stream.name, len(table), error)
+        except Exception as error:  # whatever is wrong with letters must not fail their batch
+            log.warning("stream %s: dead letters of [%d, %d) of partition %d are not kept: %r", stream.name, claim.start,
+                        claim.end, claim.partition, error, exc_info=not isinstance(error, OSError))
             return False
         faults.point("mapper.letters_written")
         return True

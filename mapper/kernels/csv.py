@@ -66,18 +66,11 @@ def first_newline(buffer, begin, end, near_end):
     return find(buffer, NEWLINE, begin, end) if near_end else find_wide(buffer, NEWLINE, begin, end)
 
 
-@kernel(types.int64(U8, I64, I64, types.int64, types.int64, I64, U8, types.boolean,
-                    OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_U8, OUT_I64_2D))
-def find_fields(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
+@inlined
+def find_tuples(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
                 message, line, start, length, kind, tuple_bad, place):
-    """Writes message and line of each tuple, and for its fields with the numbers `needed` (ascending) place, length and
-    kind: row k, column i. Returns how many tuples there are, or -1 if they do not fit. `place` gets start and length of
-    each tuple (two rows), unless it has no room at all.
-
-    Reads no further than the last needed field, unless `strict`: then tuple_bad tells of missing and extra fields (it is
-    written to only then). A quote (-1: none) is looked for only where it can move a tuple's or needed field's end.
-    """
-    n, placed = 0, place.shape[1] > 0
+    """As `find_fields`; `place` (two rows) gets start and length of each tuple too, unless it is None."""
+    n = 0
     for m in range(len(message_start)):
         at, number = message_start[m], 0
         end = at + message_length[m]
@@ -105,12 +98,35 @@ def find_fields(buffer, message_start, message_length, delimiter, quote, needed,
                     kind[k, n] = NULL
                 if strict and (found < len(needed) or field <= last):
                     tuple_bad[n] = MISSING_FIELD if found < len(needed) else EXTRA_FIELD
-                if placed:
+                if place is not None:  # of None, nothing of this is compiled
                     place[0, n], place[1, n] = at, last - at
                 n += 1
             number += 1
             at = stop + 1
     return n
+
+
+@kernel(types.int64(U8, I64, I64, types.int64, types.int64, I64, U8, types.boolean,
+                    OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_U8))
+def find_fields(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
+                message, line, start, length, kind, tuple_bad):
+    """Writes message and line of each tuple, and for its fields with the numbers `needed` (ascending) place, length and
+    kind: row k, column i. Returns how many tuples there are, or -1 if they do not fit.
+
+    Reads no further than the last needed field, unless `strict`: then tuple_bad tells of missing and extra fields (it is
+    written to only then). A quote (-1: none) is looked for only where it can move a tuple's or needed field's end.
+    """
+    return find_tuples(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
+                       message, line, start, length, kind, tuple_bad, None)
+
+
+@kernel(types.int64(U8, I64, I64, types.int64, types.int64, I64, U8, types.boolean,
+                    OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_U8, OUT_I64_2D))
+def place_fields(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
+                 message, line, start, length, kind, tuple_bad, place):
+    """As `find_fields`, and `place` (two rows) gets start and length of each tuple."""
+    return find_tuples(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
+                       message, line, start, length, kind, tuple_bad, place)
 
 
 @kernel(types.int64(U8, I64, I64, types.int64, OUT_U8, OUT_I64))

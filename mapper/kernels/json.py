@@ -196,14 +196,11 @@ def read_tuple(buffer, at, end, i, tree, shapes, work, stamp, start, length, kin
     return after
 
 
-@kernel(types.int64(U8, I64, I64, TREE, SHAPES, WORK, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_I64, OUT_I32, OUT_U8,
-                    OUT_I64_2D))
-def read_messages(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
-                  place):
-    """Writes place, length and kind of each wanted value (row: column) of each tuple, its message, line, and reason if
-    it does not read at all. Returns the number of tuples, or -1 if they do not fit. `place` gets start and length of each
-    tuple (two rows), unless it has no room at all."""
-    n, stamp, placed = 0, np.int64(0), place.shape[1] > 0
+@inlined
+def read_all(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
+             place):
+    """As `read_messages`; `place` (two rows) gets start and length of each tuple too, unless it is None."""
+    n, stamp = 0, np.int64(0)
     forget_if_full(shapes)
     for node in range(len(work.seen)):
         work.seen[node] = 0
@@ -249,7 +246,24 @@ def read_messages(buffer, message_start, message_length, tree, shapes, work, sta
                 tuple_bad[n] = NOT_AN_OBJECT if good else NOT_JSON
                 for c in range(len(kind)):
                     kind[c, n] = NULL
-            if placed:
+            if place is not None:  # of None, nothing of this is compiled
                 place[0, n], place[1, n] = begin, stop - begin
             n += 1
     return n
+
+
+@kernel(types.int64(U8, I64, I64, TREE, SHAPES, WORK, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_I64, OUT_I32, OUT_U8))
+def read_messages(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad):
+    """Writes place, length and kind of each wanted value (row: column) of each tuple, its message, line, and reason if
+    it does not read at all. Returns the number of tuples, or -1 if they do not fit."""
+    return read_all(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
+                    None)
+
+
+@kernel(types.int64(U8, I64, I64, TREE, SHAPES, WORK, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_I64, OUT_I32, OUT_U8,
+                    OUT_I64_2D))
+def place_messages(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
+                   place):
+    """As `read_messages`, and `place` (two rows) gets start and length of each tuple."""
+    return read_all(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
+                    place)

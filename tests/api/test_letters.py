@@ -130,6 +130,18 @@ def test_pages(client, some, stream):
     assert client.get(path, params={"limit": 0}).status_code == 422
 
 
+def test_a_page_holds_no_more_bytes_than_it_may(client, some, stream, monkeypatch):
+    monkeypatch.setattr("api.letters.PAGE_BYTES", 7)
+    path, sizes, cursor = f"/v1/streams/{stream}/dead-letters", [], None
+    while not sizes or cursor:
+        page = client.get(path, params={"cursor": cursor} if cursor else {}).json()
+        sizes.append(len(page["rows"]))
+        cursor = page["next"]
+    assert sizes == [2, 2, 1]
+    monkeypatch.setattr("api.letters.PAGE_BYTES", 1)
+    assert len(client.get(path).json()["rows"]) == 1
+
+
 def test_a_redrive_sends_each_letter_once(sql, some, stream, sent):
     dry = sql(f"REDRIVE DEAD LETTERS FROM {stream} DRY RUN")
     assert dry["rows"] == [[stream, 4, 11, 0, 0, 1]]

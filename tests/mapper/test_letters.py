@@ -161,9 +161,18 @@ def test_none_are_kept_if_so_wished(tmp_path):
     assert files(box) == []
 
 
-def test_a_full_disk_is_told_and_raises_nothing(box, monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), ValueError("a defect")])
+def test_a_full_disk_is_told_and_fails_no_batch(box, monkeypatch, error):
+    def fail(*_: object) -> None:
+        raise error
 
-    monkeypatch.setattr(LetterStore, "write", full)
+    monkeypatch.setattr(LetterStore, "write", fail)
     assert not keep(box)
+    assert not box.keep_unread(CSV, CLAIM, "why")
+
+
+def test_an_offset_that_nobody_can_read_is_a_letter_without_bytes(box):
+    assert box.keep_unread(CSV, SimpleNamespace(partition=2, start=7, end=8), "why")
+    table, = box.store.in_order(CSV.id)
+    assert table.drop_columns("time").to_pylist() == [
+        {"partition": 2, "offset": 7, "line": 0, "reason": "why", "payload": b"", "cut": True}]

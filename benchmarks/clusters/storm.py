@@ -4,8 +4,9 @@
 | --- | --- | --- |
 | nodes | 3 supervisors with two slots each, one worker in use on each | a free slot is where a lost worker's tasks go |
 | topology | 3 Kafka spouts, 3 counters, 3 ackers | one of each a node |
-| counters | write their counts each 500 ms, then acknowledge | never acknowledged from memory alone |
-| topology.max.spout.pending | 150,000 | more than a spout reads until the counts are written |
+| counters | write their counts each 100 ms, then acknowledge | never acknowledged from memory alone |
+| topology.max.spout.pending | 20,000 | more than a spout reads until the counts are written; the spout searches all tuples |
+| | | that it has to send again for each of them, so many more of them would be read again for minutes |
 | topology.transfer.batch.size | 500 | tuples travel between nodes in bulk |
 | topology.message.timeout.secs | 20 | what a lost node had is read again then; less is too little for a backlog |
 | nimbus.task.timeout, nimbus.supervisor.timeout, supervisor.worker.timeout | 10 s | the defaults are 30 and 60 s |
@@ -41,8 +42,8 @@ from mars.config import Config
 from mars.errors import MarsError
 
 HOST, START_S, SUBMIT_S, GROUP = "127.0.0.1", 90.0, 60.0, "storm-0"
-SETTINGS = {**LOCAL, "topology.max.spout.pending": 150_000, "topology.transfer.batch.size": 500,
-            "topology.transfer.buffer.size": 2_000, "topology.message.timeout.secs": 20}
+SETTINGS = {**LOCAL, "topology.transfer.batch.size": 500, "topology.transfer.buffer.size": 2_000,
+            "topology.message.timeout.secs": 20}
 SESSION_MS = 6_000
 DAEMON = {
     "storm.zookeeper.session.timeout": SESSION_MS, "nimbus.task.timeout.secs": 10, "nimbus.supervisor.timeout.secs": 10,

@@ -19,7 +19,7 @@ import org.apache.storm.tuple.Tuple;
  */
 final class FileCounter extends BaseRichBolt {
     private static final long serialVersionUID = 1;
-    private static final long FLUSH_NS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long FLUSH_NS = TimeUnit.MILLISECONDS.toNanos(100);
     private final Job job;
     private transient OutputCollector collector;
     private transient String prefix;

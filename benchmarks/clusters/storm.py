@@ -61,7 +61,7 @@ WORKER_JVM = ["-Xmx1g", "-XX:+UseParallelGC"]
 class StormCluster(ProcessContender):
     """Nimbus, ZooKeeper, and nodes of their own."""
 
-    rate_max: int | None = 120_000
+    rate_max: int | None = 60_000
 
     def __init__(self, nodes: int = 3) -> None:
         super().__init__(replace(STORM, title="Storm 2.8.2, acking"))

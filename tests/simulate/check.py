@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from mars import names
-from mars.commits import Manifest, Pointer, QueryCommit
-from mars.registry import RUNNING, QuerySet
+from mars.commits import Manifest, Pointer, QueryCommit, Segment
+from mars.registry import FAULT_STATES, RUNNING, Query, QuerySet
 from tests.simulate import cells
 from tests.simulate.kafka import Topic
+from tests.simulate.redis import Server
 from tests.simulate.storage import Storage
 
 
@@ -17,25 +20,50 @@ class Broken(Exception):
 class Checker:
     """Looks at each pointer as it is set. The invariants' numbers are those of docs/reliability.md."""
 
-    def __init__(self, stream_id: int, key_parts: int, topic: Topic, storage: Storage) -> None:
-        self.stream_id, self.key_parts, self.topic, self.storage = stream_id, key_parts, topic, storage
+    def __init__(self, stream_id: int, key_parts: int, topic: Topic, storage: Storage, server: Server) -> None:
+        self.stream_id, self.key_parts, self.topic, self.storage, self.server = stream_id, key_parts, topic, storage, server
         self.manifests: dict[int, Manifest] = {}
         self.pointers: dict[int, Pointer] = {}
+        self.tables: dict[Segment, cells.Table] = {}
         self.paths = {names.pointer(stream_id, k): k for k in range(key_parts)}
         self.queries_path = names.queries(stream_id)
         self.queries = QuerySet()
         self.commits = 0
+        self.poisoned: dict[str, tuple[int, int]] = {}
         self.broken: Broken | None = None
 
     def watch(self, path: str, data: bytes) -> None:
         """A znode has been set. What is broken is kept: whoever has set it may swallow errors."""
-        if path == self.queries_path:
-            self.queries = QuerySet.load(data)
-        elif path in self.paths:
-            try:
+        try:
+            if path == self.queries_path:
+                before, self.queries = self.queries.queries, QuerySet.load(data)
+                for id_, query in self.queries.queries.items():
+                    if query.state in FAULT_STATES and before[id_].state == RUNNING:
+                        self._stopped(query)
+            elif path in self.paths:
                 self._commit(self.paths[path], Pointer.load(data))
-            except Broken as error:
-                self.broken = self.broken or error
+        except Broken as error:
+            self.broken = self.broken or error
+
+    def _stopped(self, query: Query) -> None:
+        """I9: a query is stopped only for what has happened to it."""
+        causes = {
+            "TOPIC_RECREATED": lambda: self.topic.is_anew,
+            "DATA_LOSS": lambda: any(self._least(query, p) < log.first for p, log in enumerate(self.topic.logs)),
+            "PAUSED_BY_MEMORY": lambda: self.server.was_full,
+            "QUARANTINED": lambda: f"computing.{query.id}" in self.poisoned,
+            "INVARIANT_BROKEN": lambda: self.server.run_number > 2,  # one loss of Redis is answered by a recovery
+        }
+        if query.state in causes and causes[query.state]():
+            return
+        raise Broken(f"I9: {query.id} is stopped as {query.state} without a cause: {query.reason}")
+
+    def _least(self, query: Query, p: int) -> int:
+        """The offset up to which every key part has committed a partition."""
+        start = query.start.get(p, 0)
+        committed = [self.manifests[k].queries.get(query.id) for k in self.manifests]
+        positions = [entry.positions.get(p, start) if entry else start for entry in committed]
+        return min(positions) if len(positions) == self.key_parts else start
 
     def _commit(self, k: int, pointer: Pointer) -> None:
         self.commits += 1
@@ -45,22 +73,21 @@ class Checker:
         self.manifests[k], self.pointers[k] = manifest, pointer
         if manifest.commit != before.commit + 1:
             raise Broken(f"I5: key part {k} went from commit {before.commit} to {manifest.commit}")
-        visible = self.topic.visible()
         for query, entry in manifest.queries.items():
-            if query in self.queries.queries:
-                self._never_back(k, query, before.queries.get(query), entry, fell)
-                self._is_prefix(k, query, entry, visible)
+            known = before.queries.get(query)
+            if query in self.queries.queries and (known is None or known.commits != entry.commits or fell):
+                if known is not None:
+                    self._never_back(k, query, known, entry, fell)
+                self._is_prefix(k, query, entry)
 
     def _is_damaged(self, pointer: Pointer | None, manifest: Manifest) -> bool:
         """May the next commit be a fall-back?"""
-        paths = {s.path for query in manifest.queries.values() for s in query.state}
-        return pointer is not None and not self.storage.disk.damaged.isdisjoint(paths | {pointer.manifest.path})
+        damaged = self.storage.disk.damaged
+        return bool(damaged) and pointer is not None and not damaged.isdisjoint(
+            {pointer.manifest.path, *(segment.path for entry in manifest.queries.values() for segment in entry.state)})
 
-    @staticmethod
-    def _never_back(k: int, query: str, before: QueryCommit | None, entry: QueryCommit, fell: bool) -> None:
+    def _never_back(self, k: int, query: str, before: QueryCommit, entry: QueryCommit, fell: bool) -> None:
         """After a fall-back positions are lower, but what readers knew is not (rule 25)."""
-        if before is None:
-            return
         for p, position in before.positions.items():
             if entry.positions.get(p, -1) < position and not fell:
                 raise Broken(f"I5: {query} in key part {k}: partition {p} went from {position} to {entry.positions.get(p)}")
@@ -69,49 +96,60 @@ class Checker:
             raise Broken(f"I5: {query} in key part {k}: watermark went from {known} to {knows}")
         if entry.commits < before.commits:
             raise Broken(f"I5: {query} in key part {k} went from commit {before.commits} to {entry.commits}")
+        if before.watermark is not None and before.published is None and not fell:
+            for result in entry.results[len(before.results):]:
+                start = cells.first_start(self._table(result.segment))
+                if start + cells.WINDOW_MS <= before.watermark:
+                    raise Broken(f"I2: {query} in key part {k}: the window {start} was shown, and is shown again")
 
-    def _is_prefix(self, k: int, query: str, entry: QueryCommit, visible: dict) -> None:
-        """I1 to I4, I6: state and results hold exactly the tuples up to the positions, each once."""
-        start = self.queries.queries[query].start
-        for p, position in entry.positions.items():
-            if position > self.topic.logs[p].stable:
+    def _table(self, segment: Segment) -> cells.Table:
+        """A segment's cells; files never change."""
+        table = self.tables.get(segment)
+        if table is None:
+            table = self.tables[segment] = cells.decode(self.storage.peek(segment))
+        return table
+
+    def _held(self, entry: QueryCommit) -> list[int]:
+        """All cells of results and state, in order; of the state those of windows that have not closed."""
+        found = [cell for result in entry.results for cell in self._table(result.segment)]
+        for segment in entry.state:
+            table = self._table(segment)
+            found += table if entry.watermark is None else cells.late_split(None, None, table, entry.watermark)[1]
+        return sorted(found)
+
+    def _is_prefix(self, k: int, query: str, entry: QueryCommit) -> None:
+        """I1 to I4, I6: state and results hold exactly the tuples up to the positions, each once, in its window."""
+        start, wanted = self.queries.queries[query].start, []
+        for p, log in enumerate(self.topic.logs):
+            position = entry.positions.get(p, start.get(p, 0))
+            if position > log.stable:
                 raise Broken(f"I6: {query} in key part {k}: partition {p} is at {position}, past the last stable offset")
-        closed = [cell for result in entry.results for cell in cells.decode(self.storage.peek(result.segment))]
-        tables = [cells.decode(self.storage.peek(segment)) for segment in entry.state]
-        held = cells.merge(None, None, tables)
-        if entry.watermark is not None:
-            held = cells.late_split(None, None, held, entry.watermark)[1]
-        found = sorted(id_ for _, id_ in [*closed, *held])
-        wanted = sorted(id_ for id_, (p, offset, time) in visible.items()
-                        if id_ % self.key_parts == k and start.get(p, 0) <= offset < self._end(entry, p, time))
-        if found != wanted:
-            self._explain(k, query, entry, found, wanted, visible)
+            wanted += [cell for cell in log.cells[start.get(p, 0):position] if cell and cell % self.key_parts == k]
+            if entry.watermark is not None and entry.counted.get(p, 0) > position:
+                # After a fall-back closed windows hold more than the open ones.
+                wanted += [cell for cell in log.cells[position:entry.counted[p]]
+                           if cell and cell % self.key_parts == k and cell < cells.open_from(entry.watermark)]
+        found = self._held(entry)
+        if found != sorted(wanted):
+            self._explain(k, query, entry, found, wanted)
 
-    @staticmethod
-    def _end(entry: QueryCommit, p: int, time: int) -> int:
-        """Up to which offset a tuple of this time is in the state or the results. After a fall-back closed windows hold more
-        than the open ones."""
-        position = entry.positions.get(p, 0)
-        is_closed = entry.watermark is not None and cells.window(time) + cells.WINDOW_MS <= entry.watermark
-        return max(position, entry.counted.get(p, 0)) if is_closed else position
-
-    def _explain(self, k: int, query: str, entry: QueryCommit, found: list[int], wanted: list[int], visible: dict) -> None:
+    def _explain(self, k: int, query: str, entry: QueryCommit, found: list[int], wanted: list[int]) -> None:
         """Future and late tuples are missing by right, if they were counted; everything else is not."""
-        doubled = sorted({id_ for id_ in found if found.count(id_) > 1})
+        doubled = [cell & cells.IDS for cell, count in Counter(found).items() if count > 1]
         if doubled:
             raise Broken(f"I4: {query} in key part {k} holds tuples twice: {doubled}")
         extra = sorted(set(found) - set(wanted))
         if extra:
-            raise Broken(f"I2: {query} in key part {k} holds tuples that are not in its prefix: {extra}")
-        missing = sorted(set(wanted) - set(found))
-        missing = [id_ for id_ in missing if id_ not in self.topic.unreadable]
+            raise Broken(f"I2: {query} in key part {k} holds tuples that are not in its prefix: {cells.ids(extra)}")
+        missing = [id_ for id_ in cells.ids(sorted(set(wanted) - set(found))) if id_ not in self.topic.unreadable]
         if not missing:
             return
-        if entry.counters["late"] and not self.topic.disordered:
-            raise Broken(f"I2: {query} in key part {k}: {entry.counters['late']} tuples late that lay there in time, "
-                         f"missing {[(id_, visible[id_]) for id_ in missing]}, watermark {entry.watermark}")
-        if len(missing) > entry.counters["late"] + sum(1 for id_ in missing if id_ in self.topic.ahead):
-            raise Broken(f"I1: {query} in key part {k} has lost tuples: {[(id_, visible[id_]) for id_ in missing]}")
+        late, places = entry.counters["late"], [(id_, *self.topic.place(id_)) for id_ in missing]
+        if late and not self.topic.disordered:
+            raise Broken(f"I2: {query} in key part {k}: {late} tuples late that lay there in time, missing {places}, "
+                         f"watermark {entry.watermark}")
+        if len(missing) > late + sum(1 for id_ in missing if id_ in self.topic.ahead):
+            raise Broken(f"I1: {query} in key part {k} has lost tuples: {places}")
 
     # -- the end of a run -----------------------------------------------------------------------------------------
 
@@ -129,24 +167,21 @@ class Checker:
 
     def finish(self) -> None:
         """I1 over key parts: what key part 0 counted is what all of them hold, future tuples left out."""
-        visible = self.topic.visible()
         for id_, query in self.queries.queries.items():
             entries = [self.manifests[k].queries[id_] for k in range(self.key_parts)]
-            rows = sum(len(self._ids(entry)) for entry in entries)
-            wanted = sum(1 for p, offset, _ in visible.values() if offset >= query.start.get(p, 0))
+            rows = sum(len(set(self._held(entry))) for entry in entries)
+            wanted = sum(1 for p, log in enumerate(self.topic.logs) for cell in log.cells[query.start.get(p, 0):] if cell)
             counters = entries[0].counters
             if counters["tuples"] != wanted:
                 raise Broken(f"I1: {id_} counted {counters['tuples']} tuples of {wanted}")
             late = sum(entry.counters["late"] for entry in entries)
-            bad = sum(1 for i, (p, offset, _) in visible.items()
-                      if i in self.topic.unreadable and offset >= query.start.get(p, 0))
+            bad = sum(1 for id_ in self.topic.unreadable if self._is_of(query, id_))
             if counters["bad"] != bad:
                 raise Broken(f"I1: {id_} counted {counters['bad']} tuples as bad, of {bad} that end whoever reads them")
             if rows + counters["future"] + late + bad != wanted:
                 raise Broken(f"I1: {id_} holds {rows} tuples and counted {counters['future']} as future, {late} as late and "
                              f"{bad} as bad, of {wanted}")
 
-    def _ids(self, entry: QueryCommit) -> set[int]:
-        tables = [cells.decode(self.storage.peek(segment)) for segment in entry.state]
-        tables += [cells.decode(self.storage.peek(result.segment)) for result in entry.results]
-        return {id_ for table in tables for _, id_ in table}
+    def _is_of(self, query: Query, tuple_: int) -> bool:
+        p, offset, _ = self.topic.place(tuple_)
+        return offset >= query.start.get(p, 0)

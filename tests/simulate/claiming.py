@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from copy import deepcopy
 
 from mars.adapters.exchange import StaleEpochError
 from tests.simulate.scripts import MAIN, Store
@@ -81,7 +80,8 @@ def _again(s: Store, held: dict, now: float) -> dict:
 def _put_aside(s: Store, held: dict, now: float, changes: dict) -> None:
     s.counters["claim"] += 1
     s.counters["epoch"] += 1
-    piece = deepcopy(held) | changes | {"id": s.counters["claim"], "epoch": s.counters["epoch"], "given": 1}
+    piece = held | {"tasks": dict(held["tasks"])} | changes
+    piece |= {"id": s.counters["claim"], "epoch": s.counters["epoch"], "given": 1}
     s.claims[piece["id"]] = piece
     s.leases[piece["id"]] = now
 

@@ -8,28 +8,34 @@ from types import SimpleNamespace
 
 from mapper.batch import Messages
 from mapper.fetch import Range
+from mars.adapters.kafka_errors import OffsetOutOfRange, TopicRecreated
 from mars.errors import NotReadyError
+from tests.simulate.cells import cell
 from tests.simulate.faults import Network
-from tests.simulate.scheduler import Scheduler
+from tests.simulate.scheduler import Scheduler, Source
 
 
 @dataclass
 class Log:
-    """A partition: (id, event time) by offset, None for an offset without a visible record, and the last stable offset."""
+    """A partition: (id, event time) by offset, None for an offset without a visible record; the cells of the same, 0 for
+    none; the last stable offset; and the first that has not been deleted."""
 
     records: list[tuple[int, int] | None] = field(default_factory=list)
+    cells: list[int] = field(default_factory=list)
     stable: int = 0
+    first: int = 0
 
 
-class Topic:
-    """All partitions; `made` has every visible record's (partition, offset, time) by id."""
+class Topic(Source):
+    """All partitions; whoever waits for tuples waits for this."""
 
     def __init__(self, scheduler: Scheduler, network: Network, partitions: int) -> None:
-        self.scheduler, self.network = scheduler, network
+        super().__init__(scheduler)
+        self.network, self.id = network, "topic"
         self.logs = [Log() for _ in range(partitions)]
         self.ids = 0
         self.ahead: set[int] = set()
-        self.unreadable: set[int] = set()  # whoever reads them dies
+        self.unreadable: set[int] = set()
         self.disordered = False  # tuples ahead of time make others of their partition late
         self.idle_by_stable = False
         self.throttled_is_end = False
@@ -42,7 +48,9 @@ class Topic:
             self.ahead.add(self.ids)
         closed = log.stable == len(log.records)
         log.records.append((self.ids, time))
+        log.cells.append(cell(self.ids, time))
         log.stable += closed
+        self.notify()
 
     def hold(self, partition: int, times: list[int]) -> Callable[[bool], None]:
         """Records of a transaction that is left open; call the result with True to commit it, False to abort it."""
@@ -51,19 +59,32 @@ class Topic:
         for time in times:
             self.ids += 1
             log.records.append((self.ids, time))
+            log.cells.append(cell(self.ids, time))
 
         def end(commits: bool) -> None:
             if not commits:
                 log.records[first:first + len(times)] = [None] * len(times)
+                log.cells[first:first + len(times)] = [0] * len(times)
             log.records.append(None)
+            log.cells.append(0)
             log.stable = len(log.records)
+            self.notify()
 
         return end
 
-    def visible(self) -> dict[int, tuple[int, int, int]]:
-        """id -> (partition, offset, event time) of all that a read-committed reader sees."""
-        return {record[0]: (p, offset, record[1]) for p, log in enumerate(self.logs)
-                for offset, record in enumerate(log.records[:log.stable]) if record}
+    def make_anew(self) -> None:
+        """The name stands for another topic, of which nothing is read; `logs` stay what was."""
+        self.id += "'"
+
+    @property
+    def is_anew(self) -> bool:
+        """Is it not the one that the stream was made of?"""
+        return self.id != "topic"
+
+    def place(self, id_: int) -> tuple[int, int, int]:
+        """Partition, offset and event time of a record."""
+        return next((p, offset, record[1]) for p, log in enumerate(self.logs)
+                    for offset, record in enumerate(log.records) if record and record[0] == id_)
 
 
 class Records(Messages):
@@ -71,41 +92,54 @@ class Records(Messages):
 
     def __init__(self, records: list[tuple[int, int, int]]) -> None:
         self.records = records
-        self.length = SimpleNamespace(sum=lambda: len(records))
+        self.length = self  # of which the sum is asked for
 
     def __len__(self) -> int:
         return len(self.records)
 
+    def sum(self) -> int:
+        """All bytes: one for each message."""
+        return len(self.records)
+
 
 class Reader:
-    """Stands for what mapper.read.open_reader gives."""
+    """Stands for what mapper.read.open_reader gives. A topic that was made anew is not read at all."""
 
     topic: Topic  # set for each run
+
+    def __init__(self, topic_id: str) -> None:
+        self.topic_id = topic_id
+
+    def _ask(self) -> None:
+        self.topic.scheduler.step()
+        if self.topic.network.fate("kafka"):
+            raise NotReadyError("Kafka does not answer")
+        if self.topic.id != self.topic_id:
+            raise TopicRecreated("topic", self.topic_id, self.topic.id)
 
     def partitions(self) -> list[int]:
         return list(range(len(self.topic.logs)))
 
     def last_stable_offsets(self) -> dict[int, int]:
-        self.topic.scheduler.step()
-        if self.topic.network.fate("kafka"):
-            raise NotReadyError("Kafka does not answer")
+        self._ask()
         return {p: log.stable for p, log in enumerate(self.topic.logs)}
 
     def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
-        logs = self.topic.logs
-        self.topic.scheduler.sleep(wait_ms / 1000, lambda: any(logs[p].stable >= end + offsets for p, end in ends.items()))
+        logs, scheduler = self.topic.logs, self.topic.scheduler
+        until = scheduler.now + wait_ms / 1000
+        while scheduler.now < until and all(logs[p].stable < end + offsets for p, end in ends.items()):
+            scheduler.sleep(until - scheduler.now, self.topic)
         found = self.last_stable_offsets()
         return {p: found[p] for p in ends}
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:
-        scheduler = self.topic.scheduler
-        scheduler.step()
-        if self.topic.network.fate("kafka"):
-            raise NotReadyError("Kafka does not answer")
+        self._ask()
         log = self.topic.logs[partition]
         assert end <= log.stable, "a claim past the last stable offset"
-        if self.topic.throttled_is_end and scheduler.random.random() < 0.2:
+        if start < log.first:
+            raise OffsetOutOfRange("topic", partition, start, log.first, len(log.records))
+        if self.topic.throttled_is_end and self.topic.scheduler.die() < 0.2:
             end = start + (end - start) // 2
         records = [(offset, *log.records[offset]) for offset in range(start, end) if log.records[offset]]
         return Range(partition, start, end, Records(records), 0)
@@ -129,7 +163,7 @@ class Admin:
 
     def describe(self, topic: str) -> SimpleNamespace:
         self._ask()
-        return SimpleNamespace(id="topic", partitions=tuple(range(len(self.topic.logs))))
+        return SimpleNamespace(id=self.topic.id, partitions=tuple(range(len(self.topic.logs))))
 
     def high_watermarks(self, topic: str, partitions: tuple[int, ...]) -> dict[int, int]:
         self._ask()
@@ -138,7 +172,7 @@ class Admin:
 
     def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
         self._ask()
-        return dict.fromkeys(partitions, 0)
+        return {p: self.topic.logs[p].first for p in partitions}
 
 
 class Group:

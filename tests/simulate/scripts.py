@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from copy import deepcopy
 from dataclasses import dataclass, field
 
 from mars.adapters.exchange import StaleEpochError, StaleGenerationError
@@ -184,5 +183,10 @@ def trim(s: Store, generation: int, k: int, epoch: int, seqs: list[int], positio
 
 
 def copy(s: Store) -> Store:
-    """What a replica has."""
-    return deepcopy(s)
+    """What a replica has. Entries of logs, and what `nows` and `stops` hold, never change."""
+    claims = {id_: {**claim, "tasks": dict(claim["tasks"])} for id_, claim in s.claims.items()}
+    made = Store(dict(s.generation), s.seq, claims, dict(s.leases), dict(s.requests), dict(s.counters), dict(s.progress))
+    made.main, made.owners, made.facts = dict(s.main), dict(s.owners), dict(s.facts)
+    for name, of in (("lanes", dict), ("log", dict), ("positions", dict), ("stops", set), ("nows", set)):
+        getattr(made, name).update((key, of(value)) for key, value in getattr(s, name).items())
+    return made

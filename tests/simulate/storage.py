@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from types import SimpleNamespace
 
 from mars.adapters import storage
 from mars.adapters.storage import CorruptFileError
@@ -59,7 +59,7 @@ class Storage(storage.Storage):
     the number of its blob in the file."""
 
     disk: Disk  # set for each run
-    root = Path("/nonexistent/state")
+    root = SimpleNamespace(is_dir=lambda: False)
 
     def __init__(self, uri: str) -> None:
         pass

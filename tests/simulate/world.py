@@ -10,6 +10,7 @@ from kazoo.exceptions import KazooException
 from mapper.job import Mapper
 from mars import names
 from mars.adapters.catalog import CatalogStore
+from mars.adapters.view import StreamView
 from mars.config import Config
 from mars.errors import InvariantError, MarsError
 from mars.expressions import Column
@@ -18,10 +19,12 @@ from reducer.job import Reducer
 from tests.simulate import kafka, redis, storage, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
-from tests.simulate.faults import Network
-from tests.simulate.scheduler import Killed, Scheduler
+from tests.simulate.faults import FATES, STRIKES, Mix, Network
+from tests.simulate.scheduler import Actor, Killed, Scheduler
 
 KEY_PARTS, PARTITIONS = 2, 2
+KEEPS = 0.1  # so often a call leaves a state that Redis may go back to
+NONE = Mix(0.0, FATES, 0.0, 0.0, 0.0, 0.0, STRIKES, {}, False)
 STREAM = Stream("s", 0, "topic", "topic", (StreamColumn("t", "BIGINT"),), "CSV", "t", "ms", KEY_PARTS)
 PLAN = QueryPlan("s", "", ("t",), None, (), Window("tumbling", WINDOW_MS), (AggregateCall("count", None, None, "BIGINT"),),
                  (Output("count", Column("a0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
@@ -44,12 +47,13 @@ class World:
         self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
         self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
         self.topic = kafka.Reader.topic = kafka.Admin.topic = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.mix = NONE
         self.story: list[str] = []
         self.ended: list[tuple[str, BaseException]] = []
-        self.healed, self.slow = False, 0.0
         self.poisoned: dict[str, tuple[int, int]] = {}
         self.restart_at: dict[str, float] = {}
-        self.actors: dict[str, object] = {}
+        self.actors: dict[str, Actor] = {}
+        self.workers: dict[str, Mapper | Reducer] = {}
 
     def begin(self) -> None:
         """Make the stream and start the workers."""
@@ -58,28 +62,60 @@ class World:
             self.session.ensure(path)
         self.catalog = CatalogStore(self.session)
         stream = self.catalog.create_stream(STREAM, range(PARTITIONS))
-        self.checker = Checker(stream.id, KEY_PARTS, self.topic, storage.Storage(""))
+        self.checker = Checker(stream.id, KEY_PARTS, self.topic, storage.Storage(""), self.server)
         self.ensemble.watch = self.checker.watch
         for name in WORKERS:
             self.start(name)
 
+    def misbehave(self, mix: Mix) -> None:
+        """Faults as in this mixture from now on."""
+        self.mix, self.network.rate, self.network.fates = mix, mix.rate, mix.fates
+        self.ensemble.lag, self.ensemble.notice_s, self.topic.disordered = mix.lag, mix.notice_s, mix.disordered
+        self.server.keeps = KEEPS if mix.rolls_back else 0.0
+
+    def heal(self) -> None:
+        """Everything works again: what is paused goes on, what is dead is started, ZooKeeper hears all."""
+        self.mix = NONE
+        self.network.rate = self.ensemble.lag = self.ensemble.notice_s = 0.0
+        self.server.full = self.disk.full = False
+        self.poisoned = {stage: place for stage, place in self.poisoned.items() if stage == "reading"}
+        self.scheduler.paused.clear()
+        self.mend()
+        self.restart_at = dict.fromkeys(self.restart_at, self.scheduler.now)
+
     def tell(self, text: str) -> None:
-        """Note what the driver has done."""
+        """Note what has happened."""
         self.story.append(f"{self.scheduler.now - 1000:8.3f} s  {text}")
 
+    def faults(self) -> dict[str, Callable]:
+        """What stands for the functions of mars.faults."""
+        return {"point": self.point, "poison": self.poison}
+
     def point(self, name: str) -> None:
-        """A crash point of the real code, between two steps of the protocol: sometimes slow, sometimes the end."""
-        chance = self.random.random()
-        if self.healed or chance > self.slow:
-            return
-        node = self.scheduler.current.node
-        if chance < 0.01:
-            self.network.count(f"killed at {name}")
-            self.tell(f"{node} is killed at {name}")
-            self.kill(node)
+        """A crash point of the real code, between two steps of the protocol: sometimes slow, sometimes something strikes."""
+        mix = self.mix
+        if mix.slow and self.scheduler.die() < mix.slow:
+            self.network.count("slow at a crash point")
+            self.scheduler.sleep(self.scheduler.die() * 0.5)
+            mix = self.mix  # which may be another one by now
+        if mix.struck and self.scheduler.die() < mix.struck:
+            strike = self.random.choice(mix.strikes)
+            self.network.count(f"{strike} at {name}")
+            self.tell(f"{strike} at {name}, {self.scheduler.current.node}")
+            self.strike(strike, self.scheduler.current.node)
             self.scheduler.step()
-        self.network.count("slow at a crash point")
-        self.scheduler.sleep(self.random.uniform(0.0, 0.5))
+
+    def strike(self, kind: str, node: str) -> None:
+        """One of faults.STRIKES, now."""
+        if kind == "kill":
+            self.kill(node)
+        elif kind == "pause":
+            self.pause(node, self.random.uniform(0.1, 1.5))
+        elif kind == "cut":
+            self.cut(node)
+            self.scheduler.after(self.random.uniform(0.1, 1.5), self.mend)
+        else:
+            self.server.restart(kind == "empty Redis")
 
     def poison(self, stage: str, partition: int, start: int, end: int) -> None:
         """A mapper reads or computes a range: its end if a poisoned offset is in it."""
@@ -96,10 +132,10 @@ class World:
 
         def work() -> None:
             try:
-                worker = WORKERS[name](CONFIG, int(name[1]))
+                worker = self.workers[name] = WORKERS[name](CONFIG, int(name[1]))
                 if isinstance(worker, Reducer):
                     ask = worker._ask_for_recovery
-                    worker._ask_for_recovery = lambda view, error: (self._met(name, error), ask(view, error))
+                    worker._ask_for_recovery = lambda view, error: (self._met(name, view, error), ask(view, error))
                 try:
                     worker.run()
                 finally:
@@ -113,11 +149,13 @@ class World:
         self.restart_at.pop(name, None)
         self.actors[name] = self.scheduler.spawn(name, name, work)
 
-    def _met(self, name: str, error: InvariantError) -> None:
-        """A reducer has met a broken invariant: allowed only where Redis has lost something."""
+    def _met(self, name: str, view: StreamView, error: InvariantError) -> None:
+        """A reducer has met a broken invariant: allowed only where Redis has lost something since the generation of the
+        key part was installed."""
         self.tell(f"{name}: {error}")
-        if self.server.run_number == 1:
-            self.checker.broken = self.checker.broken or Broken(f"I9: {error} without any loss of Redis")
+        if self.server.installed.get(view.generation) == self.server.run_number:
+            self.checker.broken = self.checker.broken or Broken(f"I9: {error}, though Redis has lost nothing since the "
+                                                                f"recovery to generation {view.generation}")
 
     def kill(self, name: str) -> None:
         """SIGKILL; its session lives on in the ensemble until it times out."""
@@ -129,7 +167,7 @@ class World:
 
     def pause(self, name: str, seconds: float) -> None:
         """SIGSTOP for a while: it does not know of it, and goes on as a zombie."""
-        self.scheduler.paused[name] = self.scheduler.now + seconds
+        self.scheduler.pause(name, seconds)
         self._silence(name)
 
     def _silence(self, name: str) -> list[zookeeper.ZooKeeper]:
@@ -158,13 +196,15 @@ class World:
             if not session.dead and session.node not in self.scheduler.paused and session.cut_since is None:
                 session.unheard_since = None
         self.ensemble.tick()
-        for name, error in self.ended:
-            for session in self._silence(name):
-                session.dead = True
+        for name, error in self.scheduler.crashes + self.ended:
             if not isinstance(error, EXPECTED_ENDS) or isinstance(error, InvariantError):
                 raise Broken(f"I9: {name} ended by {error!r}") from error
+        for name, _ in self.ended:
+            for session in self._silence(name):
+                session.dead = True
             if name not in self.restart_at:
                 self.restart_at[name] = self.scheduler.now + self.random.uniform(0.05, 0.5)
+        self.scheduler.crashes.clear()
         self.ended.clear()
         for name, at in list(self.restart_at.items()):
             if at <= self.scheduler.now and self.actors[name].done:
@@ -179,6 +219,19 @@ class World:
             return True
         except MarsError:
             return False
+
+    def nothing_waits(self) -> None:
+        """I8: once everything is committed, no owner holds pieces that wait for others, and no lease is left of a claim."""
+        owners = self.owners()
+        for name, worker in self.workers.items():
+            for (_, k), part in worker.parts.items() if isinstance(worker, Reducer) else ():
+                pieces = [piece for state in part.states.values() for held in state.waiting.values() for piece in held]
+                if pieces and worker.id == owners.get(k):
+                    raise Broken(f"I8: {name} holds pieces of key part {k} that nothing will ever wake: "
+                                 f"{[piece.marker for piece in pieces]}")
+        store = self.server.stores[self.checker.stream_id]
+        if store.leases:
+            raise Broken(f"I8: leases of claims that are gone: {store.leases}")
 
     def owners(self) -> dict[int, str]:
         """Who owns each key part, for the story."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import NamedTuple
 
 from kazoo.exceptions import BadVersionError, ConnectionLoss, NodeExistsError, NoNodeError, SessionExpiredError
 
 from mars.adapters.zookeeper import Znode
 from tests.simulate.faults import Network
-from tests.simulate.scheduler import Scheduler
+from tests.simulate.scheduler import Scheduler, Source
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A znode; `owner` is the session of an ephemeral one."""
 
     data: bytes
@@ -23,8 +22,7 @@ class Node:
     owner: int = 0
 
 
-@dataclass(frozen=True)
-class Watch:
+class Watch(NamedTuple):
     """Fires once, when the data or the children of a path are not any more what was read."""
 
     kind: str
@@ -43,14 +41,17 @@ def children(state: dict[str, Node], path: str) -> list[str]:
 
 
 class Ensemble:
-    """The truth: `states[-1]`. Earlier states stay readable by sessions that lag. `watch` is told of every set."""
+    """The truth: `states[-1]`. Earlier states stay readable by sessions that lag. `watch` is told of every set.
+
+    `lag` is how often a session reads an older state, `notice_s` how long its notices may take at most.
+    """
 
     def __init__(self, scheduler: Scheduler, network: Network) -> None:
         self.scheduler, self.network = scheduler, network
         self.states: list[dict[str, Node]] = [{}]
         self.sessions: dict[int, ZooKeeper] = {}
-        self.numbers = 0
-        self.lag = 0.0
+        self.numbers, self.numbered = 0, ""  # the last number of a sequence, and the path that got it
+        self.lag = self.notice_s = 0.0
         self.watch: Callable[[str, bytes], None] = lambda path, data: None
         self.unchecked: tuple[str, ...] = ()
 
@@ -61,44 +62,52 @@ class Ensemble:
 
     def transact(self, session: int, operations: list[tuple]) -> None:
         """All or none; raises what failed."""
-        state, sets = dict(self.now), []
+        state, sets, changed = dict(self.states[-1]), [], set()
         for kind, path, *rest in operations:
             if kind == "create":
+                if rest[2:] == [True]:
+                    self.numbers += 1
+                    path = self.numbered = f"{path}{self.numbers:010d}"
                 if path in state:
                     raise NodeExistsError
-                state[path] = Node(rest[0], 0, session if rest[1:] == [True] else 0)
+                state[path] = Node(rest[0], 0, session if rest[1:2] == [True] else 0)
+                changed |= {("data", path), ("children", path.rpartition("/")[0])}
                 continue
             node = state.get(path)
             if node is None:
                 raise NoNodeError
             if kind == "delete":
                 del state[path]
+                changed |= {("data", path), ("children", path.rpartition("/")[0])}
                 continue
             version = rest[0] if kind == "check" else rest[1]
             if version not in (-1, node.version) and not (self.unchecked and path.endswith(self.unchecked)):
                 raise BadVersionError
             if kind == "set":
                 state[path] = Node(rest[0], node.version + 1, node.owner)
+                changed.add(("data", path))
                 sets.append((path, rest[0]))
-        self._next(state)
+        self._next(state, changed)
         for path, data in sets:
             self.watch(path, data)
 
-    def _next(self, state: dict[str, Node]) -> None:
+    def _next(self, state: dict[str, Node], changed: set[tuple[str, str]]) -> None:
         """The next state; whoever watches what it changes hears of it."""
-        before = self.now
+        if not changed:
+            return
         self.states.append(state)
         for session in self.sessions.values():
-            for watch in [w for w in session.watches if w.sees(before) != w.sees(state)]:
-                session.watches.remove(watch)
-                session.events.append(watch)
+            if fired := session.watches.keys() & changed:
+                session.hear([watch for key in sorted(fired) for watch in session.watches.pop(key)])
 
     def expire(self, session: int) -> None:
         """The session is over: its ephemeral znodes go."""
         gone = self.sessions.pop(session, None)
         if gone:
             gone.over = True
-            self._next({path: node for path, node in self.now.items() if node.owner != session})
+            ended = [path for path, node in self.now.items() if node.owner == session]
+            self._next({path: node for path, node in self.now.items() if node.owner != session},
+                       {pair for path in ended for pair in (("data", path), ("children", path.rpartition("/")[0]))})
 
     def tick(self) -> None:
         """Expire what has been cut off for longer than its session."""
@@ -108,12 +117,13 @@ class Ensemble:
                 self.expire(number)
 
 
-class ZooKeeper:
-    """Stands for mars.adapters.zookeeper.ZooKeeper, one session."""
+class ZooKeeper(Source):
+    """Stands for mars.adapters.zookeeper.ZooKeeper, one session. As a source: there are events to be told."""
 
     ensemble: Ensemble  # set for each run
 
     def __init__(self, hosts: str, session_ms: int = 6_000) -> None:
+        super().__init__(self.ensemble.scheduler)
         self.session_ms = session_ms
         self.ensemble.numbers += 1
         self.number = self.ensemble.numbers
@@ -124,7 +134,7 @@ class ZooKeeper:
         self.unheard_since: float | None = None  # as the ensemble knows it: also if the worker is paused or dead
         self.dead = self.stopped = False  # its process is gone
         self.over = self.lost = False  # the ensemble has ended the session; the worker has learnt of it
-        self.watches: list[Watch] = []
+        self.watches: dict[tuple[str, str], list[Watch]] = {}
         self.events: list[Watch | str] = []
         self.listeners: list[Callable[[str], None]] = []
         self.client = Client(self)
@@ -133,9 +143,12 @@ class ZooKeeper:
 
     def _deliver(self) -> None:
         """The client's own thread: tells watchers and listeners, later or sooner."""
-        scheduler = self.ensemble.scheduler
+        scheduler, ensemble = self.scheduler, self.ensemble
         while not (self.lost or self.stopped):
-            scheduler.sleep(5.0, lambda: bool(self.events) or self.stopped)
+            if not self.events:
+                scheduler.sleep(60.0, self)
+            elif ensemble.notice_s:
+                scheduler.sleep(scheduler.die() * ensemble.notice_s)
             if self.events:
                 event = self.events.pop(0)
                 if isinstance(event, Watch):
@@ -144,10 +157,16 @@ class ZooKeeper:
                     for listener in self.listeners:
                         listener(event)
 
+    def hear(self, events: list[Watch | str]) -> None:
+        """Something is to be told."""
+        self.events += events
+        self.notify()
+
     def changed(self, state: str) -> None:
         """The connection is gone or back: watches are lost with it, and listeners hear of it."""
         self.watches.clear()
-        self.events[:] = [state]
+        self.events.clear()
+        self.hear([state])
 
     # -- what the worker knows ------------------------------------------------------------------------------------
 
@@ -177,11 +196,9 @@ class ZooKeeper:
         if self._arrive() in ("lost", "unknown"):
             raise ConnectionLoss
         newest = len(self.ensemble.states) - 1
-        random = self.ensemble.scheduler.random
-        if random.random() >= self.ensemble.lag:
-            self.seen = newest
-        elif self.seen < newest:
-            self.seen = random.randint(self.seen, newest)
+        if self.seen < newest:
+            lags = self.ensemble.lag and self.scheduler.die() < self.ensemble.lag
+            self.seen = self.scheduler.random.randint(self.seen, newest) if lags else newest
         return self.ensemble.states[self.seen]
 
     def _write(self, *operations: tuple) -> None:
@@ -220,6 +237,7 @@ class ZooKeeper:
 
     def stop(self) -> None:
         self.stopped = True
+        self.notify()
         self.ensemble.expire(self.number)
 
 
@@ -244,8 +262,11 @@ class Client:
         state = self.session._state()
         if call is not None:
             watch = Watch(kind, path, call)
-            fired = watch.sees(state) != watch.sees(self.session.ensemble.now)
-            (self.session.events if fired else self.session.watches).append(watch)
+            now = self.session.ensemble.now
+            if state is not now and watch.sees(state) != watch.sees(now):
+                self.session.hear([watch])
+            elif watch not in (held := self.session.watches.setdefault((kind, path), [])):
+                held.append(watch)
         return state
 
     def exists(self, path: str, watch: Callable | None = None) -> Node | None:
@@ -265,8 +286,5 @@ class Client:
 
     def create(self, path: str, data: bytes, ephemeral: bool = False, makepath: bool = False,
                sequence: bool = False) -> str:
-        if sequence:
-            self.session.ensemble.numbers += 1
-            path = f"{path}{self.session.ensemble.numbers:010d}"
-        self.session._write(("create", path, data, ephemeral))
-        return path
+        self.session._write(("create", path, data, ephemeral, sequence))
+        return self.session.ensemble.numbered if sequence else path

@@ -1,0 +1,269 @@
+"""Users, producers and misfortune: what happens to the cluster of one run; and the end of it, when all must be well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import orjson
+
+from mars.registry import RUNNING
+from tests.simulate.check import Broken
+from tests.simulate.faults import Mix
+from tests.simulate.world import PLAN, WORKERS, World
+
+HEAL_S = 30.0
+PARTITIONS_MAX, QUERIES_MAX = 4, 3
+BURST_MS, AHEAD_MS = 300, (150, 450)
+# How often each thing happens, before the seed's mixture weighs it.
+LOAD = (("produce", 30), ("burst", 6), ("transaction", 4), ("end_transaction", 6), ("wait", 4))
+TROUBLE = (("kill", 5), ("pause", 4), ("cut", 3), ("lose_redis", 4), ("damage", 1), ("poison", 1), ("fill", 2), ("query", 3),
+           ("change_query", 4), ("add_partition", 2), ("delete_records", 1), ("make_topic_anew", 0.2))
+
+
+class Driver:
+    """Makes things happen, one after the other."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.random = world, world.random
+        self.damaged: set[int] = set()
+        self.open: list[tuple[int, Callable[[bool], None]]] = []
+        self.last_ms = 0
+
+    def drive(self, rounds: int) -> None:
+        """Faults for so many rounds, then healing; raises Broken or Stuck."""
+        world = self.world
+        mix = Mix.draw(self.random, TROUBLE)
+        world.misbehave(mix)
+        self.new_query("EARLIEST")
+        weights = dict(LOAD) | mix.weights
+        actions = [getattr(self, name) for name in weights]
+        for action in self.random.choices(actions, list(weights.values()), k=rounds):
+            text = action()
+            if text:
+                world.tell(text)
+            world.scheduler.sleep(self.random.uniform(0.01, 0.25))
+            world.tick()
+        self.heal()
+        if not world.topic.is_anew:
+            world.checker.finish()
+            world.nothing_waits()
+
+    def heal(self) -> None:
+        """Everything works again: all must be committed within HEAL_S (I7), and nothing be left in Redis (I8)."""
+        world = self.world
+        world.tell("everything heals")
+        world.heal()
+        for _, end in self.open:
+            end(True)
+        self.open.clear()
+        # What waits for another commit gets one.
+        self.burst()
+        until = world.scheduler.now + HEAL_S
+        while not self.is_through():
+            if world.scheduler.now > until:
+                raise Broken(f"I7: {world.checker.lag()} offsets are not committed {HEAL_S} s after everything healed; "
+                             f"owners {world.owners()}")
+            if not world.topic.is_anew:
+                self.look_after()
+            world.scheduler.sleep(0.05)
+            world.tick()
+
+    def look_after(self) -> None:
+        """A query of which records were deleted unread cannot go on: its user drops it and makes another. What else has
+        stopped one is over, and it is resumed."""
+        queries, catalog = self.world.checker.queries.queries, self.world.catalog
+        for query in [query for query in queries.values() if query.state != RUNNING]:
+            change = catalog.drop_query if query.state == "DATA_LOSS" else catalog.resume
+            self.world.call(lambda change=change, query=query: change(query.name))
+        if not queries:
+            self.new_query("EARLIEST")
+
+    def is_through(self) -> bool:
+        """Is everything committed, by everybody? Of a topic that was made anew nothing more can be."""
+        checker = self.world.checker
+        if self.world.topic.is_anew:
+            return not checker.queries.running()
+        committed = [checker.manifests[k].queries if k in checker.manifests else {} for k in range(checker.key_parts)]
+        store = self.world.server.stores[checker.stream_id]
+        return (checker.lag() == 0 and not store.claims and all(q.state == RUNNING for q in checker.queries.queries.values())
+                and all(id_ in queries for id_ in checker.queries.queries for queries in committed)
+                and not any(self._is_live(marker) for log in store.log.values() for marker, _ in log.values()))
+
+    def _is_live(self, marker: str) -> bool:
+        """Has the entry a task of a query as it is now? Others are deleted with the key part's next commit, not before."""
+        running = self.world.checker.queries.running()
+        return any(q in running and running[q].incarnation == i for q, i in orjson.loads(marker)["t"].items())
+
+    # -- load -----------------------------------------------------------------------------------------------------
+
+    def _now(self) -> int:
+        return int(self.world.scheduler.now * 1000)
+
+    def _partition(self) -> int:
+        return self.random.randrange(len(self.world.topic.logs))
+
+    def _append(self, p: int, time: int, ahead: bool = False) -> None:
+        self.world.topic.append(p, time, ahead)
+        self.last_ms = max(self.last_ms, time)
+
+    def produce(self) -> None:
+        p, ahead = self._partition(), 0
+        if self.world.topic.disordered and self.random.random() < 0.3:
+            ahead = self.random.randint(*AHEAD_MS)
+        for _ in range(self.random.randint(1, 5)):
+            self._append(p, self._now() + ahead, ahead > 0)
+
+    def burst(self) -> None:
+        """Records of a while that come all at once, perhaps after a silence, in every partition, all later than any before:
+        none of them may be late, whichever partition is read first."""
+        self.world.scheduler.sleep(self.random.choice((0.0, 0.0, 0.6)))
+        now = self._now()
+        first = max(self.last_ms + 1, now - BURST_MS)
+        for p, _ in enumerate(self.world.topic.logs):
+            for time in sorted(self.random.randint(first, max(first, now)) for _ in range(self.random.randint(1, 3))):
+                self._append(p, time, time > now)
+
+    def transaction(self) -> str:
+        p = self._partition()
+        if p in {q for q, _ in self.open}:
+            return ""
+        self.open.append((p, self.world.topic.hold(p, [self._now()] * self.random.randint(1, 3))))
+        self.last_ms = max(self.last_ms, self._now())
+        return f"a transaction is open in partition {p}"
+
+    def end_transaction(self) -> str:
+        if not self.open:
+            return ""
+        p, end = self.open.pop(0)
+        commits = self.random.random() < 0.7
+        end(commits)
+        return f"the transaction in partition {p} is {'committed' if commits else 'aborted'}"
+
+    def add_partition(self) -> str:
+        logs = self.world.topic.logs
+        if len(logs) >= PARTITIONS_MAX:
+            return ""
+        logs.append(type(logs[0])())
+        for _ in range(self.random.randint(0, 3)):
+            self._append(len(logs) - 1, self._now())
+        # The others go on, and windows close by them before everybody has heard of the new one.
+        for p, _ in enumerate(logs[:-1]):
+            self.world.scheduler.sleep(self.random.uniform(0.0, 0.2))
+            self._append(p, self._now())
+        return f"partition {len(logs) - 1} is added"
+
+    def wait(self) -> None:
+        self.world.scheduler.sleep(self.random.uniform(0.2, 1.0))
+
+    # -- faults ---------------------------------------------------------------------------------------------------
+
+    def _worker(self) -> str | None:
+        free = [n for n in WORKERS if n not in self.world.restart_at and n not in self.world.scheduler.paused]
+        return self.random.choice(free) if free else None
+
+    def kill(self) -> str:
+        name = self._worker()
+        if name is None:
+            return ""
+        self.world.network.count("worker killed")
+        self.world.kill(name)
+        return f"{name} is killed"
+
+    def pause(self) -> str:
+        name, seconds = self._worker(), self.random.uniform(0.1, 1.5)
+        if name is None:
+            return ""
+        self.world.network.count("worker paused")
+        self.world.pause(name, seconds)
+        return f"{name} is paused for {seconds:.2f} s"
+
+    def cut(self) -> str:
+        name = self._worker()
+        if name is None or self.random.random() < 0.4:
+            self.world.mend()
+            return "ZooKeeper hears all"
+        self.world.network.count("worker cut from ZooKeeper")
+        self.world.cut(name)
+        return f"{name} and ZooKeeper do not hear each other"
+
+    def lose_redis(self) -> str:
+        empty = self.random.random() < 0.5
+        self.world.network.count("Redis emptied" if empty else "Redis rolled back")
+        self.world.server.restart(empty)
+        return f"Redis is restarted {'empty' if empty else 'as it was before'}"
+
+    def fill(self) -> str:
+        thing = self.random.choice((self.world.server, self.world.disk))
+        thing.full = not thing.full
+        self.world.server.was_full |= self.world.server.full
+        if thing.full:
+            self.world.network.count("Redis full" if thing is self.world.server else "disk full")
+        return f"{type(thing).__name__} is {'full' if thing.full else 'not full any more'}"
+
+    def damage(self) -> str:
+        """A file of a key part's last commit does not read any more: what it says, or cells that it names. Once for each key
+        part, as nothing is promised where all that is kept is damaged."""
+        world, checker = self.world, self.world.checker
+        k = self.random.randrange(checker.key_parts)
+        if k in self.damaged or k not in checker.manifests:
+            return ""
+        state = [s.path for query in checker.manifests[k].queries.values() for s in query.state]
+        path = self.random.choice([checker.pointers[k].manifest.path, *state])
+        self.damaged.add(k)
+        world.disk.damaged.add(path)
+        world.network.count("file damaged")
+        return f"{path} is damaged"
+
+    def poison(self) -> str:
+        """A record that ends each process which reads it, or which computes one query over it. One of each in a run."""
+        world, p = self.world, self._partition()
+        stage = self.random.choice(("reading", *(f"computing.{id_}" for id_ in world.checker.queries.queries)))
+        log, kind = world.topic.logs[p], stage.partition(".")[0]
+        if log.stable < len(log.records) or any(key.startswith(kind) for key in world.poisoned):
+            return ""
+        world.poisoned[stage] = world.checker.poisoned[stage] = (p, len(log.records))
+        self._append(p, self._now())
+        if kind == "reading":
+            world.topic.unreadable.add(world.topic.ids)
+        world.network.count(f"poison for {kind}")
+        return f"offset {world.poisoned[stage][1]} of partition {p} is poison for {stage}"
+
+    def delete_records(self) -> str:
+        p = self._partition()
+        log = self.world.topic.logs[p]
+        log.first = self.random.randint(log.first, log.stable)
+        self.world.network.count("records deleted")
+        return f"records of partition {p} are deleted up to {log.first}"
+
+    def make_topic_anew(self) -> str:
+        self.world.network.count("topic made anew")
+        self.world.topic.make_anew()
+        return "the topic is deleted and made anew"
+
+    # -- users ----------------------------------------------------------------------------------------------------
+
+    def new_query(self, start: str) -> str:
+        world, number = self.world, len(self.world.checker.queries.queries)
+        logs = world.topic.logs
+        offsets = {p: log.first if start == "EARLIEST" else log.stable for p, log in enumerate(logs)}
+        known = world.checker.queries.partitions or range(2)
+        offsets = {p: o for p, o in offsets.items() if p in known}
+        name = f"q{number}_{self._now()}"
+        world.call(lambda: world.catalog.create_query(name, PLAN, offsets))
+        return f"CREATE QUERY {name} FROM {start}"
+
+    def query(self) -> str:
+        if len(self.world.checker.queries.queries) >= QUERIES_MAX:
+            return ""
+        return self.new_query(self.random.choice(("EARLIEST", "LATEST")))
+
+    def change_query(self) -> str:
+        queries = list(self.world.checker.queries.queries.values())
+        if not queries:
+            return ""
+        query, catalog = self.random.choice(queries), self.world.catalog
+        words = ("RESUME",) if query.state != RUNNING else ("PAUSE", "DROP")[:len(queries)]
+        word = self.random.choice(words)
+        change = {"RESUME": catalog.resume, "PAUSE": catalog.pause, "DROP": catalog.drop_query}[word]
+        self.world.call(lambda: change(query.name))
+        return f"{word} QUERY {query.name}"

@@ -1,0 +1,30 @@
+"""How soon planted bugs are found: the figure of merit of faults and of their mixture."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from tests.simulate.run import ROUNDS, run
+
+
+def first_broken(bug: str, first: int, most: int, rounds: int = ROUNDS) -> int | None:
+    """The first of `most` seeds from `first` on that shows the bug."""
+    return next((seed for seed in range(first, first + most) if run(seed, rounds, bug).broken), None)
+
+
+def hunt(bugs: Iterable[str], most: int, times: int) -> dict[str, list[int | None]]:
+    """For each bug how many seeds it took, `times` over with other seeds; None where `most` did not show it. Prints them,
+    and how many were found in each second of the processor."""
+    found, began = {}, time.process_time()
+    for bug in bugs:
+        at = time.process_time()
+        took = []
+        for number in range(times):
+            seed = first_broken(bug, number * most, most)
+            took.append(None if seed is None else seed - number * most + 1)
+        found[bug] = took
+        print(f"{bug:52} {' '.join(f'{count or 0:>6}' for count in took)}   {time.process_time() - at:6.1f} s", flush=True)
+    seconds, count = time.process_time() - began, sum(1 for took in found.values() for one in took if one)
+    print(f"{count} of {times * len(found)} found in {seconds:.1f} s: {count / seconds:.2f} a second")
+    return found

@@ -1,0 +1,61 @@
+"""Campaigns: totals add up, the next one goes on where the last stopped, and the report stands between its marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.simulate import campaign
+from tests.simulate.run import Run
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of three seeds, of which the seed 4 is broken; nothing is really run."""
+    monkeypatch.setattr(campaign, "CHUNK", 3)
+    monkeypatch.setattr(campaign, "run", lambda seed, rounds: Run(
+        seed, "I1: lost" if seed == 4 else None, steps=10, commits=2, virtual_s=1.5, faults={"worker killed": 1}))
+
+
+@pytest.mark.usefixtures("short")
+def test_a_campaign_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
+    file, said = tmp_path / "totals.jsonl", []
+    first = campaign.campaign(0.05 / 3600, 1, file, said.append)
+    second = campaign.campaign(0.05 / 3600, 1, file, said.append)
+    assert first.seeds > 3
+    assert first.broken == [4]
+    assert second.broken == []
+    assert any("seed 4" in line and "I1: lost" in line for line in said)
+    [total] = campaign.load(file)
+    assert total.seeds == first.seeds + second.seeds == total.next_seed
+    assert (total.calls, total.faults["worker killed"]) == (10 * total.seeds, total.seeds)
+
+
+@pytest.mark.usefixtures("short")
+def test_versions_of_the_code_are_told_apart_in_the_report(tmp_path: Path) -> None:
+    file, document = tmp_path / "totals.jsonl", tmp_path / "reliability.md"
+    document.write_text(f"before\n<!-- {campaign.MARK} -->\nold\n<!-- end of {campaign.MARK} -->\nafter\n")
+    one, other = (campaign.chunk(0, campaign.Totals(code, "s"), str) for code in ("aaa", "bbb"))
+    campaign.save(file, [one, other, one])
+    text = campaign.report(file, document)
+    assert "| `aaa` | 6 | 60 | 12 |" in text
+    assert "| `bbb` | 3 | 30 | 6 |" in text
+    assert "9 worker killed" in text
+    written = document.read_text()
+    assert written.startswith("before\n")
+    assert written.endswith("after\n")
+    assert text in written
+    assert "old" not in written
+
+
+def test_another_code_is_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "ROOT", tmp_path)
+    for number, text in enumerate(("one", "one", "two")):
+        (tmp_path / "mars").mkdir(exist_ok=True)
+        (tmp_path / "mars" / "code.lua").write_text(text)
+        (tmp_path / "mars" / f"{number}.txt").write_text("no source")
+        if number == 0:
+            first = campaign.version(["mars"])
+        else:
+            assert (campaign.version(["mars"]) == first) == (text == "one")

@@ -64,7 +64,8 @@ def fall_back(zookeeper: ZooKeeper, storage: Storage, view: StreamView, number: 
     queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
     for id_, note in found.notes.items():
         log.error("query %s: %s", id_, note)
-        queries.queries[id_].reason = note
+        if queries.queries[id_].state == RUNNING:  # one that has stopped keeps the reason for that
+            queries.queries[id_].reason = note
     asked = zookeeper.get(request)
     return zookeeper.transact(
         ("check", names.generation(stream.id), view.generation_version),

@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
+from mars import names
 from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView
+from mars.adapters.zookeeper import Znode
 from mars.cells_layout import schema
 from mars.cells_wire import decode
 from mars.commits import Earlier, Manifest, Pointer, Segment
@@ -207,3 +209,28 @@ def test_nows_are_kept_for_what_may_come_again():
     kept = needed_nows(pairs, least=300, first=100)
     assert [end for end, _ in kept] == [*range(301 - NOWS_KEPT, 400)]
     assert needed_nows(pairs, least=300, first=290) == pairs[290:]
+
+
+@pytest.mark.parametrize(("state", "reason", "then"), [
+    ("RUNNING", "", "fell back"), ("DATA_LOSS", "[7, 9) is gone", "[7, 9) is gone")])
+def test_pointer_reason_and_recovery_are_one_transaction(storage, state, reason, then):
+    """And a query that has stopped keeps its reason."""
+    owner = Owner(storage).run(range(30))
+    damage(storage, owner.pointer.manifest)
+    done: list[tuple] = []
+    zookeeper = SimpleNamespace(get_synced=lambda path: Znode(owner.pointer.dump(), 5), get=lambda path: None,
+                                transact=lambda *operations: done.extend(operations) or True)
+    assert fallback.fall_back(zookeeper, storage, view(state=state, reason=reason), 0, 3)
+    checks, sets = ([op for op in done if op[0] == kind] for kind in ("check", "set"))
+    assert {(path.rsplit("/", 1)[1], version) for _, path, version in checks} == {("generation", 1), ("owner", 3)}
+    written = {path.rsplit("/", 1)[1]: data for _, path, data, _ in sets}
+    assert then in QuerySet.load(written["queries"]).queries["q1"].reason
+    pointer = Pointer.load(written["pointer"])
+    assert storage.manifest(pointer).commit == pointer.commit == owner.pointer.commit + 1
+    assert ("create", names.recovery_request(0)) in {op[:2] for op in done}
+
+
+def test_files_that_came_back_need_no_fall_back(storage):
+    owner = Owner(storage).run(range(30))
+    zookeeper = SimpleNamespace(get_synced=lambda path: Znode(owner.pointer.dump(), 5))
+    assert fallback.fall_back(zookeeper, storage, view(), 0, 3)

@@ -68,6 +68,7 @@ class StormCluster(ProcessContender):
         self.count = nodes
         self.nodes: list[Node] = []
         self.zookeeper: Service | None = None
+        self.reader: Consumer | None = None
 
     def prepare(self, config: Config) -> None:
         """Fetch its jars."""
@@ -118,6 +119,9 @@ class StormCluster(ProcessContender):
             node.stop()
         self.nodes = []
         super().stop()
+        if self.reader:
+            self.reader.close()
+            self.reader = None
         if self.zookeeper:
             self.zookeeper.stop()
             self.zookeeper = None

@@ -90,7 +90,8 @@ class Keys:
         return f"{self.prefix}stops:{partition}"
 
     def nows(self, partition: int) -> str:
-        """Sorted set of 'end:now' by end: the "now" that a range ending there must be claimed with again (rule 26)."""
+        """Sorted set of 'end:now:query' by end: the "now" with which the query must claim a range that ends there again
+        (rule 26)."""
         return f"{self.prefix}nows:{partition}"
 
     def log(self, key_part: int) -> str:

@@ -16,11 +16,12 @@ def positions_of(query: Query, manifests: list[Manifest]) -> dict[int, list[int]
     return {p: [positions.get(p, start) for positions in committed] for p, start in query.start.items()}
 
 
-def nows_of(query: Query, manifests: list[Manifest], partition: int, cursor: int) -> list[tuple[int, int]]:
-    """(end, now) of the ranges above the cursor that some key part has merged already (rule 26)."""
-    pairs = {tuple(pair) for m in manifests if query.id in m.queries
+def nows_of(query: Query, manifests: list[Manifest], partition: int, cursor: int) -> list[tuple[int, int, str]]:
+    """(end, now, query) of the ranges above the cursor that some key part has merged already (rule 26). Two queries may have
+    merged one range at different times, each on its lane."""
+    found = {(*pair, query.id) for m in manifests if query.id in m.queries
              for pair in m.queries[query.id].nows.get(partition, []) if pair[0] > cursor}
-    return sorted(pairs)
+    return sorted(found)
 
 
 def attach_state(query: Query, manifests: list[Manifest]) -> dict:
@@ -32,7 +33,7 @@ def attach_state(query: Query, manifests: list[Manifest]) -> dict:
         nows = nows_of(query, manifests, partition, cursor)
         state["cursors"][partition] = cursor
         counted = {m.queries[query.id].counted.get(partition, 0) for m in manifests if query.id in m.queries}
-        state["stops"][partition] = sorted({p for p in {*positions, *counted} if p > cursor} | {end for end, _ in nows})
+        state["stops"][partition] = sorted({p for p in {*positions, *counted} if p > cursor} | {end for end, *_ in nows})
         state["nows"][partition] = nows
         state["positions"] += [[k, f"{partition}:{query.id}", p] for k, p in enumerate(positions)]
     return state

@@ -14,7 +14,7 @@ for part, cursor in pairs(state.cursors) do
     redis.call('HSET', lanes, query, ARGV[4] .. ':' .. cursor)
     for _, stop in ipairs(state.stops[part]) do redis.call('ZADD', p .. 'stops:' .. part, stop, stop) end
     for _, pair in ipairs(state.nows[part]) do
-      redis.call('ZADD', p .. 'nows:' .. part, pair[1], pair[1] .. ':' .. pair[2])
+      redis.call('ZADD', p .. 'nows:' .. part, pair[1], pair[1] .. ':' .. pair[2] .. ':' .. pair[3])
     end
   end
 end

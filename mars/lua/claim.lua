@@ -176,19 +176,37 @@ local chosen = best
 if best_lane and (turn or not best) then chosen = best_lane end
 if not chosen then return '' end
 
-local part, e, tasks = chosen.part, chosen.e, {}
-for _, member in ipairs(chosen.members) do
-  tasks[member[1]] = tonumber(member[2])
-  if not chosen.main then
-    redis.call('HSET', p .. 'lanes:' .. part, member[1], member[2] .. ':' .. (chosen.joins and 'main' or string.format('%.0f', e)))
-  elseif not member[3] then
-    redis.call('HSET', p .. 'lanes:' .. part, member[1], member[2] .. ':main')
+-- A range that a query has merged before is claimed again with the now of that time (rule 26), which need not be that of
+-- another query. Those that want the least one, or none, share the claim; the others wait in lanes of their own.
+local function wanted_nows(part, e, members)
+  local wanted, missing, first = {}, {}, 0
+  for _, member in ipairs(members) do missing[member[1]] = true end
+  while next(missing) do
+    local found = redis.call('ZRANGEBYSCORE', p .. 'nows:' .. part, string.format('%.0f', e), '+inf', 'LIMIT', first, 200)
+    for _, entry in ipairs(found) do
+      local time, query = string.match(entry, '^%d+:(%d+):(.+)$')
+      if missing[query] then wanted[query], missing[query] = tonumber(time), nil end
+    end
+    if #found < 200 then break end
+    first = first + 200
   end
+  return wanted
+end
+
+local part, e, tasks = chosen.part, chosen.e, {}
+local wanted, again = wanted_nows(part, e, chosen.members), nil
+for _, time in pairs(wanted) do again = math.min(time, again or time) end
+for _, member in ipairs(chosen.members) do
+  local shares = (wanted[member[1]] or again) == again
+  local cursor = string.format('%.0f', shares and e or chosen.start)
+  if shares then
+    tasks[member[1]] = tonumber(member[2])
+    if chosen.main or chosen.joins then cursor = 'main' end
+  end
+  redis.call('HSET', p .. 'lanes:' .. part, member[1], member[2] .. ':' .. cursor)
 end
 -- Written for a lane too: a lane that has just become main has so far only its own cursor.
 redis.call('HSET', p .. 'lanes:' .. part, 'main', string.format('%.0f', chosen.main and e or chosen.at))
--- A range that was merged before is claimed again with the now of that time (rule 26).
-local again = redis.call('ZRANGEBYSCORE', p .. 'nows:' .. part, string.format('%.0f', e), '+inf', 'LIMIT', 0, 1)[1]
 return give({id = redis.call('HINCRBY', p .. 'counters', 'claim', 1), partition = tonumber(part), start = chosen.start,
-             ['end'] = e, tasks = tasks, now = again and tonumber(string.match(again, ':(%d+)$')) or now, given = 1,
+             ['end'] = e, tasks = tasks, now = again or now, given = 1,
              main = chosen.main})

@@ -15,7 +15,7 @@ for part, lane in pairs(state.lanes) do
   for query, cursor in pairs(lane) do redis.call('HSET', p .. 'lanes:' .. part, query, cursor) end
   for _, stop in ipairs(state.stops[part]) do redis.call('ZADD', p .. 'stops:' .. part, stop, stop) end
   for _, pair in ipairs(state.nows[part]) do
-    redis.call('ZADD', p .. 'nows:' .. part, pair[1], pair[1] .. ':' .. pair[2])
+    redis.call('ZADD', p .. 'nows:' .. part, pair[1], pair[1] .. ':' .. pair[2] .. ':' .. pair[3])
   end
 end
 for _, entry in ipairs(state.positions) do redis.call('HSET', p .. 'positions:' .. entry[1], entry[2], entry[3]) end

@@ -233,11 +233,21 @@ def test_a_query_that_starts_ahead_of_main_waits_there_as_a_stop(exchange):
 
 def test_a_range_that_was_merged_is_claimed_again_with_its_now(exchange):
     exchange.install(STREAM, 3, 1, "run", {**state({"0": {"q1": "1:0"}}, {"0": [4, 9]}), "nows": {
-        "0": [[4, 1111], [9, 2222]], "1": []}})
+        "0": [[4, 1111, "q1"], [9, 2222, "q1"]], "1": []}})
     got = [claim(exchange, request=n, generation=3, ends={0: 100}, most=3) for n in range(1, 6)]
     assert [(c.start, c.end) for c in got] == [(0, 3), (3, 4), (4, 7), (7, 9), (9, 12)]
     assert [c.now_ms for c in got[:4]] == [1111, 1111, 2222, 2222]
     assert got[4].now_ms > 10**12
+
+
+def test_queries_that_merged_a_range_at_different_times_claim_it_apart(exchange):
+    """Found by the simulation: one got the time of the other, and what was future for one key part was not for the next."""
+    exchange.install(STREAM, 3, 1, "run", {**state({"0": {"q1": "1:0", "q2": "2:0", "q3": "3:0"}}, {"0": [8, 9]}), "nows": {
+        "0": [[8, 2222, "q2"], [9, 1111, "q1"]], "1": []}})
+    got = [claim(exchange, request=n, generation=3, ends={0: 9}) for n in range(1, 5)]
+    assert sorted((c.start, c.end, c.now_ms, *sorted(c.tasks)) for c in got[:3] if c.now_ms < 10**12) == [
+        (0, 8, 1111, "q1", "q3"), (0, 8, 2222, "q2"), (8, 9, 1111, "q1", "q3")]
+    assert [(c.start, c.end, set(c.tasks)) for c in got[3:]] == [(8, 9, {"q2"})]
 
 
 def test_an_older_leader_or_owner_is_refused(exchange):

@@ -28,19 +28,29 @@ def claim(s: Store, generation: int, worker: str, request: int, now: int, *, lea
     chosen = _choose(s, most, bound, key_parts, ends, stay, least)
     if chosen is None:
         return None
-    p, end = chosen["part"], chosen["end"]
-    for query, incarnation, joined in chosen["members"]:
-        if not chosen["main"]:
-            s.lanes[p][query] = (incarnation, MAIN if chosen["joins"] else end)
-        elif not joined:
-            s.lanes[p][query] = (incarnation, MAIN)
+    p, end, tasks = chosen["part"], chosen["end"], {}
+    wanted = _wanted_nows(s, p, end, {query for query, *_ in chosen["members"]})
+    again = min(wanted.values(), default=None)
+    for query, incarnation, _ in chosen["members"]:
+        if wanted.get(query, again) == again:
+            tasks[query] = incarnation
+            s.lanes[p][query] = (incarnation, MAIN if chosen["main"] or chosen["joins"] else end)
+        else:
+            s.lanes[p][query] = (incarnation, chosen["start"])
     s.main[p] = end if chosen["main"] else chosen["at"]
-    again = min((pair for pair in s.nows[p] if pair[0] >= end), default=None)
     s.counters["claim"] += 1
     made = {"id": s.counters["claim"], "partition": p, "start": chosen["start"], "end": end, "given": 1,
-            "tasks": {query: incarnation for query, incarnation, _ in chosen["members"]},
-            "now": again[1] if again else now, "main": chosen["main"], "file": None, "grouped": False}
+            "tasks": tasks, "now": now if again is None else again, "main": chosen["main"], "file": None, "grouped": False}
     return _give(s, made, worker, request, now + lease_ms)
+
+
+def _wanted_nows(s: Store, p: int, end: int, queries: set[str]) -> dict[str, int]:
+    """The time at which each query has merged the range before, as far as it has."""
+    wanted: dict[str, int] = {}
+    for last, time, query in sorted(s.nows[p], key=lambda entry: (entry[0], f"{entry[0]}:{entry[1]}:{entry[2]}")):
+        if last >= end and query in queries:
+            wanted.setdefault(query, time)
+    return wanted
 
 
 def _give(s: Store, made: dict, worker: str, request: int, deadline: float) -> dict:

@@ -65,7 +65,8 @@ class Pair:
                 "lanes": {str(p): {q: f"{i}:{self.random.choice((0, 0, 5))}" for i, q in enumerate(("q1", "q2"), 1)
                                    if self.random.random() < 0.7} for p in PARTITIONS},
                 "stops": {str(p): choose() for p in PARTITIONS},
-                "nows": {str(p): [[end, 100 + end] for end in choose()] for p in PARTITIONS}}
+                "nows": {str(p): [[end, 100 + end + i, q] for i, q in enumerate(("q1", "q2", "q2")) for end in choose()]
+                         for p in PARTITIONS}}
 
     def install(self) -> None:
         generation, epoch, state = self.generation + self.random.choice((0, 1, 1)), self._epoch(), self.state()

@@ -269,6 +269,8 @@ class Mapper:
             self.exchange.renew(view.stream.id, view.generation, claim, 200)
             raise
         except tuple(STATES) as error:
+            if not self.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
+                return None  # another has got the claim meanwhile, and may have read it when that was possible
             stop_queries(self.zookeeper, view.stream, plans, STATES[type(error)], why(claim, error))
             return Fetched(view, claim, {}, None, -1)
         if got is None:

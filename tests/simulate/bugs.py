@@ -24,13 +24,13 @@ from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from reducer.lead import Leader
 from reducer.merge import QueryState
-from tests.simulate import claiming, scripts
+from tests.simulate import claiming, redis, scripts
 from tests.simulate.world import World
 
 BUGS: dict[str, Callable[[World], AbstractContextManager]] = {}
 RARE = frozenset((
     "late_trims_lower_positions", "late_attaches_take_a_newer_lane", "late_detaches_take_a_newer_lane",
-    "late_facts_are_told"))
+    "late_facts_are_told", "queries_share_a_now", "whoever_lost_a_claim_stops_queries"))
 
 
 def bug(function: Callable[[World], Iterator[None]]) -> Callable:
@@ -358,4 +358,24 @@ def late_facts_are_told(world: World) -> Iterator[None]:
 def nothing_tells_what_kills(world: World) -> Iterator[None]:
     """No mark is kept: what ends every worker is given again for ever."""
     with patch.object(scripts, "mark", lambda *_: True):
+        yield
+
+
+@bug
+def queries_share_a_now(world: World) -> Iterator[None]:
+    """Found by the simulation: a range is claimed again with the time at which another query has merged it."""
+
+    def wanted_nows(store: scripts.Store, p: int, end: int, queries: set[str]) -> dict[str, int]:
+        times = [entry for entry in sorted(store.nows[p]) if entry[0] >= end]
+        return dict.fromkeys(queries, times[0][1]) if times else {}
+
+    with patch.object(claiming, "_wanted_nows", wanted_nows):
+        yield
+
+
+@bug
+def whoever_lost_a_claim_stops_queries(world: World) -> Iterator[None]:
+    """Found by the simulation: a range that is deleted after others have read it is missed by a mapper that was paused."""
+    real = redis.Exchange.renew
+    with patch.object(redis.Exchange, "renew", lambda *arguments: real(*arguments) or True):
         yield

@@ -153,7 +153,9 @@ class KafkaAdmin:
             return []
         consumer = Consumer({"bootstrap.servers": self.address, "group.id": f"mars-peek-{uuid.uuid4().hex}",
                              "enable.auto.commit": False, "isolation.level": "read_committed",
-                             "allow.auto.create.topics": False, "enable.partition.eof": True, "log_level": 0}, logger=LOG)
+                             "allow.auto.create.topics": False, "enable.partition.eof": True,
+                             "fetch.wait.max.ms": 10,  # the end of a partition is told only after this wait
+                             "log_level": 0}, logger=LOG)
         try:
             consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
             found: dict[int, list[Message]] = {p: [] for p in ranges}

@@ -34,7 +34,7 @@ def hash_rows(key_columns: Sequence[pa.Array], length: int) -> np.ndarray:
     for column in key_columns:
         valid = valid_mask(column)
         for words in _column_words(column):
-            combined = _finalize(combined ^ (words if valid is None else np.where(valid, words, NULL_HASH)))
+            mix(combined, read_only(words if valid is None else np.where(valid, words, NULL_HASH)))
     return combined
 
 
@@ -51,11 +51,14 @@ def _column_words(column: pa.Array) -> list[np.ndarray]:
     return [numbers(column).astype(np.int64).view(np.uint64)]
 
 
-def _finalize(word: np.ndarray) -> np.ndarray:
-    word = (word + np.uint64(0x9E3779B97F4A7C15))
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+@kernel
+def mix(combined: np.ndarray, words: np.ndarray) -> None:
+    """Joins one more word to each row's hash, in place (both uint64[n])."""
+    for row in range(len(combined)):
+        word = (combined[row] ^ words[row]) + np.uint64(0x9E3779B97F4A7C15)
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        combined[row] = word ^ (word >> np.uint64(31))
 
 
 def hash_strings(strings: pa.Array) -> np.ndarray:
@@ -80,5 +83,5 @@ def fnv1a(data: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def warm() -> None:
-    """Compiles the kernel of this module, or loads it from the cache."""
-    hash_strings(pa.array(["a"]))
+    """Compiles the kernels of this module, or loads them from the cache."""
+    hash_rows([pa.array(["a"])], 1)

@@ -6,6 +6,7 @@ Names are found case-insensitively and kept as written. Streams and queries shar
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import asdict, dataclass, field
 
 from mars.plan import QueryPlan, Stream
@@ -13,6 +14,8 @@ from mars.plan import QueryPlan, Stream
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAULT_STATES = ("DATA_LOSS", "TOPIC_RECREATED", "LOG_TRUNCATED", "QUARANTINED", "LIMIT_EXCEEDED", "PAUSED_BY_MEMORY",
                 "STATE_LOST", "INVARIANT_BROKEN", "FAILED")
+
+COMPRESSION_LEVEL = 1  # plans are alike: a twentieth is left, and more costs time at every change
 
 
 @dataclass
@@ -60,14 +63,15 @@ class QuerySet:
         self.next_incarnation += 1
 
     def dump(self) -> bytes:
-        """The znode's data."""
-        return json.dumps({"next_incarnation": self.next_incarnation, "partitions": self.partitions,
-                           "queries": {id_: q.to_json() for id_, q in self.queries.items()}}).encode()
+        """The znode's data: JSON, compressed, as ZooKeeper takes no more than 1 MB, which 500 plans are."""
+        raw = {"next_incarnation": self.next_incarnation, "partitions": self.partitions,
+               "queries": {id_: q.to_json() for id_, q in self.queries.items()}}
+        return zlib.compress(json.dumps(raw).encode(), COMPRESSION_LEVEL)
 
     @staticmethod
     def load(data: bytes) -> QuerySet:
         """The query set of a znode's data."""
-        raw = json.loads(data)
+        raw = json.loads(zlib.decompress(data))
         return QuerySet(raw["next_incarnation"], tuple(raw["partitions"]),
                         {id_: Query.from_json(q) for id_, q in raw["queries"].items()})
 

@@ -35,8 +35,16 @@ def test_the_cursor_is_the_least_position_and_the_others_are_stops():
 def test_nows_above_the_cursor_are_stops_too():
     nows = {0: [(25, 1_000), (30, 2_000), (35, 3_000), (50, 4_000)]}
     state = attach_state(query(), manifests({0: 30}, {0: 50}, nows=nows))
-    assert state["nows"][0] == [(35, 3_000), (50, 4_000)]
+    assert state["nows"][0] == [(35, 3_000, "q1"), (50, 4_000, "q1")]
     assert state["stops"][0] == [35, 50]
+
+
+def test_where_counting_goes_on_after_a_fall_back_is_a_stop():
+    committed = manifests({0: 30, 1: 60}, {0: 50, 1: 60})
+    committed[0].queries["q1"].counted = {0: 45}
+    state = attach_state(query(), committed)
+    assert state["cursors"][0] == 30
+    assert state["stops"][0] == [45, 50]
 
 
 def test_every_running_query_gets_its_lane_and_no_other_does():

@@ -16,7 +16,7 @@ def choose(seed: int, index: int, kinds: dict[str, type[Fault]]) -> list[type[Fa
     rng = chance(seed, index)
     weights = [kinds[name].weight for name in names]
     first = rng.choices(names, weights)[0]
-    if index % 2:
+    if index % 2 or len(names) == 1:
         return [kinds[first]]
     others = [name for name in names if name != first]
     return [kinds[first], kinds[rng.choices(others, [kinds[name].weight for name in others])[0]]]

@@ -36,6 +36,11 @@ def test_totals_by_version_stand_between_the_marks(tmp_path):
     assert "old" not in text
 
 
+def test_a_kind_that_is_alone_comes_alone():
+    kinds, _ = schedule.possible(frozenset(), ("Flushed",))
+    assert [schedule.choose(3, index, kinds) for index in range(4)] == [[kinds["Flushed"]]] * 4
+
+
 def test_each_kind_comes_once_and_then_pairs():
     kinds, lacking = schedule.possible(frozenset())
     assert set(lacking) == {name for name, kind in every().items() if kind.needs}

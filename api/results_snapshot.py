@@ -168,7 +168,12 @@ class SnapshotReader:
         with self._lock:
             known = self._known.get(key)
         if known is None or known.data != data:
-            known = _Known(data, self._load(stream_id, part, data))
+            try:
+                known = _Known(data, self._load(stream_id, part, data))
+            except CorruptFileError:
+                if known is None:
+                    raise
+                return known.manifest  # the owner will fall back (rule 25); till then what was known is shown
             with self._lock:
                 self._known[key] = known
         return known.manifest

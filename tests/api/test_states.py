@@ -8,7 +8,9 @@ import pytest
 
 from api import results_snapshot
 from api.commands.status import describe
+from mars import names
 from mars.adapters.view import stop_queries
+from mars.commits import Pointer
 from mars.config import Config
 from mars.registry import FAULT_STATES
 
@@ -67,3 +69,17 @@ def test_rows_that_are_made_again_are_waited_for_and_never_missing(context, clie
     monkeypatch.setattr(results_snapshot, "COMMIT_WAIT_S", 20)
     threading.Timer(0.3, heal).start()
     assert client.get(f"/v1/queries/{made.query.name}/results").status_code == 200
+
+
+def test_while_a_commit_does_not_read_what_was_known_is_shown(context, client, new_query):
+    made = new_query()
+    made.commit(0, rows=[], positions={0: 5})
+    assert client.get(f"/v1/queries/{made.query.name}").json()["commit"] == 1
+    made.commit(0, positions={0: 6})
+    pointer = Pointer.load(context.zk.get(names.pointer(made.stream.id, 0)).data)
+    (context.storage.root / pointer.manifest.path).unlink()
+    context.snapshots.cache.forget()
+    document = client.get(f"/v1/queries/{made.query.name}")
+    assert (document.status_code, document.json()["commit"]) == (200, 1)
+    made.commit(0, positions={0: 5})
+    assert client.get(f"/v1/queries/{made.query.name}").json()["commit"] == 3

@@ -17,7 +17,7 @@ from api import runfile, up
 from api.demo_check import compare
 from api.services import kafka
 from benchmarks import topics
-from benchmarks.contenders.mars import Mars
+from benchmarks.contenders.mars import Mars, committed
 from benchmarks.generator import SCHEMA
 from benchmarks.overload_figures import Sample
 from benchmarks.overload_queries import Shape
@@ -73,8 +73,8 @@ class Loaded:
         return self.folder / f"{topic}.arrow"
 
     def committed(self, query: str) -> int:
-        """Tuples in the query's last commits."""
-        return self.mars.client.get(f"/v1/queries/{query}")["counters"]["tuples"]
+        """Tuples in the query's last commits of every key part."""
+        return committed(self.mars.client.get(f"/v1/queries/{query}"))
 
     def await_tuples(self, query: str, tuples: Callable[[], float]) -> int:
         """Return when the query has committed as many tuples as `tuples` then says; tells how many it has. Raises
@@ -82,8 +82,8 @@ class Loaded:
         last, moved = -1, time.monotonic()
         while True:
             found = self.mars.client.get(f"/v1/queries/{query}")
-            if found["counters"]["tuples"] != last:
-                last, moved = found["counters"]["tuples"], time.monotonic()
+            if committed(found) != last:
+                last, moved = committed(found), time.monotonic()
             elif time.monotonic() - moved > STALL_S or found["state"] != "RUNNING":
                 raise MarsError(f"{query} stands still", f"{found['state']} {found['reason'] or ''} at {last:,} tuples")
             if last >= tuples():

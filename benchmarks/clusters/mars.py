@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from benchmarks.clusters.node import Node
 from benchmarks.clusters.standalone import Standalone
-from benchmarks.contenders.mars import Mars, create
+from benchmarks.contenders.mars import Mars, committed, create
 from benchmarks.contenders.program import EXACTLY
 from benchmarks.contenders.protocol import Job
 from mars.config import Config
@@ -56,7 +56,7 @@ class MarsCluster:
 
     def progress(self, job: Job) -> int:
         """Tuples of the topic that are committed."""
-        return self.mars.client.get(f"/v1/queries/q{job.number}")["counters"]["tuples"]
+        return committed(self.mars.client.get(f"/v1/queries/q{job.number}"))
 
     def results(self, job: Job) -> pa.Table:
         """What can be read now."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from api.client import Client
-from benchmarks.contenders.mars import Mars
+from benchmarks.contenders.mars import Mars, committed
 from benchmarks.generator import TYPES
 from benchmarks.overload import Limit, Restart, Twice, limit, twice
 from benchmarks.overload_figures import Growth, Sample, behind_most, growths
@@ -59,6 +59,10 @@ def test_many_queries_answer_a_short_load_exactly(running, tmp_path):
     assert most.tuples_per_s > 1_000
     assert {growth.part for growth in found.growths} >= {"mappers", "reducers", "redis", "kafka"}
     assert found.behind_most > 0
+
+
+def test_what_one_key_part_lacks_is_not_committed():
+    assert committed({"positions": {"0": 40, "1": 2}, "counters": {"tuples": 50}}) == 42
 
 
 def test_a_wrong_answer_is_told(tmp_path):

@@ -253,10 +253,7 @@ class Mapper:
 
     def _read(self, view: StreamView, claim: Claim) -> Fetched | None:
         """The claim with its tuples; None if it could not be read (then it is left to its lease)."""
-        plans = self._plans(view, claim)
-        if claim.kills:
-            self.suspects.isolate(view, claim, plans)
-            plans = {}
+        plans = self.suspects.isolate(view, claim, self._plans(view, claim))
         if not plans:
             return Fetched(view, claim, {}, None, -1)
         batch = spill.read(view.stream, view.generation, claim)

@@ -45,9 +45,11 @@ class Suspects:
         if claim.is_suspect and not claim.kills:
             self.exchange.mark(view.stream.id, view.generation, claim, "computing")
 
-    def isolate(self, view: StreamView, claim: Claim, plans: dict[str, QueryPlan]) -> None:
-        """Name what ends every worker. A query whose computing does is quarantined; an offset that cannot be read is left
-        out by whoever pushes the claim."""
+    def isolate(self, view: StreamView, claim: Claim, plans: dict[str, QueryPlan]) -> dict[str, QueryPlan]:
+        """The plans to compute: all, or none of a claim that ends every worker. That is named: a query whose computing does
+        it is quarantined; an offset that cannot be read is left out by whoever pushes the claim."""
+        if not claim.kills:
+            return plans
         place = f"partition {claim.partition}, offset {claim.start}" if claim.end - claim.start == 1 else \
             f"partition {claim.partition}, offsets [{claim.start}, {claim.end})"
         log.error("stream %s: %s ended each worker that was %s it", view.stream.name, place, claim.kills)
@@ -55,6 +57,7 @@ class Suspects:
             stop_queries(self.zookeeper, view.stream, plans, "QUARANTINED",
                          f"{place}: computing it ended the worker process each time; RESUME QUERY tries again from the "
                          "committed position, DROP QUERY and CREATE QUERY ... FROM LATEST leave it out")
+        return {}
 
     def _wait_until_idle(self) -> None:
         while self.computed < self.handed and not self.stopping.wait(LOOK_S):

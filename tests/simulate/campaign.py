@@ -135,7 +135,10 @@ def report(file: Path = TOTALS, document: Path = DOCUMENT) -> str:
     known = load(file)
     rows = [f"| `{one.version}` | {one.seeds:,} | {one.calls:,} | {one.commits:,} | {one.simulated_s / 3600:,.1f} h | "
             f"{sum(one.faults.values()):,} | {len(one.broken)} |" for one in _by_code(known)]
-    kinds = sum((Counter(one.faults) for one in known), Counter())
+    kinds: Counter = Counter()
+    for one in known:
+        for kind, count in one.faults.items():
+            kinds[re.sub(r"(.+) at (mapper|reducer|leader)\..*", r"\1 at a crash point", kind)] += count
     text = "\n".join([
         "| code | seeds | calls | commits | simulated | faults | broken |", "| --- | --- | --- | --- | --- | --- | --- |",
         *rows, "", "Faults by kind: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common()) + "."])

@@ -42,8 +42,9 @@ class Snapshot:
 
     @property
     def watermark(self) -> int | None:
-        """The watermark that every key part has published, in the stream's unit; windows behind it are visible."""
-        marks = [part.watermark if part else None for part in self.parts]
+        """The watermark that every key part has published, in the stream's unit; windows behind it are visible. It never
+        goes back: while a key part makes lost rows again, it is still the one that readers knew."""
+        marks = [(part.watermark if part.published is None else part.published) if part else None for part in self.parts]
         return None if None in marks else min(marks)
 
     @property

@@ -8,9 +8,10 @@ import pytest
 
 from api import results_snapshot
 from api.commands.status import describe
+from api.results_snapshot import Snapshot
 from mars import names
 from mars.adapters.view import stop_queries
-from mars.commits import Pointer
+from mars.commits import Pointer, QueryCommit
 from mars.config import Config
 from mars.registry import FAULT_STATES
 
@@ -69,6 +70,12 @@ def test_rows_that_are_made_again_are_waited_for_and_never_missing(context, clie
     monkeypatch.setattr(results_snapshot, "COMMIT_WAIT_S", 20)
     threading.Timer(0.3, heal).start()
     assert client.get(f"/v1/queries/{made.query.name}/results").status_code == 200
+
+
+def test_the_watermark_stays_while_rows_are_made_again():
+    parts = (QueryCommit(1, watermark=600, published=900), QueryCommit(1, watermark=950))
+    assert Snapshot(None, None, parts).watermark == 900
+    assert Snapshot(None, None, (*parts, None)).watermark is None
 
 
 def test_while_a_commit_does_not_read_what_was_known_is_shown(context, client, new_query):

@@ -14,8 +14,11 @@ from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 
 import mapper.claim
+import mapper.computing
 import mapper.ends
+import mapper.fetching
 import mapper.job
+import mapper.shared
 import mars.faults
 import mars.registry
 import reducer.commit
@@ -30,7 +33,7 @@ from tests.simulate import cells, kafka, redis, scheduler, storage, threads, zoo
 
 # Waits of the real code that only make a run longer, and sweeps that would come too rarely in one.
 CONSTANTS: list[tuple[ModuleType, str, float]] = [
-    (mapper.job, "VIEW_AGE_S", 0.2), (mapper.job, "PAUSE_S", 0.2),
+    (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
     (reducer.job, "VIEW_AGE_S", 0.1), (reducer.job, "REFUSED_S", 0.06), (reducer.keypart, "NOWS_S", 0.2),
     (reducer.keypart, "SWEEP_S", 0.5),
@@ -79,14 +82,17 @@ def installed(sched: scheduler.Scheduler, disk: storage.Disk, faults: dict[str, 
 
 def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> dict[ModuleType, dict[str, object]]:
     """What stands for outside systems, and for the work on tuples."""
+    spill = storage.Spill(disk)
     return {
         mars.faults: faults,
         mars.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan)},
-        mapper.job: {"spill": storage.Spill(disk), "ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange,
-                     "Parser": cells.Parser, "aggregate_task": cells.aggregate_task, "max_event_time": cells.max_event_time,
-                     "encode": cells.encode, "open_reader": lambda *where: kafka.Reader(where[-1]),
-                     # No tuple is bad here, so there are no dead letters.
-                     "LetterBox": lambda _: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
+        mapper.job: {"spill": spill},
+        mapper.shared: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange},
+        mapper.fetching: {"spill": spill, "open_reader": lambda *where: kafka.Reader(where[-1])},
+        mapper.computing: {"spill": spill, "Parser": cells.Parser, "aggregate_task": cells.aggregate_task,
+                           "max_event_time": cells.max_event_time, "encode": cells.encode,
+                           # No tuple is bad here, so there are no dead letters.
+                           "LetterBox": lambda _: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
         reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange, "Storage": storage.Storage,
                       "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},
         reducer.keypart: {"decode": cells.decode, "schema": lambda *_: None},

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,18 +18,22 @@ from tests.simulate.hunt import first_broken
 from tests.simulate.run import run
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNT, GROUPS, TRIES = 2000, 8, 1500
+COUNT, TRIES = 2000, 1500
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
-def test_nothing_is_lost_doubled_or_left_standing(group: int) -> None:
-    commits = faults = 0
-    for seed in range(group, COUNT, GROUPS):
-        result = run(seed)
-        assert result.broken is None, str(result)
-        commits, faults = commits + result.commits, faults + sum(result.faults.values())
-    assert commits > COUNT // GROUPS * 5
-    assert faults > COUNT // GROUPS * 5
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessPoolExecutor]:
+    """One for each core: a seed keeps one core busy."""
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.mark.timeout(300)
+def test_nothing_is_lost_doubled_or_left_standing(processes: ProcessPoolExecutor) -> None:
+    results = list(processes.map(run, range(COUNT), chunksize=50))
+    assert [str(result) for result in results if result.broken] == []
+    assert sum(result.commits for result in results) > COUNT * 5
+    assert sum(sum(result.faults.values()) for result in results) > COUNT * 5
 
 
 @pytest.mark.parametrize("seed", [3, 14])
@@ -43,9 +51,10 @@ def test_one_seed_is_one_run_in_every_process() -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug not in RARE])
-def test_a_planted_bug_turns_a_run_red(bug: str) -> None:
+@pytest.mark.timeout(300)
+def test_each_planted_bug_turns_a_run_red(processes: ProcessPoolExecutor) -> None:
     """Which seed shows it changes with every change of the code, so it is looked for."""
-    seed = first_broken(bug, 0, TRIES)
-    assert seed is not None, f"none of {TRIES} seeds shows {bug}"
-    assert run(seed).broken is None
+    bugs = [bug for bug in BUGS if bug not in RARE]
+    seeds = list(processes.map(partial(first_broken, first=0, most=TRIES), bugs))
+    assert [bug for bug, seed in zip(bugs, seeds, strict=True) if seed is None] == [], f"not shown by {TRIES} seeds"
+    assert [seed for seed in set(seeds) if run(seed).broken] == []

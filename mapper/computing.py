@@ -1,0 +1,123 @@
+"""The computing thread: it parses, spills and registers, aggregates and pushes what the fetching thread brings."""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import partial
+from pathlib import Path
+
+from mapper import spill
+from mapper.aggregate import aggregate_task, max_event_time
+from mapper.batch import Messages, ParsedBatch
+from mapper.letters import LetterBox
+from mapper.parse import Parser
+from mapper.push import ENDS_PROCESS, TaskResult, entries, groups, too_many_cells, unread, without_letters
+from mapper.shared import Fetched, Shared
+from mars import faults
+from mars.adapters.exchange import Claim, StaleEpochError, StaleGenerationError
+from mars.adapters.view import StreamView, stop_queries
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY
+from mars.cells_wire import encode
+from mars.plan import QueryPlan
+
+log = logging.getLogger("mars.mapper")
+
+
+class Computing:
+    """Parsers by stream and columns, and where local files and dead letters go."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared, self.config = shared, shared.config
+        self.letters = LetterBox(shared.config)
+        self.parsers: dict[tuple, Parser] = {}
+        self.folder = Path(shared.config.data) / "spill"
+        spill.sweep(self.folder, set(), older_than_s=10 * shared.config.lease_ms / 1000)
+
+    def compute(self, fetched: Fetched) -> None:
+        """Parse, spill and register, aggregate, push; the claim is done or no longer ours when this returns."""
+        view, claim = fetched.view, fetched.claim
+        file = claim.file
+        try:
+            batch = fetched.content
+            if isinstance(batch, Messages):
+                batch = self._parse(fetched)
+                file = self._keep(fetched, batch)
+            elif claim.kills == "reading":
+                fetched.letters_kept = self.letters.keep_unread(view.stream, claim, ENDS_PROCESS)
+            self._push(fetched, batch)
+        except (StaleGenerationError, StaleEpochError):
+            self.shared.view_was_wrong()
+        except (OSError, *ZOOKEEPER_AWAY) as error:
+            log.warning("the claim is left to others: %r", error)
+            time.sleep(0.5)
+        finally:
+            self.shared.leases.drop(view.stream.id, claim)
+            spill.delete(file)
+
+    def _keep(self, fetched: Fetched, batch: ParsedBatch) -> dict | None:
+        """Write the local file and register it. What is less than a batch is as soon read again from Kafka; what has no
+        letters must be, as the file cannot give them."""
+        view, claim = fetched.view, fetched.claim
+        if len(batch) < self.config.batch_tuples or not fetched.letters_kept:
+            return None
+        file = spill.write(self.folder, view.stream, view.generation, claim, batch)
+        faults.point("mapper.spilled")
+        self.shared.insist(lambda: self.shared.exchange.register(view.stream.id, view.generation, claim, file))
+        faults.point("mapper.registered")
+        return file
+
+    def _parse(self, fetched: Fetched) -> ParsedBatch:
+        stream = fetched.view.stream
+        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
+        parser = self.parsers.get((stream.id, columns))
+        if parser is None:
+            self.parsers = {key: held for key, held in self.parsers.items() if key[0] in self.shared.sizes}
+            parser = self.parsers[(stream.id, columns)] = Parser(stream, columns)
+        claim = fetched.claim
+        faults.poison("reading", claim.partition, claim.start, claim.end)
+        batch = parser.parse(fetched.content)
+        fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
+        if sizes := self.shared.sizes.get(stream.id):  # the stream may just have been dropped
+            sizes.learn_tuples(claim.end - claim.start, len(batch))
+        return batch
+
+    def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
+        view, claim = fetched.view, fetched.claim
+        limit = self.config.future_limit_ms
+        self.shared.insist(partial(self.shared.suspects.compute, view, claim))
+        results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
+        if not fetched.letters_kept:
+            results = [without_letters(result) for result in results]
+        greatest = max_event_time(view.stream, batch, claim.now_ms, limit) if batch is not None else None
+        faults.point("mapper.aggregated")
+        for group in groups(results):
+            made = entries(claim, group, view.stream.key_parts, greatest, fetched.leader_epoch)
+            tasks = {r.query: claim.tasks[r.query] for r in group}
+            self.shared.insist(partial(self.shared.exchange.push, view.stream.id, view.generation, claim, tasks, greatest,
+                                       made))
+        faults.point("mapper.pushed")
+
+    def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
+              batch: ParsedBatch | None) -> TaskResult:
+        """One task's cells; of a dead task none. A query that cannot be computed is quarantined and harms no other."""
+        nothing = TaskResult(query, [b""] * view.stream.key_parts, {}, {})
+        if claim.kills == "reading":
+            return unread(nothing)
+        if plan is None or batch is None:
+            return nothing
+        faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
+        try:
+            done = aggregate_task(plan, view.stream, batch, claim.partition, claim.now_ms, self.config.future_limit_ms)
+        except Exception as error:
+            log.exception("query %s cannot be computed", query)
+            stop_queries(self.shared.zookeeper, view.stream, [query], "QUARANTINED",
+                         f"offsets [{claim.start}, {claim.end}) of partition {claim.partition}: "
+                         f"{type(error).__name__}: {error}; RESUME QUERY tries again")
+            return nothing
+        parts = [encode(part) if part.num_rows else b"" for part in done.parts]
+        if (size := sum(map(len, parts))) > self.config.query_cells_bytes_max:
+            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED",
+                         too_many_cells(claim, size, self.config))
+            return nothing
+        return TaskResult(query, parts, done.counts, done.bad_reasons)

@@ -1,0 +1,193 @@
+"""The fetching thread: it claims ranges, reads them from Kafka or a local file, and waits where there is nothing."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from mapper import spill
+from mapper.claim import Claimer, Sizes
+from mapper.ends import AWAIT_MS
+from mapper.fetch import Range, Reader
+from mapper.read import open_reader
+from mapper.shared import Fetched, Shared
+from mapper.stop import STATES, why
+from mars import faults, names
+from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.adapters.kafka_errors import KafkaRefused, TopicRecreated, UnknownTopic
+from mars.adapters.view import StreamView, read_stream, stop_queries
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY
+from mars.errors import NotReadyError
+from mars.plan import QueryPlan
+from mars.registry import RUNNING
+
+log = logging.getLogger("mars.mapper")
+BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
+PAUSE_S = 1.0
+VIEW_AGE_S = 0.5
+
+
+class Fetching:
+    """Streams as this mapper sees them, and what it reads them with."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared, self.config = shared, shared.config
+        self.views: dict[int, StreamView] = {}
+        self.views_at = 0.0
+        self.claimers: dict[int, Claimer] = {}
+        self.readers: dict[int, Reader] = {}
+        self.paused_until: dict[int, float] = {}
+        self.last_epochs: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def run(self) -> None:
+        """Claim and fetch until the mapper stops."""
+        while not self.shared.stopping.is_set():
+            self._refresh_views()
+            worked = [self._fetch_one(view) for view in list(self.views.values())]
+            if not any(worked):
+                self._await_tuples()
+
+    def _refresh_views(self) -> None:
+        """See what has changed in ZooKeeper; while it does not answer, the old view does no harm."""
+        is_due = self.shared.news.is_set() or time.monotonic() - self.views_at > VIEW_AGE_S
+        if not is_due or not self.shared.zookeeper.usable:
+            return
+        self.shared.news.clear()
+        try:
+            if self.shared.cache.get(names.STOP) is not None:
+                self.shared.stopping.set()
+            self.views = self.shared.cache.streams()
+        except ZOOKEEPER_AWAY as error:
+            log.warning("waiting: %r", error)
+        self.views_at = time.monotonic()
+        for gone in self.readers.keys() - self.views.keys():
+            self.readers.pop(gone).close()
+            self.claimers.pop(gone)
+            self.shared.sizes.pop(gone)
+
+    def _fetch_one(self, view: StreamView) -> bool:
+        """Claim a range of a stream and fetch it, once there is room. False if there was nothing to do."""
+        if not self._is_active(view) or not self.shared.room.acquire(timeout=0.2):
+            return False
+        claim, fetched = None, None
+        try:
+            claim = self._claim(view)
+            if claim is None:
+                return False
+            self.shared.leases.hold(view.stream.id, view.generation, claim)
+            faults.point("mapper.claimed")
+            self.shared.suspects.begin(view, claim)
+            fetched = self._read(view, claim)
+            return True
+        except (StaleGenerationError, StaleEpochError):
+            self.shared.view_was_wrong()
+        except (UnknownTopic, TopicRecreated, KafkaRefused) as error:
+            # One stream's topic must not hold the others; the leader gives the queries their state.
+            log.warning("stream %s waits: %s", view.stream.name, error)
+            self.paused_until[view.stream.id] = time.monotonic() + PAUSE_S
+        except (NotReadyError, ExchangeFullError, *ZOOKEEPER_AWAY) as error:
+            log.warning("waiting: %r", error)
+            time.sleep(0.2)
+        finally:
+            if fetched:
+                self.shared.suspects.handed += 1
+                self.shared.fetched.put(fetched)
+                self.shared.suspects.end(claim)
+            else:
+                self.shared.room.release()
+                if claim:  # it was not read: nobody must hold it any longer
+                    self.shared.leases.drop(view.stream.id, claim)
+        return False
+
+    def _is_active(self, view: StreamView) -> bool:
+        return bool(view.queries.running()) and time.monotonic() >= self.paused_until.get(view.stream.id, 0.0)
+
+    def _await_tuples(self) -> None:
+        """There was nothing to claim: wait for tuples of any active stream, each for its share of the time. While the
+        computing thread is at work, a short rest lets a batch gather."""
+        if not self.shared.rests.is_set():
+            self.shared.rests.wait(BUSY_S)
+            return
+        active = [view for view in self.views.values() if self._is_active(view) and view.stream.id in self.claimers]
+        if not active:
+            self._await_news(AWAIT_MS / 1000)
+        for view in active:
+            id_, claimer = view.stream.id, self.claimers[view.stream.id]
+            ends = {p: end for p, end in claimer.ends.known.items() if p in claimer.ends.home}
+            if not ends:
+                self._await_news(AWAIT_MS / len(active) / 1000)
+                continue
+            epochs = {p: epoch for (stream, p), (end, epoch) in self.last_epochs.items()
+                      if stream == id_ and end == ends.get(p)}
+            wait_ms, offsets = claimer.ends.patience(claimer.sizes.batch_offsets(self.config))
+            try:
+                claimer.ends.came(self.readers[id_].await_tuples(ends, epochs, max(1, wait_ms // len(active)), offsets))
+            except (NotReadyError, UnknownTopic, TopicRecreated, KafkaRefused) as error:
+                log.warning("stream %s waits: %s", view.stream.name, error)
+                self.paused_until[id_] = time.monotonic() + PAUSE_S
+
+    def _await_news(self, seconds: float) -> None:
+        # While ZooKeeper is away, news cannot be read: waiting for them would not be waiting.
+        (self.shared.news if self.shared.zookeeper.usable else self.shared.stopping).wait(seconds)
+
+    def _claim(self, view: StreamView) -> Claim | None:
+        stream = view.stream
+        if stream.id not in self.readers:
+            self.readers[stream.id] = open_reader(
+                self.config.reader, self.config.kafka_address, {}, stream.topic, stream.topic_id)
+            self.claimers[stream.id] = Claimer(
+                self.shared.exchange, self.config, self.shared.id, self.shared.sizes.setdefault(stream.id, Sizes()))
+        claimer = self.claimers[stream.id]
+        if claimer.ends.are_old():
+            claimer.ends.looked(self.readers[stream.id].last_stable_offsets(), stream.id, self.shared.id,
+                                self.shared.cache.children(names.MAPPERS))
+        return claimer.next(view, only_batches=not self.shared.rests.is_set())
+
+    def _read(self, view: StreamView, claim: Claim) -> Fetched | None:
+        """The claim with its tuples; None if it could not be read (then it is left to its lease)."""
+        plans = self.shared.suspects.isolate(view, claim, self._plans(view, claim))
+        if not plans:
+            return Fetched(view, claim, {}, None, -1)
+        batch = spill.read(view.stream, view.generation, claim)
+        if batch is not None:
+            return Fetched(view, claim, plans, batch, -1)
+        try:
+            got = self._fetch(view, claim)
+        except (NotReadyError, UnknownTopic, KafkaRefused):
+            self.shared.leases.drop(view.stream.id, claim)
+            self.shared.exchange.renew(view.stream.id, view.generation, claim, 200)
+            raise
+        except tuple(STATES) as error:
+            if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
+                return None  # another has got the claim meanwhile, and may have read it when that was possible
+            stop_queries(self.shared.zookeeper, view.stream, plans, STATES[type(error)], why(claim, error))
+            return Fetched(view, claim, {}, None, -1)
+        if got is None:
+            return None
+        # Before the next claim, so that none is larger than it may be.
+        self.claimers[view.stream.id].sizes.learn_bytes(claim.end - claim.start, int(got.messages.length.sum()))
+        faults.point("mapper.fetched")
+        return Fetched(view, claim, plans, got.messages, got.leader_epoch)
+
+    def _fetch(self, view: StreamView, claim: Claim) -> Range | None:
+        """The claim's range. If this worker read up to its start, the broker is told the leader epoch that was read
+        last there, and says so if the log has been rewritten since."""
+        key = (view.stream.id, claim.partition)
+        read_to, epoch = self.last_epochs.get(key, (-1, -1))
+        got = self.readers[view.stream.id].read(
+            claim.partition, claim.start, claim.end, self.config.run_bytes_max * 5 // 4,  # and what Kafka adds
+            last_epoch=epoch if read_to == claim.start else -1, should_stop=self.shared.stopping.is_set)
+        if got is not None:
+            self.last_epochs[key] = (claim.end, got.leader_epoch)
+        return got
+
+    def _plans(self, view: StreamView, claim: Claim) -> dict[str, QueryPlan]:
+        """The plans of the claim's live tasks. A task that ZooKeeper does not know is either too new for this view,
+        which is then read again, or dead: it brings no cells, and its marker is dropped by its incarnation."""
+        queries = view.queries.queries
+        if any(q not in queries or queries[q].incarnation < i for q, i in claim.tasks.items()):
+            self.shared.zookeeper.client.sync(names.CATALOG)
+            fresh = read_stream(self.shared.zookeeper, view.stream)
+            queries = fresh.queries.queries if fresh else {}
+        return {q: queries[q].plan for q, i in claim.tasks.items()
+                if q in queries and queries[q].incarnation == i and queries[q].state == RUNNING}

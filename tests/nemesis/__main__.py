@@ -16,6 +16,7 @@ import click
 from tests.nemesis import journal
 from tests.nemesis.bugs import ALL, BUGS
 from tests.nemesis.campaign import Campaign
+from tests.nemesis.faults import every
 
 FAULTS_A_BUG = 12
 
@@ -39,6 +40,8 @@ def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: flo
         journal.report(folder)
         return
     kinds = tuple(filter(None, only.split(",")))
+    if unknown := set(kinds) - every().keys():
+        raise click.UsageError(f"no fault is named {', '.join(sorted(unknown))}; there are {', '.join(sorted(every()))}")
     notes = journal.Journal(folder, seed, "bugs" if bugs else "")
     campaign = Campaign(notes, seed, rate, round_s, limit_s, kinds, click.echo)
 

@@ -87,9 +87,7 @@ class Campaign:
         """New processes have it: of the workers, or the server with them."""
         if bug.in_server:
             self.instance.signal(self.instance.process("api.server"), signal.SIGKILL)
-        for kind in ("mapper", "reducer"):
-            for pid in self.instance.workers(kind):
-                self.instance.signal(pid, signal.SIGKILL)
+        self.instance.kill_workers("mapper", "reducer")
 
     def _round(self, end: float, last_index: int | None) -> None:
         """A stream from its making to its dropping."""

@@ -137,6 +137,12 @@ class Instance:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def kill_workers(self, *kinds: str) -> None:
+        """SIGKILL for every mapper, reducer, or both."""
+        for kind in kinds:
+            for pid in self.workers(kind):
+                self.signal(pid, signal.SIGKILL)
+
     def switch(self, name: str, value: str = "") -> None:
         """Tell the hook in Mars's processes something; '' takes it back."""
         file = self.switches / name

@@ -4,8 +4,8 @@ Half of the tuples go out one to a message; the other half in transactions with 
 aborted. A step is not begun before the last one is in the log, so that however long Kafka was away the partitions never
 differ by more event time than the queries allow. What the topic holds in the end is the truth, not what was acknowledged.
 
-Orders: `partitions N`, `poison`, `hang S` (leave a transaction open for S seconds), `pause`, `go`, `stop`. An answer line
-`done` follows each; after `stop` comes {"tuples": ...}, and it ends. It ends too when stdin does.
+Orders: `partitions N`, `poison`, `hang S` (leave a transaction open for S seconds), `stop`. An answer line `done` follows
+each; after `stop` it ends. It ends too when stdin does.
 """
 
 from __future__ import annotations
@@ -39,19 +39,15 @@ class Load:
         self.single = Producer({**COMMON, "bootstrap.servers": address, "message.timeout.ms": 0})
         self.transactional: Producer | None = None
         self.poisons: list[bytes | None] = []
-        self.going, self.stopping = threading.Event(), threading.Event()
-        self.going.set()
+        self.stopping = threading.Event()
         self.hanging: Producer | None = None
         self.hung_until = 0.0
         self.hang_s = 0.0
 
-    def run(self) -> int:
-        """Step by step, not faster than the rate; the tuples made."""
+    def run(self) -> None:
+        """Step by step, not faster than the rate, until it is told to stop."""
         due = time.monotonic()
         while not self.stopping.is_set():
-            self.going.wait(0.2)
-            if not self.going.is_set():
-                continue
             self._hang_or_end()
             self._step()
             due = max(due + STEP_S, time.monotonic() - STEP_S)  # what was not sent meanwhile is not made up for
@@ -62,7 +58,6 @@ class Load:
             self._insist(lambda: self._open("load", 60_000))
         self._insist(lambda: [self.single.produce(self.topic, line, partition=p)
                               for p, line in enumerate(self.source.closing(self.partitions))] and self._flush(self.single))
-        return self.source.next_id - 1
 
     def _step(self) -> None:
         lines = self.source.step(int(self.rate * STEP_S), int(STEP_S * 1000))
@@ -137,12 +132,7 @@ class Load:
             self.poisons = self.source.poison()
         elif word == "hang":
             self.hang_s = float(rest[0])
-        elif word == "pause":
-            self.going.clear()
-        elif word == "go":
-            self.going.set()
         elif word == "stop":
-            self.going.set()
             self.stopping.set()
 
 
@@ -159,8 +149,7 @@ def main() -> None:
         os._exit(1)  # whoever gave the orders is gone
 
     threading.Thread(target=listen, daemon=True).start()
-    made = load.run()
-    print(json.dumps({"tuples": made}), flush=True)
+    load.run()
 
 
 if __name__ == "__main__":

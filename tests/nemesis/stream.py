@@ -7,9 +7,11 @@ import json
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from mars.errors import MarsError, NotFoundError
@@ -100,7 +102,6 @@ class Stream:
 
     def ends(self) -> dict[int, int]:
         """The last stable offsets now."""
-        from confluent_kafka import Consumer, TopicPartition
         consumer = Consumer({"bootstrap.servers": self.instance.kafka.load_address, "group.id": "nemesis",
                              "isolation.level": "read_committed", "log_level": 0})
         try:
@@ -190,5 +191,4 @@ class Stream:
 
 
 def _ms(text: str) -> int:
-    from datetime import datetime
     return int(datetime.fromisoformat(text).timestamp() * 1000)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+from click.testing import CliRunner
+
 from tests.nemesis import journal, schedule
-from tests.nemesis.faults import every
+from tests.nemesis.__main__ import main
+from tests.nemesis.faults import every, named
 
 
 def test_a_campaign_goes_on_where_it_stopped(tmp_path):
@@ -50,3 +55,16 @@ def test_each_kind_comes_once_and_then_pairs():
     assert {len(chosen) for chosen in later} == {1, 2}
     assert later == [schedule.choose(3, index, kinds) for index in range(len(kinds), len(kinds) + 20)]
     assert all(len(set(chosen)) == len(chosen) for chosen in later)
+
+
+def test_a_kind_that_there_is_not_is_refused(tmp_path):
+    told = CliRunner().invoke(main, ["--only", "Flushed,Flooded", "--folder", str(tmp_path)])
+    assert told.exit_code == 2
+    assert "no fault is named Flooded; there are" in told.output
+
+
+def test_each_fault_has_a_number_that_the_document_has():
+    text = (journal.ROOT / "docs" / "reliability.md").read_text()
+    ranges = [(int(first), int(last or first)) for first, last in re.findall(r"\bN(\d+)(?: to N(\d+))?", text)]
+    known = {f"N{number}" for first, last in ranges for number in range(first, last + 1)}
+    assert [kind.__name__ for kind in (*every().values(), *named.KINDS) if kind.number not in known] == []

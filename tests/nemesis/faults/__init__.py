@@ -25,7 +25,7 @@ class Fault:
     halfway. `needs` are words like 'root': where one is lacking, the fault is skipped with that word.
     """
 
-    number: ClassVar[str] = ""  # of the list of faults in docs/reliability.md
+    number: ClassVar[str] = ""  # in the table of docs/reliability.md
     weight: ClassVar[float] = 1.0
     hold_s: ClassVar[tuple[float, float]] = (1.0, 4.0)
     needs: ClassVar[frozenset[str]] = frozenset()

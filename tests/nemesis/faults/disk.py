@@ -6,7 +6,6 @@ import contextlib
 import os
 import random
 import shutil
-import signal
 from pathlib import Path
 
 from mars import names
@@ -66,8 +65,7 @@ class CommitDamaged(Fault):
                 os.truncate(file, self.rng.randrange(max(1, file.stat().st_size)))
             else:
                 file.unlink()
-        for pid in self.instance.workers("reducer"):
-            self.instance.signal(pid, signal.SIGKILL)
+        self.instance.kill_workers("reducer")
 
 
 class SpillFilesFlipped(Fault):
@@ -77,8 +75,7 @@ class SpillFilesFlipped(Fault):
     hold_s = (0.5, 1.5)
 
     def inflict(self) -> None:
-        for pid in self.instance.workers("mapper"):
-            self.instance.signal(pid, signal.SIGKILL)
+        self.instance.kill_workers("mapper")
         for file in (self.instance.data / "spill").glob("*.arrow"):
             with contextlib.suppress(OSError):
                 flip(file, self.rng)
@@ -91,8 +88,7 @@ class SpillFolderLost(Fault):
     hold_s = (0.5, 1.5)
 
     def inflict(self) -> None:
-        for pid in self.instance.workers("mapper"):
-            self.instance.signal(pid, signal.SIGKILL)
+        self.instance.kill_workers("mapper")
         for file in (self.instance.data / "spill").glob("*.arrow"):
             file.unlink(missing_ok=True)
 

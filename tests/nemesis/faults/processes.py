@@ -70,9 +70,7 @@ class AllWorkersKilled(Fault):
     hold_s = (0.2, 1.0)
 
     def inflict(self) -> None:
-        for kind in ("mapper", "reducer"):
-            for pid in self.instance.workers(kind):
-                self.instance.signal(pid, signal.SIGKILL)
+        self.instance.kill_workers("mapper", "reducer")
 
 
 class CrashPoint(Fault):

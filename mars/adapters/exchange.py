@@ -122,7 +122,8 @@ class Exchange:
                      raw.get("file"), raw.get("kills", ""))
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int) -> bool:
-        """Hold the claim for another lease (0: give it back now). False if it is not the caller's any more."""
+        """Hold the claim for another lease (0: give it back now). With a shorter lease than the claim has, a worker that
+        lives on gives it back, and nobody takes the range for what ended it. False if it is not the caller's any more."""
         return self._call("renew", stream_id, generation, claim.id, claim.epoch, lease_ms) == 1
 
     def mark(self, stream_id: int, generation: int, claim: Claim, stage: str) -> bool:

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Keep a claim for another lease, or, with a lease of 0, give it back at once.
+-- Keep a claim for another lease, or give it back: at once with a lease of 0, or with a shorter lease than it has, by a
+-- holder that lives on. Nothing has ended that one, so its mark goes (rule 10).
 -- KEYS[1] prefix. ARGV: generation, claim, epoch, lease ms
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
@@ -7,8 +8,10 @@ if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation
 local held, lease = redis.call('HGET', p .. 'claims', ARGV[2]), tonumber(ARGV[4])
 local claim = held and cjson.decode(held)
 if not claim or claim.epoch ~= tonumber(ARGV[3]) then return 0 end
-if lease > (claim.lease or 0) then
-  claim.lease = lease
+local gives_back = claim.mark and lease > 0 and lease < (claim.lease or lease)
+if gives_back then claim.mark = nil end
+if gives_back or lease > (claim.lease or 0) then
+  claim.lease = math.max(lease, claim.lease or 0)
   redis.call('HSET', p .. 'claims', ARGV[2], cjson.encode(claim))
 end
 local time = redis.call('TIME')

@@ -161,6 +161,17 @@ def test_a_claim_whose_holders_ended_beside_other_work_is_never_blamed(exchange)
         assert claim(exchange, request=request, lease_ms=1, allow_new=False).kills == ""
 
 
+def test_a_holder_that_gives_a_claim_back_and_lives_is_not_ended_by_it(exchange):
+    """A broker refuses to be read, again and again: nobody may say that the offset kills."""
+    claim(exchange, request=1, lease_ms=0, most=1, ends={0: 1})
+    for request in range(2, 12):
+        held = claim(exchange, request=request, allow_new=False)
+        assert held.kills == ""
+        exchange.mark(STREAM, 2, held, "reading")
+        assert exchange.renew(STREAM, 2, held, 1)
+        time.sleep(0.005)
+
+
 def test_a_mark_of_a_former_holder_is_refused(exchange):
     old = claim(exchange, worker="a", lease_ms=1)
     time.sleep(0.01)

@@ -22,7 +22,7 @@ def claim(s: Store, generation: int, worker: str, request: int, now: int, *, lea
             return held if held and held["epoch"] == epoch else None
     expired = sorted((deadline, str(id_), id_) for id_, deadline in s.leases.items() if deadline <= now)
     if expired:
-        return _give(s, _again(s, s.claims[expired[0][2]], now), worker, request, now + lease_ms)
+        return _give(s, _again(s, s.claims[expired[0][2]], now), worker, request, now, lease_ms)
     if not allow_new:
         return None
     chosen = _choose(s, most, bound, key_parts, ends, stay, least)
@@ -41,7 +41,7 @@ def claim(s: Store, generation: int, worker: str, request: int, now: int, *, lea
     s.counters["claim"] += 1
     made = {"id": s.counters["claim"], "partition": p, "start": chosen["start"], "end": end, "given": 1,
             "tasks": tasks, "now": now if again is None else again, "main": chosen["main"], "file": None, "grouped": False}
-    return _give(s, made, worker, request, now + lease_ms)
+    return _give(s, made, worker, request, now, lease_ms)
 
 
 def _wanted_nows(s: Store, p: int, end: int, queries: set[str]) -> dict[str, int]:
@@ -53,11 +53,11 @@ def _wanted_nows(s: Store, p: int, end: int, queries: set[str]) -> dict[str, int
     return wanted
 
 
-def _give(s: Store, made: dict, worker: str, request: int, deadline: float) -> dict:
+def _give(s: Store, made: dict, worker: str, request: int, now: float, lease_ms: int) -> dict:
     s.counters["epoch"] += 1
-    made["epoch"] = s.counters["epoch"]
+    made |= {"epoch": s.counters["epoch"], "lease": lease_ms}
     s.claims[made["id"]] = made
-    s.leases[made["id"]] = deadline
+    s.leases[made["id"]] = now + lease_ms
     s.requests[worker] = (request, made["id"], made["epoch"])
     return made
 

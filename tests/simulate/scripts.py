@@ -108,6 +108,9 @@ def renew(s: Store, generation: int, id_: int, epoch: int, lease_ms: float, now:
     if held is None or held["epoch"] != epoch:
         return False
     s.leases[id_] = now + lease_ms
+    if 0 < lease_ms < held["lease"]:
+        held["mark"] = None
+    held["lease"] = max(lease_ms, held["lease"])
     return True
 
 

@@ -74,7 +74,7 @@ def sent(stack):
         found = [[] for _ in range(partitions)]
         for partition, values in enumerate(found):
             consumer.assign([TopicPartition(topic, partition, start)])
-            while not (message := consumer.poll(5)).error():
+            while not (message := consumer.poll(20)).error():
                 values.append(message.value())
         consumer.close()
         return found

@@ -104,6 +104,7 @@ def test_damaged_files_of_the_last_commits_change_nothing(cluster, workload):
     finally:
         done.set()
         reader.join()
+    assert counts, "nobody could read"
     assert counts == sorted(counts)
     reasons = [state(cluster, query)[1] for query in load.queries]
     assert any(pointer.manifest.path in reason for reason in reasons)

@@ -75,7 +75,7 @@ class Driver:
         for query in [query for query in queries.values() if query.state != RUNNING]:
             change = catalog.drop_query if query.state == "DATA_LOSS" else catalog.resume
             self.world.call(lambda change=change, query=query: change(query.name))
-        if not queries:
+        if not self.world.checker.queries.queries:
             self.new_query("EARLIEST")
 
     def is_through(self) -> bool:
@@ -84,9 +84,9 @@ class Driver:
         if self.world.topic.is_anew:
             return not checker.queries.running()
         committed = [checker.manifests[k].queries if k in checker.manifests else {} for k in range(checker.key_parts)]
-        store = self.world.server.stores[checker.stream_id]
-        return (checker.lag() == 0 and not store.claims and all(q.state == RUNNING for q in checker.queries.queries.values())
-                and all(id_ in queries for id_ in checker.queries.queries for queries in committed)
+        store, known = self.world.server.stores[checker.stream_id], checker.queries.queries
+        return (checker.lag() == 0 and not store.claims and all(q.state == RUNNING for q in known.values())
+                and all(id_ in queries for id_ in known for queries in committed) and self.world.is_followed()
                 and not any(self._is_live(marker) for log in store.log.values() for marker, _ in log.values()))
 
     def _is_live(self, marker: str) -> bool:

@@ -233,6 +233,13 @@ class World:
         if store.leases:
             raise Broken(f"I8: leases of claims that are gone: {store.leases}")
 
+    def is_followed(self) -> bool:
+        """Does each key part's owner know the query set as it is now? Until then it may hold pieces of a dropped query."""
+        version, owners = self.ensemble.now[self.checker.queries_path].version, self.owners()
+        known = {k: part.view.queries_version for worker in self.workers.values() if isinstance(worker, Reducer)
+                 for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
+        return known == dict.fromkeys(range(KEY_PARTS), version)
+
     def owners(self) -> dict[int, str]:
         """Who owns each key part, for the story."""
         nodes = self.ensemble.now

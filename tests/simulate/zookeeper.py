@@ -180,16 +180,22 @@ class ZooKeeper(Source):
         return self.lost or (since is not None and self.ensemble.scheduler.now - since > self.session_ms / 1000)
 
     def _arrive(self) -> str:
-        scheduler = self.ensemble.scheduler
-        scheduler.step()
+        """What becomes of a call that reaches the ensemble; raises if it does not, or if the session is over by then."""
+        self.scheduler.step()
+        self._must_be_heard()
+        fate = self.ensemble.network.fate("zookeeper")
+        if self.over:  # meanwhile: the call was slow, and an ephemeral znode that it made now would stay for ever
+            self._must_be_heard()
+        return fate
+
+    def _must_be_heard(self) -> None:
         self.ensemble.tick()
-        if self.over and self.cut_since is None:
+        if self.cut_since is not None:
+            self.scheduler.sleep(0.05)
+            raise ConnectionLoss
+        if self.over:
             self.lost = True
             raise SessionExpiredError
-        if self.cut_since is not None:
-            scheduler.sleep(0.05)
-            raise ConnectionLoss
-        return self.ensemble.network.fate("zookeeper")
 
     def _state(self) -> dict[str, Node]:
         """A state that this session may see: never older than what it saw or wrote before."""

@@ -1,0 +1,65 @@
+"""What the simulation itself must not do: let a dead session write, or call a run good before its workers have heard all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from kazoo.exceptions import SessionExpiredError
+
+from tests.simulate import faults, patches, zookeeper
+from tests.simulate.driver import Driver
+from tests.simulate.run import STEPS_MAX
+from tests.simulate.world import PLAN, World
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World(1, STEPS_MAX)
+    with patches.installed(world.scheduler, world.disk, world.faults(), PLAN):
+        try:
+            world.begin()
+            yield world
+        finally:
+            world.scheduler.close()
+
+
+def test_a_slow_call_of_a_session_that_ends_meanwhile_is_refused(world: World) -> None:
+    """Or an ephemeral znode would stay whose session nobody can end: for ever a leader that does not live."""
+    session = zookeeper.ZooKeeper("driver", 700)
+    world.network.rate, world.network.fates = 1.0, {**faults.FATES, "zookeeper": (faults.SLOW,)}
+    world.scheduler.after(0.002, lambda: world.ensemble.expire(session.number))
+    with pytest.raises(SessionExpiredError):
+        session.client.create("/mars/late", b"", ephemeral=True)
+    assert "/mars/late" not in world.ensemble.now
+
+
+def test_a_run_is_not_through_before_owners_know_that_a_query_is_gone(world: World) -> None:
+    """Else their pieces of it are taken for such as nothing will ever wake."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    driver.heal()
+    assert world.is_followed()
+    [query] = world.checker.queries.queries.values()
+    world.catalog.drop_query(query.name)
+    assert not driver.is_through()
+    world.scheduler.sleep(1.0)
+    assert driver.is_through()
+
+
+def test_whose_records_were_deleted_gets_another_query(world: World) -> None:
+    """A run that ended without any query would have shown nothing."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    world.scheduler.sleep(1.0)
+    world.server.full = True  # so that nobody reads what comes now
+    [first] = world.checker.queries.queries
+    driver.burst()
+    for log in world.topic.logs:
+        log.first = log.stable
+    world.scheduler.sleep(1.0)
+    driver.heal()
+    [second] = world.checker.queries.queries
+    assert second != first
+    world.checker.finish()
+    world.nothing_waits()

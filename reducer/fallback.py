@@ -123,13 +123,12 @@ def _choose(storage: Storage, found: Found, name: str, id_: str, last: QueryComm
         if entry and _damage(storage, entry, ""):
             continue
         entry = entry or QueryCommit(last.incarnation if last else 0)
-        whole = last is not None and not _unread(storage, _results_in(last, pointer.manifest.path))
-        newer = [p.manifest.queries[id_] for p in found.points if id_ in p.manifest.queries and p != point]
-        if whole:
+        if last and not _is_ahead(entry, last) and not _unread(storage, _results_in(last, pointer.manifest.path)):
             found.manifest.queries[id_] = keep_results(entry, last)
         else:
-            commits = entry.commits + pointer.commit - point.earlier.commit + 1
-            found.manifest.queries[id_] = again(entry, newer, commits, pointer.published.get(id_))
+            others = [p.manifest.queries[id_] for p in found.points if id_ in p.manifest.queries] + ([last] if last else [])
+            commits = max([entry.commits + pointer.commit - point.earlier.commit] + [other.commits for other in others]) + 1
+            found.manifest.queries[id_] = again(entry, others, commits, pointer.published.get(id_))
         found.manifest.queries[id_].fell_at = found.manifest.commit
         found.notes[id_] = (f"key part {found.manifest.key_part} fell back from commit {pointer.commit} to "
                             f"{point.earlier.commit}, and what came since is merged again: {damage}")
@@ -150,10 +149,18 @@ def keep_results(entry: QueryCommit, last: QueryCommit) -> QueryCommit:
         counted={p: offset for p, offset in counted.items() if offset > entry.positions.get(p, -1)})
 
 
-def again(entry: QueryCommit, newer: list[QueryCommit], commits: int, published: int | None) -> QueryCommit:
-    """An earlier commit as it was, under a commit number that nobody has seen; `published` is what readers knew."""
+def again(entry: QueryCommit, others: list[QueryCommit], commits: int, published: int | None) -> QueryCommit:
+    """An earlier commit as it was, with the times of the others, under a commit number that nobody has seen; `published` is
+    what readers knew."""
     is_behind = published is not None and (entry.watermark is None or published > entry.watermark)
-    return replace(entry.copy(), commits=commits, nows=_nows([entry, *newer]), published=published if is_behind else None)
+    return replace(entry.copy(), commits=commits, nows=_nows([entry, *others]), published=published if is_behind else None)
+
+
+def _is_ahead(entry: QueryCommit, last: QueryCommit) -> bool:
+    """Has an earlier commit more than the last one, which fell back behind it when it did not read? Then it lacks cells of
+    windows that the last one has yet to close."""
+    offsets = any(offset > last.positions.get(p, -1) for p, offset in entry.positions.items())
+    return offsets or (entry.watermark is not None and (last.watermark is None or entry.watermark > last.watermark))
 
 
 def _nows(entries: list[QueryCommit]) -> dict[int, list[tuple[int, int]]]:

@@ -129,6 +129,31 @@ def test_whatever_is_damaged_rows_and_counters_are_the_same(storage, whole, vict
     assert (again.state.commit.counted, again.state.commit.published) == ({}, None)
 
 
+def test_a_commit_that_reads_again_lies_ahead_of_what_is_made_again(storage, whole):
+    """A file came back after its query had fallen behind it: its windows closed long ago are not open in its state."""
+    owner = Owner(storage).run(range(30))
+    states = [point.manifest.queries["q1"].state for point in owner.history.points()]
+    damaged = {segment.path: segment for segment in (owner.pointer.manifest, states[0][-1], states[1][-1])}
+    kept = {path: (storage.root / path).read_bytes() for path in damaged}
+    for segment in damaged.values():
+        damage(storage, segment)
+    found = fallback.find(storage, owner.pointer, view(), 0)
+    fallen, newest = found.manifest.queries["q1"], owner.history.points()[0].manifest.queries["q1"]
+    assert fallen.watermark < newest.watermark
+    for path, data in kept.items():
+        (storage.root / path).write_bytes(data)
+    for segment in set(fallen.state) - set(newest.state):
+        damage(storage, segment)
+    pointer = pointer_to(*storage.write("0/0", "commit", [found.manifest.dump()]), found.manifest, History.of(found.points))
+    found = fallback.find(storage, pointer, view(), 0)
+    assert found.manifest.queries["q1"].positions == newest.positions
+    assert found.manifest.queries["q1"].commits > fallen.commits
+    assert found.manifest.queries["q1"].published == fallen.published
+    again = go_on(storage, found, 40)
+    assert rows(storage, again.manifest) == rows(whole.storage, whole.manifest)
+    assert content(again.state) == content(whole.state)
+
+
 def test_a_missing_file_is_a_damaged_one(storage):
     owner = Owner(storage).run(range(30))
     storage.delete(owner.pointer.manifest.path)

@@ -203,8 +203,8 @@ class Reducer:
         except InvariantError as error:
             log.exception("key part %s asks for recovery", key)
             self._ask_for_recovery(part.view, error)
-        except NotReadyError as error:
-            log.warning("waiting: %s", error)
+        except (NotReadyError, *ZOOKEEPER_AWAY) as error:
+            log.warning("waiting: %r", error)
             time.sleep(0.1)
             return False
         except ExchangeFullError as error:
@@ -228,7 +228,10 @@ class Reducer:
 
     def _ask_for_recovery(self, view: StreamView, error: InvariantError) -> None:
         """A broken invariant is answered by one recovery (rule 13): the leader raises the generation."""
-        answer(self.zookeeper, view, error)
+        try:
+            answer(self.zookeeper, view, error)
+        except ZOOKEEPER_AWAY as away:  # it is met again when the key part is read again
+            log.warning("a recovery is asked for later: %r", away)
         time.sleep(0.5)
 
     def _last_commit(self, part: KeyPart) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
+from kazoo.exceptions import ConnectionLoss
 
 from mars.adapters.view import StreamView
+from mars.errors import InvariantError
 from mars.registry import QuerySet
+from reducer import job
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from tests.reducer.pieces import QUERY, STREAM
@@ -43,3 +47,15 @@ def test_working_state_survives_what_it_does_not_depend_on(monkeypatch, change, 
     reducer._keep_up(KEY, owner)
     assert reducer.parts[KEY] is (held if kept else loaded)
     assert held.view.queries_version == (2 if kept and change else 1)
+
+
+@pytest.mark.parametrize(("error", "stays"), [(ConnectionLoss(), True), (InvariantError("overlap"), False)])
+def test_a_zookeeper_that_is_away_ends_no_reducer(monkeypatch, error, stays):
+    """Neither while a query is stopped, nor while a recovery is asked for: what broke the invariant is read again."""
+    monkeypatch.setattr(job, "time", Mock())
+    reducer = object.__new__(Reducer)
+    reducer.cache, reducer._news = Mock(), Mock()
+    reducer.zookeeper = Mock(get=Mock(side_effect=ConnectionLoss()))
+    reducer.parts = {KEY: Mock(view=VIEW, step=Mock(side_effect=error))}
+    assert not reducer._step(KEY, True)
+    assert (KEY in reducer.parts) == stays

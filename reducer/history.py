@@ -59,10 +59,11 @@ class History:
         different = {point.earlier.commit: point for point in (self.older, self.younger, self.previous) if point}
         return [different[commit] for commit in sorted(different, reverse=True)]
 
-    def first_position(self, query: str, partition: int, start: int) -> int:
-        """The least position of a query among the points."""
+    def first_positions(self, query: str, start: dict[int, int]) -> dict[int, int]:
+        """The least position of a query among the points, for each partition; `start` is where the query begins."""
         entries = [point.manifest.queries.get(query) for point in self.points()]
-        return min((entry.positions.get(partition, start) if entry else start for entry in entries), default=start)
+        return {p: min((entry.positions.get(p, offset) if entry else offset for entry in entries), default=offset)
+                for p, offset in start.items()}
 
 
 def pointer_to(segment: Segment, manifest: Manifest, history: History) -> Pointer:

@@ -126,7 +126,7 @@ def test_an_unknown_system_is_refused():
 @pytest.mark.services
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
-@pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="takes a broker and a Spark cluster of its own: set LONG_TESTS=1")
+@pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="starts a Spark cluster of its own: set LONG_TESTS=1")
 def test_a_node_that_is_cut_off_loses_and_doubles_nothing(tmp_path):
     cluster = MarsCluster(2, {"lease_ms": 1_500, "zookeeper_session_ms": 2_000})
     cluster.prepare(load({}, environment={}))

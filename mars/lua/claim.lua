@@ -9,8 +9,12 @@ local p, worker = KEYS[1], ARGV[2]
 local request, lease_ms, most, bound = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local key_parts, ends, stay, allow_new = tonumber(ARGV[7]), cjson.decode(ARGV[8]), ARGV[9], ARGV[10] == '1'
 local least_length = tonumber(ARGV[11])
-local generation = redis.call('HGET', p .. 'generation', 'generation')
-if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
+local known = redis.call('HMGET', p .. 'generation', 'generation', 'run_id')
+if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
+-- A server that was restarted may have forgotten at what time a range was claimed (rule 26): nothing until the recovery.
+if not string.find(redis.call('INFO', 'server'), 'run_id:' .. tostring(known[2]) .. '\r', 1, true) then
+  return {err = 'GENERATION ' .. known[1] .. ' of another server'}
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 

@@ -25,7 +25,7 @@ def stream_id(fresh_name) -> int:
 def exchange(stack, stream_id) -> Exchange:
     """Generation 1 of the stream is installed, with one query."""
     made = Exchange(stack.config.redis_address)
-    made.install(stream_id, 1, 1, "run", EMPTY)
+    made.install(stream_id, 1, 1, made.standing(stream_id, ()).run_id, EMPTY)
     yield made
     made.forget(stream_id)
 

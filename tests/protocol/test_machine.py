@@ -74,7 +74,7 @@ class Protocol(RuleBasedStateMachine):
         self.recoveries += 1
         self.exchange.redis.flushall()
         self.generation += 1
-        self.exchange.install(STREAM.id, self.generation, 1, "run",
+        self.exchange.install(STREAM.id, self.generation, 1, self.exchange.standing(STREAM.id, ()).run_id,
                               install_state(self.queries, [p.manifest for p in self.parts]))
         for part in self.parts:
             self.reload(part)

@@ -21,12 +21,17 @@ def state(lanes: dict, stops: dict | None = None, positions: list | None = None,
             "positions": positions or []}
 
 
+def run_id(exchange: Exchange) -> str:
+    """The server's own: on another one nothing is claimed."""
+    return exchange.standing(STREAM, ()).run_id
+
+
 @pytest.fixture
 def exchange(redis_address: str) -> Exchange:
     """An empty Redis on which generation 2 of the stream is installed, with query q1 at offset 0 of two partitions."""
     made = Exchange(redis_address)
     made.redis.flushall()
-    made.install(STREAM, 2, 1, "run", state({"0": {"q1": "1:0"}, "1": {"q1": "1:0"}}))
+    made.install(STREAM, 2, 1, run_id(made), state({"0": {"q1": "1:0"}, "1": {"q1": "1:0"}}))
     return made
 
 
@@ -56,20 +61,29 @@ def test_the_same_request_gives_the_same_claim_and_an_older_one_is_refused(excha
         claim(exchange, request=4)
 
 
+def test_a_server_that_was_restarted_gives_no_claim(exchange):
+    """It may be an earlier state of itself, and has forgotten at what time a range was claimed."""
+    exchange.install(STREAM, 3, 1, "of the server before", state({"0": {"q1": "1:0"}}))
+    with pytest.raises(StaleGenerationError):
+        claim(exchange, generation=3)
+    exchange.install(STREAM, 4, 1, run_id(exchange), state({"0": {"q1": "1:0"}}))
+    assert claim(exchange, generation=4).end == 10
+
+
 def test_a_claim_never_passes_the_last_stable_offset(exchange):
     assert claim(exchange, ends={0: 4}).end == 4
     assert claim(exchange, request=2, ends={0: 4}) is None
 
 
 def test_a_claim_never_crosses_a_stop(exchange):
-    exchange.install(STREAM, 3, 1, "run", state({"0": {"q1": "1:0"}}, {"0": [3, 7]}))
+    exchange.install(STREAM, 3, 1, run_id(exchange), state({"0": {"q1": "1:0"}}, {"0": [3, 7]}))
     got = [claim(exchange, request=n, generation=3, ends={0: 100}) for n in (1, 2, 3)]
     assert [(c.start, c.end) for c in got] == [(0, 3), (3, 7), (7, 17)]
 
 
 def test_another_generation_is_refused_everywhere(exchange):
     held = claim(exchange)
-    exchange.install(STREAM, 3, 1, "run", state({}))
+    exchange.install(STREAM, 3, 1, run_id(exchange), state({}))
     for call in (lambda: claim(exchange, request=2), lambda: exchange.renew(STREAM, 2, held, 1),
                  lambda: exchange.register(STREAM, 2, held, {}), lambda: exchange.receive(STREAM, 2, 0, 0, 1000),
                  lambda: exchange.push(STREAM, 2, held, held.tasks, None, entries(held)),
@@ -243,7 +257,7 @@ def test_a_query_that_starts_ahead_of_main_waits_there_as_a_stop(exchange):
 
 
 def test_a_range_that_was_merged_is_claimed_again_with_its_now(exchange):
-    exchange.install(STREAM, 3, 1, "run", {**state({"0": {"q1": "1:0"}}, {"0": [4, 9]}), "nows": {
+    exchange.install(STREAM, 3, 1, run_id(exchange), {**state({"0": {"q1": "1:0"}}, {"0": [4, 9]}), "nows": {
         "0": [[4, 1111, "q1"], [9, 2222, "q1"]], "1": []}})
     got = [claim(exchange, request=n, generation=3, ends={0: 100}, most=3) for n in range(1, 6)]
     assert [(c.start, c.end) for c in got] == [(0, 3), (3, 4), (4, 7), (7, 9), (9, 12)]
@@ -253,7 +267,8 @@ def test_a_range_that_was_merged_is_claimed_again_with_its_now(exchange):
 
 def test_queries_that_merged_a_range_at_different_times_claim_it_apart(exchange):
     """Found by the simulation: one got the time of the other, and what was future for one key part was not for the next."""
-    exchange.install(STREAM, 3, 1, "run", {**state({"0": {"q1": "1:0", "q2": "2:0", "q3": "3:0"}}, {"0": [8, 9]}), "nows": {
+    lanes = {"0": {"q1": "1:0", "q2": "2:0", "q3": "3:0"}}
+    exchange.install(STREAM, 3, 1, run_id(exchange), {**state(lanes, {"0": [8, 9]}), "nows": {
         "0": [[8, 2222, "q2"], [9, 1111, "q1"]], "1": []}})
     got = [claim(exchange, request=n, generation=3, ends={0: 9}) for n in range(1, 5)]
     assert sorted((c.start, c.end, c.now_ms, *sorted(c.tasks)) for c in got[:3] if c.now_ms < 10**12) == [
@@ -269,7 +284,7 @@ def test_an_older_leader_or_owner_is_refused(exchange):
     with pytest.raises(StaleEpochError):
         exchange.trim(STREAM, 2, 0, 8, [], {})
     with pytest.raises(StaleGenerationError):
-        exchange.install(STREAM, 2, 5, "run", state({}))
+        exchange.install(STREAM, 2, 5, run_id(exchange), state({}))
 
 
 def test_trimming_deletes_entries_one_by_one(exchange):

@@ -8,10 +8,12 @@ from mars.adapters.exchange import StaleEpochError
 from tests.simulate.scripts import MAIN, Store
 
 
-def claim(s: Store, generation: int, worker: str, request: int, now: int, *, lease_ms: int, most: int, bound: int,
-          key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool, least: int = 1) -> dict | None:
+def claim(s: Store, generation: int, worker: str, request: int, now: int, run_id: str, *, lease_ms: int, most: int,
+          bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool,
+          least: int = 1) -> dict | None:
     """The claim as the script keeps it, or None."""
     s.check(generation)
+    s.check_server(run_id)
     last = s.requests.get(worker)
     if last:
         number, id_, epoch = last

@@ -104,7 +104,7 @@ class Exchange:
     def claim(self, stream_id: int, generation: int, worker: str, request: int, **arguments: object) -> Claim | None:
         server = self.server
         made = self._call(lambda: claiming.claim(
-            server.stores[stream_id], generation, worker, request, server.now_ms(), **arguments), True)
+            server.stores[stream_id], generation, worker, request, server.now_ms(), server.run_id(), **arguments), True)
         return made and Claim(made["id"], made["partition"], made["start"], made["end"], dict(made["tasks"]), made["epoch"],
                               made["now"], made["given"], made["file"], made.get("kills", ""))
 

@@ -39,6 +39,11 @@ class Store:
         if self.generation.get("generation") != generation:
             raise StaleGenerationError("another generation is in the exchange", str(self.generation.get("generation")))
 
+    def check_server(self, run_id: str) -> None:
+        """A server that was restarted gives no claim."""
+        if self.generation["run_id"] != run_id:
+            raise StaleGenerationError("another generation is in the exchange", "of another server")
+
     def check_leader(self, generation: int, epoch: int) -> None:
         """Rule 4 for a leader's writes."""
         self.check(generation)

@@ -27,6 +27,8 @@ class Pair:
         self.server = redis.Exchange.server = redis.Server(self.scheduler, Network(self.scheduler))
         self.twin, self.real = redis.Exchange(""), Exchange(address)
         self.real.redis.flushall()
+        run_id = self.real.standing(STREAM, ()).run_id
+        self.server.run_id = lambda: run_id
         self.generation, self.epoch, self.claims = 0, 1, []
         self.requests = {"a": 0, "b": 0}
         self.seen: set[str] = set()
@@ -70,7 +72,9 @@ class Pair:
 
     def install(self) -> None:
         generation, epoch, state = self.generation + self.random.choice((0, 1, 1)), self._epoch(), self.state()
-        answers = self.both(lambda e: e.install(STREAM, generation, epoch, "run", state))
+        # A restarted server is another one: it gives no claim.
+        run_id = "other" if self.random.random() < 0.1 else self.server.run_id()
+        answers = self.both(lambda e: e.install(STREAM, generation, epoch, run_id, state))
         if answers[0] is None:
             self.generation, self.claims = generation, []
 

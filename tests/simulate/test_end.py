@@ -1,4 +1,5 @@
-"""What the simulation itself must not do: let a dead session write, or call a run good before its workers have heard all."""
+"""Courses of events that seeds hit rarely: a dead session writes, a run ends before its workers have heard all, Redis goes
+back while nobody leads."""
 
 from __future__ import annotations
 
@@ -63,3 +64,24 @@ def test_whose_records_were_deleted_gets_another_query(world: World) -> None:
     assert second != first
     world.checker.finish()
     world.nothing_waits()
+
+
+def test_a_redis_that_went_back_gives_no_claim_until_somebody_leads(world: World) -> None:
+    """It may have forgotten at what time a range was claimed, and with that which tuples of it are future."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    world.scheduler.sleep(1.0)
+    world.server.keeps = 1.0
+    driver.burst()
+    world.scheduler.sleep(0.5)
+    for name in ("r0", "r1"):
+        world.pause(name, 3.0)
+    world.server.restart(empty=False)
+    driver.burst()
+    counters = world.server.stores[world.checker.stream_id].counters
+    given, steps = counters["epoch"], world.scheduler.steps
+    world.scheduler.sleep(2.0)
+    assert given == counters["epoch"] > 0
+    assert world.scheduler.steps - steps < 1_000, "refused, mappers run in circles"
+    driver.heal()
+    world.checker.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from functools import partial
@@ -13,12 +14,13 @@ from mapper.batch import Messages, ParsedBatch
 from mapper.letters import LetterBox
 from mapper.parse import Parser
 from mapper.push import ENDS_PROCESS, TaskResult, entries, groups, too_many_cells, unread, without_letters
-from mapper.shared import Fetched, Shared
+from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
 from mars import faults
 from mars.adapters.exchange import Claim, StaleEpochError, StaleGenerationError
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.cells_wire import encode
+from mars.errors import MarsError
 from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
@@ -50,6 +52,9 @@ class Computing:
             self.shared.view_was_wrong()
         except (OSError, *ZOOKEEPER_AWAY) as error:
             log.warning("the claim is left to others: %r", error)
+            # Given back, so that its mark goes with it: a full disk must not look like a tuple that kills (rule 10).
+            with contextlib.suppress(MarsError):
+                self.shared.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
             time.sleep(0.5)
         finally:
             self.shared.leases.drop(view.stream.id, claim)

@@ -10,7 +10,7 @@ from mapper.claim import Claimer, Sizes
 from mapper.ends import AWAIT_MS
 from mapper.fetch import Range, Reader
 from mapper.read import open_reader
-from mapper.shared import Fetched, Shared
+from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
 from mapper.stop import STATES, why
 from mars import faults, names
 from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
@@ -64,6 +64,8 @@ class Fetching:
             self.readers.pop(gone).close()
             self.claimers.pop(gone)
             self.shared.sizes.pop(gone)
+            self.paused_until.pop(gone, None)
+            self.last_epochs = {key: held for key, held in self.last_epochs.items() if key[0] != gone}
 
     def _fetch_one(self, view: StreamView) -> bool:
         """Claim a range of a stream and fetch it, once there is room. False if there was nothing to do."""
@@ -154,8 +156,8 @@ class Fetching:
         try:
             got = self._fetch(view, claim)
         except (NotReadyError, UnknownTopic, KafkaRefused):
-            self.shared.leases.drop(view.stream.id, claim)
-            self.shared.exchange.renew(view.stream.id, view.generation, claim, 200)
+            self.shared.leases.drop(view.stream.id, claim)  # first: the keeper must not lengthen the lease again
+            self.shared.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
             raise
         except tuple(STATES) as error:
             if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):

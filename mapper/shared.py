@@ -24,6 +24,7 @@ from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
 BATCHES_WAITING = 2  # may wait while one is computed
+GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 
 
 @dataclass
@@ -42,7 +43,8 @@ class Shared:
     """One mapper's connections and the queue between its threads.
 
     `rests` is set while the computing thread has nothing to do; `room` bounds the batches that wait for it; `sizes` are
-    what offsets of each stream hold, by its id; `news` says that something in ZooKeeper has changed.
+    what offsets of each stream hold, by the ids of the streams that there are; `news` says that something in ZooKeeper
+    has changed.
     """
 
     def __init__(self, config: Config, slot: int) -> None:
@@ -65,7 +67,7 @@ class Shared:
         self.news.set()
 
     def insist(self, call: Callable[[], object]) -> object:
-        """Repeat a call whose repetition is harmless until Redis answers; the lease keeper decides nothing here."""
+        """Repeat a call whose repetition is harmless until Redis answers; its result, or 0 once the mapper stops."""
         while not self.stopping.is_set():
             try:
                 return call()

@@ -13,7 +13,7 @@ from mars.commits import Earlier, Manifest, Pointer, Segment
 
 SPACING, SPACING_MAX = 8, 256  # commits
 REWRITTEN_BYTES_MAX = 16 << 20
-NOWS_KEPT = 128
+NOWS_KEPT = 32  # a commit writes all of them
 
 
 @dataclass(frozen=True)

@@ -187,10 +187,9 @@ class Reducer:
         except OSError as error:
             log.error("key part %s cannot fall back: %s", key, error)
             done = False
-        if not done:
-            time.sleep(AGAIN_S)
         self.cache.forget()
-        self._news()
+        if done:  # else the next round tries again: other key parts must not wait for it
+            self._news()
 
     def _step(self, key: tuple[int, int], woken: bool) -> bool:
         """One step of a key part. Whatever is refused is thrown away and read again from the commits."""

@@ -67,8 +67,7 @@ class Proxy:
 
     def close(self) -> None:
         """Stop listening, and reset what is open."""
-        self._server.close()
-        self._run(self._set(Rule(reset=True)))
+        self._run(self._close())
 
     def applies(self, connection: _Connection) -> bool:
         """Is the rule for this connection?"""
@@ -80,6 +79,10 @@ class Proxy:
 
     def _run(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
+
+    async def _close(self) -> None:
+        self._server.close()  # by the loop's own thread: it tells those that wait for the end, once
+        await self._set(Rule(reset=True))
 
     async def _set(self, rule: Rule) -> None:
         self.rule = rule

@@ -179,8 +179,7 @@ class Checker:
             if counters["bad"] != bad:
                 raise Broken(f"I1: {id_} counted {counters['bad']} tuples as bad, of {bad} that end whoever reads them")
             missing = abs(wanted - rows - counters["future"] - late - bad)
-            # Until the leader sees that Redis went back, a range may be claimed anew with another time: not mended yet.
-            if missing > (len(self.topic.ahead) if self.server.went_back else 0):
+            if missing:
                 raise Broken(f"I1: {id_} holds {rows} tuples and counted {counters['future']} as future, {late} as late and "
                              f"{bad} as bad, of {wanted}")
 

@@ -31,7 +31,7 @@ class Server:
         self.history: deque[dict[int, scripts.Store]] = deque(maxlen=HISTORY)
         self.keeps = 0.0  # how often a call leaves such a state
         self.run_number, self.full, self.was_full = 1, False, False
-        self.same_run_id = self.went_back = False
+        self.same_run_id = False
         self.installed: dict[int, int] = {}
         self.listeners: list[Wakeups] = []
 
@@ -60,7 +60,6 @@ class Server:
         self.run_number += 1
         self.stores.clear()
         if not empty and self.history:
-            self.went_back = True
             self.stores.update(self.scheduler.random.choice(self.history))
         self.history.clear()
 

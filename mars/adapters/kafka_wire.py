@@ -6,7 +6,6 @@ later, gives the record batches untouched, and turns what can go wrong into erro
 
 from __future__ import annotations
 
-import socket
 import time
 import uuid
 from collections import defaultdict
@@ -14,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kafka import errors as kafka_errors
-from kafka.net.selector import NetworkSelector
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
+from mars.adapters.kafka_brokers import Brokers
+from mars.adapters.kafka_channel import FETCH_MAX, FETCH_MIN
 from mars.adapters.kafka_errors import (
     FENCED_OR_MOVED,
     OFFSET_OUT_OF_RANGE,
@@ -30,12 +30,9 @@ from mars.adapters.kafka_errors import (
     TopicRecreated,
     UnknownTopic,
 )
-from mars.adapters.kafka_receive import FETCH_MAX, FETCH_MIN, WideManager
 
 READ_COMMITTED = 1
 LATEST, EARLIEST = -1, -2
-SOCKET_BUFFER = 8 << 20
-LARGEST_RESPONSE = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,8 @@ class Wire:
 
     To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every
     call retries what may pass (a broker away, a moved leader) with back-off for `retry_s` and then raises
-    KafkaUnreachable; the next call starts afresh. One request waits `timeout_s` for its answer. `security` has
-    kafka-python's names: security_protocol, sasl_*, ssl_*.
+    KafkaUnreachable; the next call starts afresh. A broker that says nothing for `timeout_s` counts as away.
+    `security` has kafka-python's names: security_protocol, sasl_*, ssl_*.
     """
 
     def __init__(self, bootstrap: str, security: dict | None = None, timeout_s: float = 10.0,
@@ -86,16 +83,14 @@ class Wire:
         self.security = security or {}
         self.timeout_s = timeout_s
         self.retry_s = retry_s
-        self._manager: WideManager | None = None
-        self._net: NetworkSelector | None = None
+        self._brokers: Brokers | None = None
         self._topics: dict[str, TopicInfo] = {}
 
     def close(self) -> None:
         """Ends all connections; the next call makes new ones."""
-        if self._manager is not None:
-            self._manager.close()
-            self._net.close()
-        self._manager = self._net = None
+        if self._brokers is not None:
+            self._brokers.close()
+        self._brokers = None
         self._topics.clear()
 
     def topic(self, name: str, topic_id: str | None = None) -> TopicInfo:
@@ -188,9 +183,7 @@ class Wire:
         return leader, epoch
 
     def _refresh(self, name: str) -> TopicInfo:
-        """Asks the cluster for its brokers and this topic."""
-        manager = self._connected()
-        manager.run(manager.cluster.refresh_metadata)
+        """Asks the cluster for this topic."""
         wanted = MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))
         request = MetadataRequest(topics=[wanted], allow_auto_topic_creation=False,
                                   include_topic_authorized_operations=False, min_version=10, max_version=13)
@@ -226,27 +219,11 @@ class Wire:
 
     # --- connections ------------------------------------------------------------------------------------------
 
-    def _connected(self) -> WideManager:
-        """The connection manager, made and bootstrapped if there is none."""
-        if self._manager is None:
-            self._net = NetworkSelector()
-            self._manager = WideManager(
-                self._net, bootstrap_servers=self.bootstrap, receive_message_max_bytes=LARGEST_RESPONSE,
-                reconnect_backoff_max_ms=1000, request_timeout_ms=int(self.timeout_s * 1000),
-                socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-                                (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-                                (socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)], **self.security)
-            self._manager.bootstrap(timeout_ms=int(self.retry_s * 1000))
-        return self._manager
-
     def _send(self, requests: list) -> list:
         """The responses to (node id, request) pairs that are under way at the same time."""
-        manager = self._connected()
-
-        async def all_of():
-            futures = [manager.send(request, node) for node, request in requests]
-            return [await future for future in futures]
-        return manager.run(all_of)
+        if self._brokers is None:
+            self._brokers = Brokers(self.bootstrap, self.security, self.timeout_s, self.retry_s)
+        return self._brokers.ask(requests)
 
     def _retry(self, attempt: Callable):
         """attempt(), again with back-off while what it raises may pass, at most for retry_s."""
@@ -263,8 +240,7 @@ class Wire:
                 if isinstance(last, KafkaUnreachable):
                     raise last
                 raise KafkaUnreachable(self.bootstrap, -1, str(last) or type(last).__name__) from last
-            if self._net is not None:
-                self._net.run(self._net.sleep, pause)
+            time.sleep(pause)
             pause = min(pause * 2, 0.5)
 
 

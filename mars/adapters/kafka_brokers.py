@@ -1,0 +1,83 @@
+"""The brokers of a Kafka cluster: a channel to each, opened by kafka-python when it is needed first."""
+
+from __future__ import annotations
+
+import socket
+
+from kafka import errors
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+
+from mars.adapters.kafka_channel import Channel
+
+RECEIVE_BUFFER = 8 << 20
+SOCKET_OPTIONS = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+                  (socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)]
+
+
+class Brokers:
+    """Channels by the brokers' node ids. Not thread-safe, and does not survive a fork. `security` has kafka-python's names.
+
+    What is raised is one of kafka-python's errors; every channel that took part in the failed call is closed by then.
+    """
+
+    def __init__(self, bootstrap: str, security: dict, timeout_s: float, bootstrap_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._net = NetworkSelector()
+        self._manager = KafkaConnectionManager(
+            self._net, bootstrap_servers=bootstrap, reconnect_backoff_max_ms=1000,
+            request_timeout_ms=int(timeout_s * 1000), socket_options=SOCKET_OPTIONS, **security)
+        self._channels: dict[int, Channel] = {}
+        try:
+            self._manager.bootstrap(timeout_ms=int(bootstrap_s * 1000))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End all connections."""
+        for node in list(self._channels):
+            self._channels.pop(node).close()
+        self._manager.close()
+        self._net.close()
+
+    def ask(self, requests: list[tuple[int | None, object]]) -> list:
+        """The responses to (node id, request) pairs, in their order; all are under way at the same time. None is any
+        broker."""
+        asked = []
+        try:
+            for node, request in requests:
+                node = self._any() if node is None else node
+                asked.append(node)
+                if node not in self._channels:
+                    self._channels[node] = self._open(node)
+                self._channels[node].send(request)
+            return [self._channels[node].receive() for node in asked]
+        except BaseException as error:
+            for node in asked:
+                if node in self._channels:
+                    self._channels.pop(node).close()
+            if isinstance(error, OSError):
+                raise errors.KafkaConnectionError(f"{type(error).__name__}: {error}") from error
+            raise
+
+    def _any(self) -> int:
+        node = next(iter(self._channels), None)
+        node = self._manager.least_loaded_node() if node is None else node
+        if node is None:
+            raise errors.NodeNotReadyError("no broker can be reached")
+        return node
+
+    def _open(self, node: int) -> Channel:
+        """A connection that the library has opened, secured and authenticated, and then forgotten. That is seldom, so the
+        cluster is asked each time where its brokers are now."""
+        self._manager.run(self._manager.cluster.refresh_metadata)
+        return self._manager.run(self._take, node)
+
+    async def _take(self, node: int) -> Channel:
+        connection = await self._manager.get_connection(node)
+        transport = connection.transport
+        self._net.cancel(transport._read_task)
+        sock, transport._sock = transport._sock, None
+        connection.close()
+        return Channel(sock, connection.broker_version_data, self._timeout_s)

@@ -20,6 +20,7 @@ from mapper.parse import Parser
 from mapper.read import open_reader
 from mars import cells, types
 from mars.adapters.kafka_admin import Message
+from mars.adapters.kafka_security import security_of
 from mars.config import Config
 from mars.errors import MarsError
 from mars.evaluate import evaluate
@@ -142,7 +143,7 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
 
 
 def _reader(config: Config, stream: Stream) -> Reader:
-    reader = open_reader(config.reader, config.kafka_address, {}, stream.topic, stream.topic_id)
+    reader = open_reader(config.reader, config.kafka_address, security_of(config), stream.topic, stream.topic_id)
     reader.last_stable_offsets()  # no range is read past an end that the reader has not seen
     return reader
 

@@ -14,6 +14,7 @@ from api.results_snapshot import SnapshotReader
 from api.results_tables import ResultTables
 from mars.adapters.catalog import CatalogStore
 from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka_security import security_of
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
@@ -35,7 +36,7 @@ class Context:
         # Made here and not lazily, because two requests must not make two sessions.
         self.zk = ZooKeeper(self.config.zookeeper_address, self.config.zookeeper_session_ms)
         self.catalog = CatalogStore(self.zk)
-        self.kafka = KafkaAdmin(self.config.kafka_address)
+        self.kafka = KafkaAdmin(self.config.kafka_address, security=security_of(self.config))
         self.ends = EndOffsets(self.kafka)
         self.storage = Storage(self.config.state_root)
         self.snapshots = SnapshotReader(self.zk, self.storage)

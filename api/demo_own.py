@@ -14,6 +14,7 @@ import pyarrow as pa
 from api.demo_count import Shape, TextCount
 from api.lines import LineFile, ensure_topic, send
 from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka_security import Security
 from mars.errors import MarsError
 from sql.guess import Guess, create_stream_sql, guess_schema, name_text
 
@@ -70,15 +71,15 @@ class FileSource(OwnSource):
 
     start_at = "LATEST"
 
-    def __init__(self, kafka: str, path: Path, options: dict) -> None:
+    def __init__(self, kafka: str, security: Security, path: Path, options: dict) -> None:
         self.file = LineFile(path)
         name = re.sub(r"[^\w.-]+", "-", path.stem)
-        topic = options["topic"] or free_topic(kafka, name)
+        topic = options["topic"] or free_topic(kafka, security, name)
         if options["select"] and topic not in (options["topic"], name):
             raise MarsError(f"Topic {name} exists", "its tuples would be counted too", "give another name with --topic, "
                             "and name the stream so in --sql")
         super().__init__(topic, self.file.guess, options)
-        self.kafka = kafka
+        self.kafka, self.security = kafka, security
         self.failure: MarsError | None = None
         header = ", line 1 names the columns" if self.file.header else ""
         self.about = f"the lines of {path}, {self.guess.format}{header}"
@@ -86,7 +87,7 @@ class FileSource(OwnSource):
 
     def prepare(self) -> None:
         """Make the topic if it is absent."""
-        self.partitions, _ = ensure_topic(self.kafka, self.topic)
+        self.partitions, _ = ensure_topic(self.kafka, self.security, self.topic)
         self.goal = sum(1 for _ in self.file.lines())
 
     def lines_path(self) -> Path:
@@ -112,7 +113,7 @@ class FileSource(OwnSource):
 
     def _send(self) -> None:
         try:
-            send(self.file.lines(), self.kafka, self.topic, self.partitions, None, self._progress)
+            send(self.file.lines(), self.kafka, self.security, self.topic, self.partitions, None, self._progress)
         except MarsError as error:
             self.failure = error
 
@@ -120,9 +121,9 @@ class FileSource(OwnSource):
         self.sent = lines
 
 
-def free_topic(kafka: str, name: str) -> str:
+def free_topic(kafka: str, security: Security, name: str) -> str:
     """The name, or the first of name-2, name-3, ... that is no topic yet: the file must not end up among other tuples."""
-    admin = KafkaAdmin(kafka)
+    admin = KafkaAdmin(kafka, security=security)
     taken = set(admin.topics())
     admin.close()
     return next(n for n in itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2))) if n not in taken)
@@ -134,8 +135,8 @@ class TopicSource(OwnSource):
 
     start_at = "EARLIEST"
 
-    def __init__(self, kafka: str, folder: Path, options: dict) -> None:
-        self.admin = KafkaAdmin(kafka)
+    def __init__(self, kafka: str, security: Security, folder: Path, options: dict) -> None:
+        self.admin = KafkaAdmin(kafka, security=security)
         topic = options["topic"]
         messages = self.admin.peek(topic, GUESSED_FROM)
         guess = guess_schema(message.value for message in messages if message.value)
@@ -179,9 +180,9 @@ class TopicSource(OwnSource):
         self.admin.close()
 
 
-def own_source(kafka: str, folder: Path, options: dict) -> OwnSource:
+def own_source(kafka: str, security: Security, folder: Path, options: dict) -> OwnSource:
     """The source that the options name."""
     if options["file"]:
-        return FileSource(kafka, options["file"], options)
-    return TopicSource(kafka, folder, options)
+        return FileSource(kafka, security, options["file"], options)
+    return TopicSource(kafka, security, folder, options)
 

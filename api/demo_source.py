@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -16,6 +15,8 @@ from api.services.paths import log_dir, tail
 from api.supervise import ROOT
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
 from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka_security import security_of
+from mars.config import Config
 from mars.errors import MarsError
 
 STREAM, TOPIC, NAME = "S", "flows", "demo"
@@ -66,13 +67,14 @@ class PaperSource:
     has_own_select = False
     about = "the paper's tuples: 20 fields, 148 bytes, skewed keys, 3 % out of order"
 
-    def __init__(self, data: Path, kafka: str, rate: int, seconds: int) -> None:
-        self.data = data
+    def __init__(self, config: Config, kafka: str, rate: int, seconds: int) -> None:
+        self.config = config
+        self.data = config.data
         self.kafka = kafka
         self.rate = rate
         self.goal = rate * seconds
         self.sent = 0
-        self.counts = data / "expected.arrow"
+        self.counts = config.data / "expected.arrow"
         self.process: subprocess.Popen | None = None
 
     def stream_sql(self) -> str:
@@ -85,7 +87,7 @@ class PaperSource:
 
     def prepare(self) -> None:
         """Make the topic if it is absent."""
-        admin = KafkaAdmin(self.kafka)
+        admin = KafkaAdmin(self.kafka, security=security_of(self.config))
         if admin.describe(TOPIC) is None:
             admin.create(TOPIC, PARTITIONS)
         admin.close()

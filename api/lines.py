@@ -14,6 +14,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException, Producer
 
 from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka_security import Security, librdkafka
 from mars.errors import MarsError
 from mars.plan import UNITS_PER_SECOND
 from sql.guess import Guess, guess_schema
@@ -94,9 +95,9 @@ class Stamper:
         return out.getvalue().encode("utf-8", "surrogateescape")
 
 
-def ensure_topic(kafka: str, topic: str) -> tuple[int, bool]:
+def ensure_topic(kafka: str, security: Security, topic: str) -> tuple[int, bool]:
     """The topic's number of partitions, and whether it was made here."""
-    admin = KafkaAdmin(kafka)
+    admin = KafkaAdmin(kafka, security=security)
     try:
         found = admin.describe(topic)
         made = found is None
@@ -105,7 +106,7 @@ def ensure_topic(kafka: str, topic: str) -> tuple[int, bool]:
         admin.close()
 
 
-def send(lines: Iterator[bytes], kafka: str, topic: str, partitions: int, rate: int | None,
+def send(lines: Iterator[bytes], kafka: str, security: Security, topic: str, partitions: int, rate: int | None,
          progress: Callable[[int, int], None]) -> int:
     """Send each line as one message, in turn over the partitions, each exactly once; return how many were
     acknowledged. `progress` hears of lines and bytes. MarsError if the broker refuses one."""
@@ -116,7 +117,7 @@ def send(lines: Iterator[bytes], kafka: str, topic: str, partitions: int, rate: 
             failed.append(str(error))
 
     producer = Producer({"bootstrap.servers": kafka, "enable.idempotence": True, "linger.ms": 20, "log_level": 0,
-                         "queue.buffering.max.messages": 200_000, "message.timeout.ms": 60_000})
+                         "queue.buffering.max.messages": 200_000, "message.timeout.ms": 60_000, **librdkafka(security)})
     began, count, size = time.monotonic(), 0, 0
     for line in lines:
         _produce(producer, topic, line, count % partitions, heard)

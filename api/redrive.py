@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from api.context import Context
 from api.letters import Condition, matching
+from mars.adapters.kafka_security import security_of
 from mars.adapters.kafka_transactions import Transactions
 from mars.adapters.redriven import Redriven
 from mars.plan import Stream
@@ -50,7 +51,8 @@ def count(context: Context, stream: Stream, where: Condition) -> Outcome:
 def redrive(context: Context, stream: Stream, topic: str, where: Condition, progress: Progress) -> Outcome:
     """Send the letters that are there now and were not sent before. ConflictError if another run takes over."""
     partitions = context.kafka.require(topic).partitions
-    transactions, marks = Transactions(context.config.kafka_address, name(stream)), Redriven(context.storage)
+    config, marks = context.config, Redriven(context.storage)
+    transactions = Transactions(config.kafka_address, name(stream), security_of(config))
     try:
         marks.settle(stream.id, transactions.last)
         ends = _ends(context, stream)

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.feed --kafka HOST:PORT --topic T --counts FILE ...` prints one JSON line a second with
 the tuples sent so far, and writes FILE (Arrow) when the last one is acknowledged. Record batches are sent as
-they are, without an object a message; nothing is sent twice, so a lost answer ends it with an error.
+they are, without an object a message; nothing is sent twice, so a lost answer ends it with an error. TLS and passwords
+are those of the environment's settings.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from kafka.protocol.producer import ProduceRequest
 
 from benchmarks.generator import POOL, POOLS, SIPS, Generator
 from benchmarks.record_batches import CODECS, encode
+from mars import config as configuration
+from mars.adapters.kafka_security import Security, security_of
 
 BATCH_TUPLES = 5_000
 TICK_S = 0.1
@@ -30,9 +33,9 @@ TIMEOUT_MS = 30_000
 class Feeder:
     """Raw Produce requests to the leaders of one topic's partitions, acknowledged one by one."""
 
-    def __init__(self, kafka: str, topic: str) -> None:
+    def __init__(self, kafka: str, topic: str, security: Security | None = None) -> None:
         self.topic = topic
-        self.manager = KafkaConnectionManager(NetworkSelector(), bootstrap_servers=kafka)
+        self.manager = KafkaConnectionManager(NetworkSelector(), bootstrap_servers=kafka, **(security or {}))
         self.manager.bootstrap(timeout_ms=10_000)
         asked = MetadataRequest.MetadataRequestTopic(name=topic)
         answer = self._call(MetadataRequest(topics=[asked], allow_auto_topic_creation=False,
@@ -113,7 +116,8 @@ def main() -> None:
         parser.error(f"--packed must divide --tuples and {BATCH_TUPLES}, and does not go with --rate")
     pool = POOLS[given.format](given.seed, given.pool, given.sips, given.line_bytes)
     generator = Generator(given.start, given.event_rate, given.seed, pool)
-    feed(Feeder(given.kafka, given.topic), generator, given.tuples, given.rate, given.packed, given.codec)
+    security = security_of(configuration.load())
+    feed(Feeder(given.kafka, given.topic, security), generator, given.tuples, given.rate, given.packed, given.codec)
     draft = given.counts.with_suffix(".draft")
     counts = generator.expected()
     with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, counts.schema) as writer:

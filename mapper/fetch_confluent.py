@@ -26,25 +26,20 @@ from mapper.batch import Messages
 from mapper.decode import no_messages
 from mapper.fetch import Range
 from mars.adapters.kafka_errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
+from mars.adapters.kafka_security import Security, librdkafka
 
 TIMEOUT_S = 10.0
 POLL_S = 0.2
 ASKED_MS = 40  # between questions for the end offsets
 CHUNK = 1000  # messages asked of the library at a time
-# kafka-python's names of the settings for TLS and SASL, which the raw reader takes, and librdkafka's.
-SECURITY = {
-    "security_protocol": "security.protocol", "sasl_mechanism": "sasl.mechanism",
-    "sasl_plain_username": "sasl.username", "sasl_plain_password": "sasl.password", "ssl_cafile": "ssl.ca.location",
-    "ssl_certfile": "ssl.certificate.location", "ssl_keyfile": "ssl.key.location", "ssl_password": "ssl.key.password",
-}
 UNKNOWN_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 
 
 class ConfluentReader:
     """Reader (see mapper.fetch) on librdkafka's consumer: assigned, never subscribed, with no offset reset."""
 
-    def __init__(self, bootstrap: str, security: dict, topic: str, topic_id: str) -> None:
-        config = {"bootstrap.servers": bootstrap, **{SECURITY[name]: value for name, value in security.items()}}
+    def __init__(self, bootstrap: str, security: Security, topic: str, topic_id: str) -> None:
+        config = {"bootstrap.servers": bootstrap, **librdkafka(security)}
         self.topic = topic
         self.topic_id = topic_id
         self._admin = AdminClient(config)

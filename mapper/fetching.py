@@ -15,6 +15,7 @@ from mapper.stop import STATES, why
 from mars import faults, names
 from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka_errors import KafkaRefused, TopicRecreated, UnknownTopic
+from mars.adapters.kafka_security import security_of
 from mars.adapters.view import StreamView, read_stream, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.errors import NotReadyError
@@ -136,7 +137,7 @@ class Fetching:
         stream = view.stream
         if stream.id not in self.readers:
             self.readers[stream.id] = open_reader(
-                self.config.reader, self.config.kafka_address, {}, stream.topic, stream.topic_id)
+                self.config.reader, self.config.kafka_address, security_of(self.config), stream.topic, stream.topic_id)
             self.claimers[stream.id] = Claimer(
                 self.shared.exchange, self.config, self.shared.id, self.shared.sizes.setdefault(stream.id, Sizes()))
         claimer = self.claimers[stream.id]

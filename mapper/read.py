@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mapper.fetch import RawReader, Reader
 from mapper.fetch_confluent import ConfluentReader
+from mars.adapters.kafka_security import Security
 from mars.adapters.kafka_wire import Wire
 from mars.errors import ConfigurationError
 
@@ -11,9 +12,9 @@ READERS = ("raw", "confluent")
 RETRY_S = 1.0  # so often a reader that waits for Kafka looks whether it should stop
 
 
-def open_reader(kind: str, bootstrap: str, security: dict, topic: str, topic_id: str) -> Reader:
+def open_reader(kind: str, bootstrap: str, security: Security, topic: str, topic_id: str) -> Reader:
     """A reader of one topic, to be made in the process that uses it. `kind` is the setting `reader`, one of READERS;
-    `security` has security_protocol, sasl_mechanism, sasl_plain_*, ssl_*; `topic_id` is the broker's UUID as text."""
+    `security` is that of mars.adapters.kafka_security; `topic_id` is the broker's UUID as text."""
     if kind == "raw":
         return RawReader(Wire(bootstrap, security, retry_s=RETRY_S), topic, topic_id)
     if kind == "confluent":

@@ -8,7 +8,6 @@ travels to Spark tasks as JSON and reads nothing there.
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from mars.config_checks import contradictions
 from mars.errors import ConfigurationError
 
 PREFIX = "MARS_"
@@ -49,6 +49,18 @@ class Config(BaseModel):
         "Parts that the keys of a stream are divided into; frozen when the stream is created."))
     reader: Literal["raw", "confluent"] = Field("raw", description=(
         "How topics are read: raw record batches, or the slower second reader on confluent-kafka."))
+
+    # How Kafka is spoken to.
+    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field("PLAINTEXT", description=(
+        "How the Kafka at kafka_address is spoken to, in Kafka's words; SSL means TLS."))
+    kafka_tls_ca: str = Field("", description=(
+        "PEM file of the authorities whose certificates brokers may have. Empty: those that the system trusts."))
+    kafka_tls_certificate: str = Field("", description="PEM file of our own certificate chain, if brokers ask for one.")
+    kafka_tls_key: str = Field("", description="PEM file of that certificate's key, without a password.")
+    kafka_sasl_mechanism: Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field("", description=(
+        "How the password is proven to brokers, with a protocol of SASL."))
+    kafka_sasl_username: str = Field("", description="Kafka's name for this instance, with a protocol of SASL.")
+    kafka_sasl_password: str = Field("", repr=False, description="The password of that name.")
 
     # Mappers.
     batch_tuples: int = Field(5_000, ge=1, le=1_000_000, description="Tuples in one batch, aimed at.")
@@ -110,19 +122,15 @@ class Config(BaseModel):
     def _absolute(cls, data: Path) -> Path:
         return data.expanduser().absolute()
 
+    @field_validator("kafka_tls_ca", "kafka_tls_certificate", "kafka_tls_key")
+    @classmethod
+    def _absolute_file(cls, file: str) -> str:
+        return file and str(Path(file).expanduser().absolute())  # workers run in folders of their own
+
     @model_validator(mode="after")
     def _consistent(self) -> Config:
-        if self.run_tuples_max < self.batch_tuples:
-            raise ValueError(f"run_tuples_max ({self.run_tuples_max}) must not be below "
-                             f"batch_tuples ({self.batch_tuples})")
-        if bool(self.api_tls_certificate) != bool(self.api_tls_key):
-            raise ValueError("api_tls_certificate and api_tls_key must be given together")
-        if not _is_loopback(self.api_host):
-            unsafe = f"api_host {self.api_host} is not loopback"
-            if not self.api_token:
-                raise ValueError(f"{unsafe}, so api_token must be given")
-            if not (self.api_tls_certificate or self.api_behind_tls):
-                raise ValueError(f"{unsafe}, so api_tls_certificate or api_behind_tls must be given")
+        for fault in contradictions(self):
+            raise ValueError(fault)
         return self
 
     @property
@@ -199,15 +207,6 @@ def _did_you_mean(name: str) -> str:
     return f"did you mean {closest}?" if closest else f"settings are {', '.join(Config.model_fields)}"
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigurationError:
     """The first fault as one line; one at a time is enough to mend."""
     fault = error.errors()[0]
@@ -219,5 +218,5 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> Configuratio
     allowed = said[0].lower() + said[1:]
     if fault["type"] == "string_pattern_mismatch":
         allowed = Config.model_fields[name].description or allowed
-    value = "the value" if name == "api_token" else repr(fault["input"])
+    value = repr(fault["input"]) if Config.model_fields[name].repr else "the value"
     return ConfigurationError(f"{name} = {value} from {origins[name]} is not allowed", allowed)

@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from mars import names
 from mars.adapters.exchange import Exchange
 from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka_security import librdkafka, security_of
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
@@ -43,8 +44,8 @@ class TopicWatch:
 
     def __init__(self, config: Config, exchange: Exchange) -> None:
         self.exchange = exchange
-        self.address = config.kafka_address
-        self.admin = KafkaAdmin(config.kafka_address)
+        self.address, self.security = config.kafka_address, security_of(config)
+        self.admin = KafkaAdmin(config.kafka_address, security=self.security)
         self.seen: dict[int, Seen] = {}
         self.groups: dict[int, Consumer] = {}
 
@@ -133,5 +134,5 @@ class TopicWatch:
     def _group(self, view: StreamView) -> Consumer:
         self.groups[view.stream.id] = Consumer(
             {"bootstrap.servers": self.address, "group.id": f"mars-{view.stream.name}", "enable.auto.commit": False,
-             "log_level": 0}, logger=log)
+             "log_level": 0, **librdkafka(self.security)}, logger=log)
         return self.groups[view.stream.id]

@@ -18,6 +18,7 @@ from api.commands.instance import reporter, settings
 from api.demo_check import Verdict, compare
 from api.demo_source import PaperSource, Source
 from api.demo_view import Moment, View
+from mars.adapters.kafka_security import security_of
 from mars.config import Config
 from mars.errors import ConflictError, MarsError, NotFoundError
 
@@ -70,8 +71,8 @@ def choose(config: Config, run: runfile.Run, options: dict) -> Source:
     if options["file"] or options["topic"]:
         from api.demo_own import own_source
 
-        return own_source(run.kafka, config.data, options)
-    return PaperSource(config.data, run.kafka, options["rate"], options["seconds"])
+        return own_source(run.kafka, security_of(config), config.data, options)
+    return PaperSource(config, run.kafka, options["rate"], options["seconds"])
 
 
 def play(client: Client, source: Source, began: float) -> Verdict:

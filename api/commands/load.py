@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from api import runfile
 from api.commands.instance import settings
 from api.lines import LineFile, Stamper, ensure_topic, send
+from mars.adapters.kafka_security import security_of
 
 
 def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | None, time_column: str | None,
@@ -18,8 +19,9 @@ def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | N
     """Send the file and say what was sent; see `mars load --help`."""
     file = LineFile(path, header)
     stamper = Stamper(file.guess, time_column) if stamp else None
-    address = kafka or runfile.require(settings(data).data).kafka
-    partitions, made = ensure_topic(address, topic)
+    config = settings(data)
+    address, security = kafka or runfile.require(config.data).kafka, security_of(config)
+    partitions, made = ensure_topic(address, security, topic)
     if made:
         say(f"topic {topic} is new, with {partitions} partitions")
     if file.header:
@@ -31,7 +33,7 @@ def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | N
     with bar:
         task = bar.add_task("", total=file.bytes)
         lines = map(stamper, file.lines()) if stamper else file.lines()
-        count = send(lines, address, topic, partitions, rate, lambda _, size: bar.update(task, completed=size))
+        count = send(lines, address, security, topic, partitions, rate, lambda _, size: bar.update(task, completed=size))
     say(f"{count:,} messages sent to topic {topic}, one a line")
 
 

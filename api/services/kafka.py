@@ -12,13 +12,16 @@ from api.services.jvm import command
 from api.services.paths import log_dir, tail
 from api.services.process import Child
 from api.services.service import Service, StopWatch, reach
+from mars.adapters.kafka_security import security_of
+from mars.adapters.kafka_wire import Wire
 from mars.config import Config
-from mars.errors import NotReadyError
+from mars.errors import ConfigurationError, NotReadyError
 
 NAME = "kafka"
 MAIN = "kafka.Kafka"
 FORMATTER = "kafka.tools.StorageTool"
 TIMEOUT_S = 90.0
+FOREIGN_S = 5.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 # One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time
@@ -59,20 +62,25 @@ num.io.threads=4
 """
 
 
-def start(config: Config, data_dir: Path) -> Service:
-    """A ready Kafka: our own on loopback with its data in `data_dir`, or the one at `kafka_address`.
+def start(config: Config, data_dir: Path, more: str = "") -> Service:
+    """A ready Kafka: our own on loopback with its data in `data_dir`, or the one at `kafka_address`. `more` are lines for
+    our own one's file of settings, which win.
 
-    Raises SetupError if Java or a jar is missing, NotReadyError if it does not get ready.
+    Raises SetupError if Java or a jar is missing, ConfigurationError if settings are for another Kafka or a file of theirs
+    cannot be used, NotReadyError if it does not get ready or refuses us.
     """
     watch = StopWatch()
     if config.kafka_address:
+        security = security_of(config)
         reach(config.kafka_address, "kafka_address")
-        if not _serves(config.kafka_address):
-            raise NotReadyError(f"Kafka at {config.kafka_address} does not answer",
-                                "something listens there, but it lists no brokers")
+        Wire(config.kafka_address, security, retry_s=FOREIGN_S).connect()
         return Service(NAME, config.kafka_address, "", watch.read_ms())
+    if config.kafka_security_protocol != "PLAINTEXT":
+        raise ConfigurationError(f"kafka_security_protocol is {config.kafka_security_protocol}, but kafka_address is empty",
+                                 "Mars's own Kafka listens on loopback, without TLS or passwords",
+                                 "give kafka_address too, or leave out kafka_security_protocol")
     port = ports.pick(data_dir, NAME)
-    settings = _write_settings(data_dir, port)
+    settings = _write_settings(data_dir, port, more)
     _format(config, data_dir, settings)
     logs = log_dir(data_dir)
     line = _java(config, logs, config.kafka_heap_mb, [MAIN, settings])
@@ -86,12 +94,12 @@ def start(config: Config, data_dir: Path) -> Service:
     return Service(NAME, address, jars.KAFKA_VERSION, watch.read_ms(), child)
 
 
-def _write_settings(data_dir: Path, port: int) -> Path:
+def _write_settings(data_dir: Path, port: int, more: str) -> Path:
     folder = data_dir / NAME
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "server.properties"
     settings.write_text(_SETTINGS.format(port=port, controller_port=ports.pick(data_dir, "kafka_controller"),
-                                         folder=folder / "topics", message_bytes_max=MESSAGE_BYTES_MAX))
+                                         folder=folder / "topics", message_bytes_max=MESSAGE_BYTES_MAX) + more)
     return settings
 
 

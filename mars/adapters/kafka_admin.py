@@ -24,6 +24,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from mars.adapters.kafka_connect import why_refused
+from mars.adapters.kafka_security import Security, librdkafka
 from mars.errors import MarsError, NotFoundError, NotReadyError
 
 TIMEOUT_S = 5.0
@@ -62,11 +64,13 @@ class Message:
 class KafkaAdmin:
     """One admin connection; may be used from several threads. Not fork-safe."""
 
-    def __init__(self, address: str, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, address: str, timeout_s: float = TIMEOUT_S, security: Security | None = None) -> None:
         self.address = address
         self.timeout_s = timeout_s
-        self._admin = AdminClient({"bootstrap.servers": address, "socket.timeout.ms": int(timeout_s * 1000),
-                                   "reconnect.backoff.max.ms": 1000, "log_level": 0}, logger=LOG)
+        self.security = security or {}
+        self._client = {"bootstrap.servers": address, "log_level": 0, **librdkafka(self.security)}
+        self._admin = AdminClient({**self._client, "socket.timeout.ms": int(timeout_s * 1000),
+                                   "reconnect.backoff.max.ms": 1000}, logger=LOG)
 
     def topics(self) -> list[str]:
         """The names of all topics that are not Kafka's own, sorted."""
@@ -151,11 +155,11 @@ class KafkaAdmin:
         """The messages of offset ranges; of each partition at most `count`, or the last `count` if `newest`."""
         if not ranges:
             return []
-        consumer = Consumer({"bootstrap.servers": self.address, "group.id": f"mars-peek-{uuid.uuid4().hex}",
+        consumer = Consumer({**self._client, "group.id": f"mars-peek-{uuid.uuid4().hex}",
                              "enable.auto.commit": False, "isolation.level": "read_committed",
                              "allow.auto.create.topics": False, "enable.partition.eof": True,
                              "fetch.wait.max.ms": 10,  # the end of a partition is told only after this wait
-                             "log_level": 0}, logger=LOG)
+                             }, logger=LOG)
         try:
             consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
             found: dict[int, list[Message]] = {p: [] for p in ranges}
@@ -208,7 +212,10 @@ class KafkaAdmin:
         return NotReadyError("Kafka refused a request", cause.str(), "see the broker's log")
 
     def _away(self, detail: str) -> NotReadyError:
-        return NotReadyError(f"Kafka does not answer at {self.address}", detail, "is it running? see `mars status`")
+        # librdkafka merely times out where certificates or passwords are wrong.
+        refused = why_refused(self.address, self.security)
+        return refused or NotReadyError(f"Kafka does not answer at {self.address}", detail,
+                                        "is it running, and is kafka_security_protocol right? see `mars status`")
 
 
 def _sort_in(record, found: dict, open_: set, ranges: dict, count: int, newest: bool) -> None:

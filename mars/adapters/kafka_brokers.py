@@ -5,10 +5,11 @@ from __future__ import annotations
 import socket
 
 from kafka import errors
-from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
 from mars.adapters.kafka_channel import Channel
+from mars.adapters.kafka_connect import Connector
+from mars.adapters.kafka_security import Security, distrust
 
 RECEIVE_BUFFER = 8 << 20
 SOCKET_OPTIONS = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -16,22 +17,24 @@ SOCKET_OPTIONS = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKE
 
 
 class Brokers:
-    """Channels by the brokers' node ids. Not thread-safe, and does not survive a fork. `security` has kafka-python's names.
+    """Channels by the brokers' node ids. Not thread-safe, and does not survive a fork.
 
-    What is raised is one of kafka-python's errors; every channel that took part in the failed call is closed by then.
+    What is raised is one of kafka-python's errors, or KafkaDistrust; every channel that took part in the failed call is
+    closed by then.
     """
 
-    def __init__(self, bootstrap: str, security: dict, timeout_s: float, bootstrap_s: float) -> None:
-        self._timeout_s = timeout_s
+    def __init__(self, bootstrap: str, security: Security, timeout_s: float, bootstrap_s: float) -> None:
+        self._bootstrap, self._timeout_s = bootstrap, timeout_s
         self._net = NetworkSelector()
-        self._manager = KafkaConnectionManager(
+        self._manager = Connector(
             self._net, bootstrap_servers=bootstrap, reconnect_backoff_max_ms=1000,
             request_timeout_ms=int(timeout_s * 1000), socket_options=SOCKET_OPTIONS, **security)
         self._channels: dict[int, Channel] = {}
         try:
             self._manager.bootstrap(timeout_ms=int(bootstrap_s * 1000))
-        except BaseException:
+        except BaseException as error:
             self.close()
+            self._say_why(error)
             raise
 
     def close(self) -> None:
@@ -57,9 +60,15 @@ class Brokers:
             for node in asked:
                 if node in self._channels:
                     self._channels.pop(node).close()
+            self._say_why(error)
             if isinstance(error, OSError):
                 raise errors.KafkaConnectionError(f"{type(error).__name__}: {error}") from error
             raise
+
+    def _say_why(self, error: BaseException) -> None:
+        """Raise KafkaDistrust if the last connections could not be opened for such a cause."""
+        if isinstance(error, errors.KafkaError) and (refused := distrust(self._bootstrap, self._manager.fault)):
+            raise refused from error
 
     def _any(self) -> int:
         node = next(iter(self._channels), None)

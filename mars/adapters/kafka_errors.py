@@ -15,7 +15,16 @@ class KafkaUnreachable(NotReadyError):
 
     def __init__(self, what: str, partition: int, detail: str) -> None:
         super().__init__("Kafka does not answer", f"{_place(what, partition)}: {detail}",
-                         "see that the brokers run and that the bootstrap address is theirs")
+                         "see that the brokers run, that the bootstrap address is theirs, and that "
+                         "kafka_security_protocol is that of their listener")
+
+
+class KafkaDistrust(KafkaUnreachable):
+    """A connection that the brokers or we refuse: certificates, password, protocol. `hint` names the settings. It passes
+    when they are mended on the brokers' side, so it is tried again like any other connection that fails."""
+
+    def __init__(self, title: str, detail: str, hint: str) -> None:
+        NotReadyError.__init__(self, title, detail, hint)
 
 
 class KafkaRefused(MarsError):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from mars.adapters.kafka_security import Security, librdkafka
 from mars.errors import ConflictError, MarsError, NotReadyError
 
 TIMEOUT_S = 30.0
@@ -22,11 +23,12 @@ class Transactions:
     partition 0 of that topic; the transaction itself writes it.
     """
 
-    def __init__(self, address: str, name: str) -> None:
-        self._consumer = Consumer({"bootstrap.servers": address, "group.id": name, "enable.auto.commit": False,
-                                   "isolation.level": "read_committed", "log_level": 0}, logger=LOG)
-        self._producer = Producer({"bootstrap.servers": address, "transactional.id": name, "linger.ms": 20,
-                                   "message.max.bytes": 100 << 20, "log_level": 0}, logger=LOG)
+    def __init__(self, address: str, name: str, security: Security | None = None) -> None:
+        client = {"bootstrap.servers": address, "log_level": 0, **librdkafka(security or {})}
+        self._consumer = Consumer({**client, "group.id": name, "enable.auto.commit": False,
+                                   "isolation.level": "read_committed"}, logger=LOG)
+        self._producer = Producer({**client, "transactional.id": name, "linger.ms": 20,
+                                   "message.max.bytes": 100 << 20}, logger=LOG)
         with _translated():
             self._producer.init_transactions(TIMEOUT_S)
 

@@ -30,6 +30,7 @@ from mars.adapters.kafka_errors import (
     TopicRecreated,
     UnknownTopic,
 )
+from mars.adapters.kafka_security import Security
 
 READ_COMMITTED = 1
 LATEST, EARLIEST = -1, -2
@@ -73,11 +74,11 @@ class Wire:
 
     To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every
     call retries what may pass (a broker away, a moved leader) with back-off for `retry_s` and then raises
-    KafkaUnreachable; the next call starts afresh. A broker that says nothing for `timeout_s` counts as away.
-    `security` has kafka-python's names: security_protocol, sasl_*, ssl_*.
+    KafkaUnreachable, which is a KafkaDistrust if certificates, password or protocol are the cause; the next call starts
+    afresh. A broker that says nothing for `timeout_s` counts as away.
     """
 
-    def __init__(self, bootstrap: str, security: dict | None = None, timeout_s: float = 10.0,
+    def __init__(self, bootstrap: str, security: Security | None = None, timeout_s: float = 10.0,
                  retry_s: float = 10.0) -> None:
         self.bootstrap = bootstrap
         self.security = security or {}
@@ -92,6 +93,10 @@ class Wire:
             self._brokers.close()
         self._brokers = None
         self._topics.clear()
+
+    def connect(self) -> None:
+        """Returns once a broker has told of the cluster."""
+        self._retry(self._connected)
 
     def topic(self, name: str, topic_id: str | None = None) -> TopicInfo:
         """The topic's id, partitions and leaders as the cluster knows them now. Raises UnknownTopic, and TopicRecreated
@@ -221,9 +226,12 @@ class Wire:
 
     def _send(self, requests: list) -> list:
         """The responses to (node id, request) pairs that are under way at the same time."""
+        return self._connected().ask(requests)
+
+    def _connected(self) -> Brokers:
         if self._brokers is None:
             self._brokers = Brokers(self.bootstrap, self.security, self.timeout_s, self.retry_s)
-        return self._brokers.ask(requests)
+        return self._brokers
 
     def _retry(self, attempt: Callable):
         """attempt(), again with back-off while what it raises may pass, at most for retry_s."""

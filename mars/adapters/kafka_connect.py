@@ -1,0 +1,58 @@
+"""Opening connections to Kafka, and why that fails where settings are the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kafka import errors
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+
+from mars.adapters.kafka_errors import KafkaDistrust
+from mars.adapters.kafka_security import Security, distrust
+
+PROBE_S = 1.0
+Received = tuple[bytes, Exception | None]
+
+
+class Connector(KafkaConnectionManager):
+    """kafka-python's connection manager. `fault` says why the first connection failed since one was made; the library only
+    logs it, and raises a time-out."""
+
+    fault = ""
+
+    async def _connect(self, node, conn, *args, **options):
+        await super()._connect(node, conn, *args, **options)
+        failed = conn.init_future.exception if conn.init_future.failed() else None
+        self.fault = "" if failed is None else self.fault or str(failed)
+
+    async def _build_transport(self, node, timeout_at=None):
+        # The library waits without end for a peer that takes a connection and then says nothing of TLS.
+        making = self.call_soon(super()._build_transport, node, timeout_at)
+        transport = await self.wait_for(making, self.config["request_timeout_ms"])
+        transport._sock_recv = _last_words(transport._sock_recv)
+        return transport
+
+
+def _last_words(receive: Callable[[], Received]) -> Callable[[], Received]:
+    """The library's read of a socket, which drops what came before the end of a connection: a broker's reason among it."""
+    def received() -> Received:
+        data, error = receive()
+        return data, None if data else error
+
+    return received
+
+
+def why_refused(bootstrap: str, security: Security) -> KafkaDistrust | None:
+    """Connects, for PROBE_S at most: why the brokers and we refuse each other, None if they do not or if it is not told."""
+    net = NetworkSelector()
+    connector = Connector(net, bootstrap_servers=bootstrap, request_timeout_ms=int(PROBE_S * 1000),
+                          reconnect_backoff_max_ms=int(PROBE_S * 1000), **security)
+    try:
+        connector.bootstrap(timeout_ms=int(PROBE_S * 1000))
+        return None
+    except errors.KafkaError as error:
+        return distrust(bootstrap, connector.fault or str(error))
+    finally:
+        connector.close()
+        net.close()

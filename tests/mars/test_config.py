@@ -52,6 +52,14 @@ def test_state_lies_under_the_data_folder_unless_said(tmp_path: Path) -> None:
     ({"MARS_API_HOST": "0.0.0.0"}, ["api_host", "api_token"]),
     ({"MARS_API_HOST": "0.0.0.0", "MARS_API_TOKEN": "x" * 16}, ["api_tls_certificate", "MARS_API_HOST"]),
     ({"MARS_RUN_TUPLES_MAX": "10"}, ["run_tuples_max (10)", "batch_tuples (5000)"]),
+    ({"MARS_KAFKA_SECURITY_PROTOCOL": "TLS"}, ["kafka_security_protocol = 'TLS'", "'SSL'"]),
+    ({"MARS_KAFKA_TLS_CA": "ca.pem"}, ["kafka_tls_ca", "must be SSL", "MARS_KAFKA_TLS_CA"]),
+    ({"MARS_KAFKA_SECURITY_PROTOCOL": "SSL", "MARS_KAFKA_TLS_KEY": "k"}, ["kafka_tls_certificate", "together"]),
+    ({"MARS_KAFKA_SECURITY_PROTOCOL": "SASL_SSL"}, ["needs kafka_sasl_mechanism", "MARS_KAFKA_SECURITY_PROTOCOL"]),
+    ({"MARS_KAFKA_SECURITY_PROTOCOL": "SASL_SSL", "MARS_KAFKA_SASL_MECHANISM": "PLAIN", "MARS_KAFKA_SASL_USERNAME": "u"},
+     ["needs kafka_sasl_password"]),
+    ({"MARS_KAFKA_SASL_PASSWORD": "0123456789abcdef"}, ["kafka_sasl_password is given", "must be SASL_SSL"]),
+    ({"MARS_KAFKA_SASL_MECHANISM": "GSSAPI"}, ["kafka_sasl_mechanism = 'GSSAPI'", "'SCRAM-SHA-512'"]),
 ])
 def test_a_wrong_value_is_one_line_that_names_all(environment: dict[str, str], words: list[str]) -> None:
     with pytest.raises(ConfigurationError) as caught:
@@ -64,7 +72,13 @@ def test_a_secret_is_not_shown() -> None:
     with pytest.raises(ConfigurationError) as caught:
         load(environment={"MARS_API_TOKEN": "secret"})
     assert "secret" not in str(caught.value)
-    assert "0123456789abcdef" not in repr(load({"api_token": "0123456789abcdef"}, environment={}))
+    password = {"kafka_security_protocol": "SASL_SSL", "kafka_sasl_mechanism": "PLAIN", "kafka_sasl_username": "u",
+                "kafka_sasl_password": "0123456789abcdef"}
+    for settings in ({"api_token": "0123456789abcdef"}, password):
+        assert "0123456789abcdef" not in repr(load(settings, environment={}))
+    with pytest.raises(ConfigurationError) as caught:
+        load(password | {"kafka_sasl_username": ""}, environment={})
+    assert "0123456789abcdef" not in f"{caught.value} {caught.value.hint}"
 
 
 def test_a_variable_of_another_program_is_left_alone() -> None:

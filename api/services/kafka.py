@@ -12,6 +12,7 @@ from api.services.jvm import command
 from api.services.paths import log_dir, tail
 from api.services.process import Child
 from api.services.service import Service, StopWatch, reach
+from mars.adapters.kafka_connect import why_refused
 from mars.adapters.kafka_security import security_of
 from mars.adapters.kafka_wire import Wire
 from mars.config import Config
@@ -73,6 +74,8 @@ def start(config: Config, data_dir: Path, more: str = "") -> Service:
     if config.kafka_address:
         security = security_of(config)
         reach(config.kafka_address, "kafka_address")
+        if refused := why_refused(config.kafka_address, security):
+            raise refused
         Wire(config.kafka_address, security, retry_s=FOREIGN_S).connect()
         return Service(NAME, config.kafka_address, "", watch.read_ms())
     if config.kafka_security_protocol != "PLAINTEXT":

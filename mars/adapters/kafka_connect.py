@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafka import errors
+from kafka.net.inet import create_connection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from mars.adapters.kafka_errors import KafkaDistrust
 from mars.adapters.kafka_security import Security, distrust
@@ -17,7 +19,7 @@ Received = tuple[bytes, Exception | None]
 
 class Connector(KafkaConnectionManager):
     """kafka-python's connection manager. `fault` says why the first connection failed since one was made; the library only
-    logs it, and raises a time-out."""
+    logs it, and raises a time-out in the end."""
 
     fault = ""
 
@@ -25,11 +27,26 @@ class Connector(KafkaConnectionManager):
         await super()._connect(node, conn, *args, **options)
         failed = conn.init_future.exception if conn.init_future.failed() else None
         self.fault = "" if failed is None else self.fault or str(failed)
+        if failed is not None and distrust("", self.fault):
+            self._auth_failures[node.node_id] = failed  # trying again is of no use: the next to ask for the node gets it
 
     async def _build_transport(self, node, timeout_at=None):
-        # The library waits without end for a peer that takes a connection and then says nothing of TLS.
-        making = self.call_soon(super()._build_transport, node, timeout_at)
-        transport = await self.wait_for(making, self.config["request_timeout_ms"])
+        """As the library does, which waits without end for a peer that takes a connection and then says nothing of TLS, and
+        leaves it open when they do not come to terms."""
+        sock = await create_connection(self._net, node.host, node.port, self.config["socket_options"], timeout_at=timeout_at)
+        try:
+            kind, options = KafkaTCPTransport, {}
+            if self.ssl_enabled:
+                kind, options = KafkaSSLTransport, {k: v for k, v in self.config.items() if k.startswith("ssl_")}
+            transport = kind(self._net, sock, host=node.host, **options)
+        except BaseException:
+            sock.close()
+            raise
+        try:
+            await self.wait_for(self.call_soon(transport.handshake), self.config["request_timeout_ms"])
+        except Exception as error:
+            transport.abort(error)
+            raise errors.KafkaConnectionError(f"Handshake failed: {error}") from error
         transport._sock_recv = _last_words(transport._sock_recv)
         return transport
 

@@ -45,8 +45,8 @@ def test_plaintext_has_no_security():
 
 
 def test_both_clients_are_told_the_same(files):
-    config = load({**SASL, "kafka_tls_ca": f"{files.folder}/ca.pem", "kafka_tls_certificate": f"{files.folder}/certificate.pem",
-                   "kafka_tls_key": f"{files.folder}/key.pem"}, environment={})
+    paths = {f"kafka_tls_{name}": f"{files.folder}/{name}.pem" for name in ("ca", "certificate", "key")}
+    config = load({**SASL, **paths}, environment={})
     security = security_of(config)
     assert security == {
         "security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_plain_username": "u",

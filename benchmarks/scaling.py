@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -17,7 +18,9 @@ from pathlib import Path
 from benchmarks import plot
 from benchmarks.generator import POOLS, SCHEMA, TYPES
 from benchmarks.machine import command, machine
-from benchmarks.scaling_run import Point, Result, instance
+from benchmarks.scaling_run import Result, instance
+from benchmarks.scaling_topic import Point, filled
+from mars.config import Config
 
 WARM = 1_000_000
 PAPER_MB_PER_S = 3.5 * 2**30 / 1e6
@@ -33,6 +36,7 @@ class Curve:
     points: Callable[[int], list[Point]]
     log: bool = True
     names: bool = False  # points have names, not places: bars
+    shared: bool = False  # points share a topic, each on an instance of its own
 
 
 def message(tuples: int) -> list[Point]:
@@ -100,6 +104,11 @@ def codec(tuples: int) -> list[Point]:
     return [Point(place, tuples, label=name, codec=name) for place, name in enumerate(("none", "lz4", "zstd"))]
 
 
+def tls(tuples: int) -> list[Point]:
+    """How Kafka is spoken to."""
+    return [Point(place, tuples, label=name) for place, name in enumerate(("PLAINTEXT", "SSL"))]
+
+
 def forms(tuples: int) -> list[Point]:
     """How tuples are written: CSV or JSON, one a message, or 100."""
     of = {"CSV": "csv", "JSON": "json"}
@@ -119,6 +128,7 @@ CURVES = {
     "columns": Curve("Columns wanted, of 20", "columns", columns, log=False),
     "width": Curve("Bytes of a tuple", "bytes", width),
     "codec": Curve("Compression of the topic", "codec", codec, names=True),
+    "tls": Curve("Kafka without TLS and with it", "protocol", tls, names=True, shared=True),
     "forms": Curve("Form of the tuples", "form", forms, names=True),
 }
 
@@ -129,6 +139,19 @@ def run(points: list[Point], warm: int, repeat: int = 1) -> Iterator[Result]:
         with instance(settings, warm) as mars:
             for point in same:
                 yield mars.measure(point, repeat)
+
+
+def run_shared(points: list[Point], warm: int, repeat: int = 1) -> Iterator[Result]:
+    """Each point as it is done, on an instance that speaks to the one broker in the way that is the point's name."""
+    from benchmarks.secure_kafka import secure_kafka  # what it stands on is there where tests are
+
+    with tempfile.TemporaryDirectory(prefix="mars-bench-") as name:
+        folder = Path(name)
+        with secure_kafka(Config(data=folder), folder) as broker, \
+                filled(broker.addresses["PLAINTEXT"], folder, points[0]) as topic:
+            for point in points:
+                with instance(broker.settings(point.label), warm, broker) as mars:
+                    yield mars.read(topic, point, repeat)
 
 
 def row(result: Result) -> str:
@@ -178,7 +201,7 @@ def main() -> None:
     if given.only:
         points = [point for point in points if point.x in {float(x) for x in given.only.split(",")}]
     print(curve.title, HEAD, sep="\n", flush=True)
-    for result in run(points, WARM, given.repeat):
+    for result in (run_shared if curve.shared else run)(points, WARM, given.repeat):
         results.append(result)
         print(row(result), flush=True)
         for s, mappers, reducers in result.memory:

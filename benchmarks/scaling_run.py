@@ -3,59 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import psutil
 import pyarrow as pa
-from confluent_kafka.admin import AdminClient
 
 from api import up
 from api.client import Client
 from api.demo_check import compare
 from api.runfile import Run
-from benchmarks.generator import LINE_BYTES, POOL, QUERY, SCHEMA, SIPS
+from benchmarks.generator import SCHEMA
 from benchmarks.parts import Meter, processes
+from benchmarks.scaling_topic import Filled, Point, filled
 from mars import config as configuration
-from mars.adapters.kafka_admin import KafkaAdmin
 from mars.config import Config
 from mars.errors import MarsError
 
-START_S = 1_700_000_000
+if TYPE_CHECKING:
+    from benchmarks.secure_kafka import SecureKafka
+
 POLL_S, STALL_S, SAMPLE_S = 0.05, 60.0, 5.0
-SETTLE_S, SPARE_BYTES = 1.0, 5 << 30
-
-
-@dataclass(frozen=True)
-class Point:
-    """`x` is its place on the axis. `rate` is None for a topic that is full before the query begins; else tuples are
-    produced at that rate while it runs, and the topic keeps `retention_bytes` of each partition."""
-
-    x: float
-    tuples: int
-    label: str = ""
-    partitions: int = 4
-    packed: int = 1
-    codec: str = "none"
-    format: str = "csv"
-    line_bytes: int = LINE_BYTES
-    sips: int = SIPS
-    pool: int = POOL
-    event_rate: int = 5_000
-    query: str = QUERY
-    keys: tuple[str, ...] = ("sip", "type", "timestamp")
-    rate: int | None = None
-    retention_bytes: int | None = None
-    settings: dict[str, int] = field(default_factory=dict)
-
-    def name(self) -> str:
-        """What tables call it."""
-        return self.label or f"{self.x:,.0f}"
 
 
 @dataclass(frozen=True)
@@ -85,10 +57,10 @@ class Result:
 class Instance:
     """A running Mars, for many points one after the other."""
 
-    def __init__(self, run: Run, config: Config) -> None:
-        self.run, self.config = run, config
+    def __init__(self, run: Run, config: Config, broker: SecureKafka | None = None) -> None:
+        self.run, self.config, self.broker = run, config, broker
+        self.kafka = broker.addresses["PLAINTEXT"] if broker else run.kafka
         self.client = Client(run.api, config.api_token)
-        self.number = 0
 
     def __enter__(self) -> Instance:
         return self
@@ -97,62 +69,39 @@ class Instance:
         self.client.__exit__()
 
     def measure(self, point: Point, repeat: int = 1) -> Result:
-        """Fill a topic, read it `repeat` times, each time by a new query, check each, and delete all of it again. The
-        result is the median by time, or one that is not exact; what is produced alongside is read once."""
-        self._check_room(point)
-        self.number += 1
-        topic = f"points{self.number}"
-        counts = self.config.data / f"{topic}.arrow"
-        keep = {} if point.retention_bytes is None else {
-            "retention.bytes": str(point.retention_bytes), "segment.bytes": str(point.retention_bytes // 4)}
-        admin = KafkaAdmin(self.run.kafka)
-        admin.create(topic, point.partitions, keep)
-        admin.close()
-        feeding = self._feed(topic, counts, point)
-        try:
-            if point.rate is None:
-                _await(feeding)
-                time.sleep(SETTLE_S)
-            found = [self._turn(topic, f"{topic}_{turn}", point, counts, feeding)
-                     for turn in range(1 if point.rate else repeat)]
-        finally:
-            feeding.kill()
-            self._delete(topic)
+        """Fill a topic, `read` it, and delete all of it again."""
+        with filled(self.kafka, self.config.data, point) as topic:
+            return self.read(topic, point, repeat)
+
+    def read(self, topic: Filled, point: Point, repeat: int = 1) -> Result:
+        """Read the topic `repeat` times, each time by a new query, and check each. The result is the median by time, or one
+        that is not exact; what is produced alongside is read once."""
+        found = [self._turn(topic, f"{topic.topic}_{turn}", point) for turn in range(1 if point.rate else repeat)]
         found.sort(key=lambda result: result.seconds)
         return next((result for result in found if not result.exact), found[len(found) // 2])
 
-    def _turn(self, topic: str, name: str, point: Point, counts: Path, feeding: subprocess.Popen) -> Result:
+    def parts(self) -> dict[str, list[psutil.Process]]:
+        """The processes of each part, the broker that all share among them."""
+        parts = processes(self.run, self.config)
+        return parts | {"kafka": [psutil.Process(self.broker.pid)]} if self.broker else parts
+
+    def _turn(self, topic: Filled, name: str, point: Point) -> Result:
         """One reading of the topic by a query of its own, which is dropped afterwards."""
-        self.client.sql(f"CREATE STREAM {name} ({SCHEMA}) FROM KAFKA '{topic}' FORMAT {point.format.upper()} "
+        self.client.sql(f"CREATE STREAM {name} ({SCHEMA}) FROM KAFKA '{topic.topic}' FORMAT {point.format.upper()} "
                         "TIMESTAMP timestamp UNIT s")
         try:
-            with Meter(processes(self.run, self.config)) as meter:
+            with Meter(self.parts()) as meter:
                 seconds, memory = self._query(name, point)
-            _await(feeding)
-            return self._result(f"q_{name}", point, seconds, memory, meter, counts)
+            topic.await_all()
+            return self._result(f"q_{name}", point, seconds, memory, meter, topic.counts)
         finally:
             for statement in (f"DROP QUERY q_{name}", f"DROP STREAM {name}"):
                 with contextlib.suppress(MarsError):
                     self.client.sql(statement)
 
-    def _check_room(self, point: Point) -> None:
-        """Retention is looked at every five minutes, so that a topic may grow far past it."""
-        wanted, free = int(point.tuples * (point.line_bytes + 10) * 1.1), shutil.disk_usage(self.config.data).free
-        if free < wanted + SPARE_BYTES:
-            raise MarsError("The disk is too small", f"{point.tuples:,} tuples need {wanted / 1e9:.0f} GB, "
-                            f"{free / 1e9:.0f} GB are free", "set TMPDIR to a larger disk")
-
-    def _feed(self, topic: str, counts: Path, point: Point) -> subprocess.Popen:
-        command = [sys.executable, "-m", "benchmarks.feed", "--kafka", self.run.kafka, "--topic", topic,
-                   "--counts", str(counts), "--tuples", str(point.tuples), "--packed", str(point.packed),
-                   "--start", str(START_S), "--event-rate", str(point.event_rate), "--codec", point.codec,
-                   "--format", point.format,
-                   "--line-bytes", str(point.line_bytes), "--sips", str(point.sips), "--pool", str(point.pool)]
-        return subprocess.Popen(command + (["--rate", str(point.rate)] if point.rate else []), stdout=subprocess.DEVNULL)
-
     def _query(self, name: str, point: Point) -> tuple[float, list[tuple[float, float, float]]]:
         """Seconds from CREATE QUERY until all is committed and readable, and memory as it went."""
-        parts = processes(self.run, self.config)
+        parts = self.parts()
         began = moved = time.monotonic()
         self.client.sql(f"CREATE QUERY q_{name} AS {point.query.format(stream=name)} FROM EARLIEST")
         last, memory = -1, []
@@ -186,24 +135,16 @@ class Instance:
                       {part: round(peak / 1e6) for part, peak in meter.peak_bytes.items()},
                       verdict.groups, not verdict.difference, verdict.difference, memory)
 
-    def _delete(self, topic: str) -> None:
-        admin = AdminClient({"bootstrap.servers": self.run.kafka})
-        admin.delete_topics([topic])[topic].result(20)
-
-
-def _await(feeding: subprocess.Popen) -> None:
-    if feeding.wait():
-        raise MarsError("The producer failed", f"exit code {feeding.returncode}")
-
 
 @contextlib.contextmanager
-def instance(settings: dict[str, int], warm_tuples: int) -> Iterator[Instance]:
-    """A Mars of its own, with a first topic that is not measured: JVMs compile themselves on it."""
+def instance(settings: dict, warm_tuples: int, broker: SecureKafka | None = None) -> Iterator[Instance]:
+    """A Mars of its own, with a first topic that is not measured: JVMs compile themselves on it. `broker` is the Kafka that
+    the settings attach to, if they do."""
     with tempfile.TemporaryDirectory(prefix="mars-bench-") as folder:
         config = configuration.load({"data": Path(folder), **settings})
         run = up.detach(config, lambda name, detail, seconds: None)
         try:
-            with Instance(run, config) as made:
+            with Instance(run, config, broker) as made:
                 if warm_tuples:
                     made.measure(Point(0, warm_tuples))
                 yield made

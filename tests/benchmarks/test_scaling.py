@@ -4,7 +4,8 @@ import pytest
 
 from benchmarks import scaling
 from benchmarks.scaling import CURVES, KEYS, model, picture, row
-from benchmarks.scaling_run import Instance, Point, Result
+from benchmarks.scaling_run import Instance, Result
+from benchmarks.scaling_topic import Point
 
 COUNTS = "SELECT timestamp, count(*) FROM {stream} GROUP BY timestamp WINDOWING 60 s"
 

@@ -2,13 +2,14 @@
 
     python -m tests.nemesis --minutes 10             # goes on where the campaign of this seed stopped
     python -m tests.nemesis --only RolledBack,Flushed --seed 7
-    python -m tests.nemesis --bug NAME               # with a planted bug, or `all` of them: must go red
+    python -m tests.nemesis --bug NAME               # a hunt for a planted bug, or `all`: red with it, and only with it
 """
 
 from __future__ import annotations
 
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import click
@@ -17,8 +18,7 @@ from tests.nemesis import journal
 from tests.nemesis.bugs import ALL, BUGS
 from tests.nemesis.campaign import Campaign
 from tests.nemesis.faults import every
-
-FAULTS_A_BUG = 12
+from tests.nemesis.hunting import Hunter
 
 
 @click.command()
@@ -31,7 +31,7 @@ FAULTS_A_BUG = 12
 @click.option("--faults", type=int, help="stop after so many")
 @click.option("--only", default="", help="kinds of faults, with commas between them")
 @click.option("--folder", type=click.Path(path_type=Path), default=journal.DEFAULT, show_default=True, help="of journals")
-@click.option("--bug", "bugs", multiple=True, type=click.Choice([ALL, *BUGS]), help="a planted bug; must go red")
+@click.option("--bug", "bugs", multiple=True, type=click.Choice([ALL, *BUGS]), help="hunt a planted bug")
 @click.option("--report", is_flag=True, help="write the totals of the folder's journals into docs/reliability.md, and end")
 def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, limit_s: float, faults: int | None,
          only: str, folder: Path, bugs: tuple[str, ...], report: bool) -> None:
@@ -43,27 +43,30 @@ def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: flo
     if unknown := set(kinds) - every().keys():
         raise click.UsageError(f"no fault is named {', '.join(sorted(unknown))}; there are {', '.join(sorted(every()))}")
     notes = journal.Journal(folder, seed, "bugs" if bugs else "")
+    if bugs:
+        with Hunter(notes, click.echo) as hunter:
+            end_by_signal(hunter.stopping, "the hunt")
+            sys.exit(0 if hunter.run([name for name in BUGS if name in bugs or ALL in bugs]) else 1)
     campaign = Campaign(notes, seed, rate, round_s, limit_s, kinds, click.echo)
-
-    def stop(*_: object) -> None:
-        if campaign.stopping.is_set():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_IGN)
-            raise KeyboardInterrupt
-        click.echo("stopping: the round is judged first; once more to stop at once")
-        campaign.stopping.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    end_by_signal(campaign.stopping, "the round")
     with campaign:
-        if bugs:
-            hunted = [name for name in BUGS if name in bugs or ALL in bugs]
-            shown = [name for name in hunted if campaign.hunt(name, minutes * 60, faults or FAULTS_A_BUG)]
-            click.echo(f"{len(shown)} of {len(hunted)} planted bugs went red")
-            sys.exit(0 if shown == hunted else 1)
         exact = campaign.run(hours * 3600 if hours else minutes * 60, faults)
     click.echo("nothing was wrong" if exact else f"{len(campaign.wrong)} things were wrong")
     sys.exit(0 if exact else 1)
+
+
+def end_by_signal(stopping: threading.Event, what: str) -> None:
+    """SIGINT and SIGTERM end it in order; a second one at once."""
+    def stop(*_: object) -> None:
+        if stopping.is_set():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            raise KeyboardInterrupt
+        click.echo(f"stopping: {what} is finished first; once more to stop at once")
+        stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
 
 
 if __name__ == "__main__":

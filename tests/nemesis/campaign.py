@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.nemesis import nodes, privileges, schedule
-from tests.nemesis.bugs import BUGS, Bug
+from tests.nemesis import census, nodes, privileges, schedule
 from tests.nemesis.faults import Fault, World, disk, named
 from tests.nemesis.instance import Instance
 from tests.nemesis.journal import Journal
-from tests.nemesis.oracle import Verdict
-from tests.nemesis.stream import Stream
+from tests.nemesis.loaded import LoadedStream
 
 WARM_S, BETWEEN_S = 3.0, (0.5, 2.0)
 PAIR_SHARE = 2.0
@@ -29,7 +26,7 @@ class Campaign:
     def __init__(self, journal: Journal, seed: int, rate: int = 20_000, round_s: float = 150.0, limit_s: float = 60.0,
                  only: tuple[str, ...] = (), say: Callable[[str], None] = print) -> None:
         self.journal, self.seed, self.rate, self.round_s, self.say = journal, seed, rate, round_s, say
-        self.limit_s, self.bug = limit_s, ""
+        self.limit_s = limit_s
         is_root = privileges.enter_mount_namespace()
         self.nodes = nodes.make() if is_root else None
         self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else [])])
@@ -45,7 +42,7 @@ class Campaign:
     def run(self, seconds: float, faults_max: int | None = None) -> bool:
         """Rounds for so long, or for so many faults; True if nothing was wrong."""
         began, first = time.monotonic(), self.index
-        while not (self.stopping.is_set() or time.monotonic() - began > seconds or (self.bug and self.wrong)
+        while not (self.stopping.is_set() or time.monotonic() - began > seconds
                    or (faults_max is not None and self.index - first >= faults_max)):
             self._round(began + seconds, None if faults_max is None else first + faults_max)
         return not self.wrong
@@ -72,38 +69,20 @@ class Campaign:
         if self.nodes:
             self.nodes.close()
 
-    def hunt(self, bug: str, seconds: float, faults_max: int) -> bool:
-        """Plant a bug, and inflict the faults that reach it until something is wrong; True if that came about."""
-        self.bug, self.wrong, self.index = bug, [], 0
-        self.kinds, _ = schedule.possible(self.rights, self.only or BUGS[bug].kinds)
-        self.instance.switch("bug", bug)
-        self._plant(BUGS[bug])
-        is_red = not self.run(seconds, faults_max)
-        self.journal.add("bug", bug=bug, faults=self.index, wrong=self.wrong[:1])
-        self.say(f"{bug}: {'red' if is_red else 'NOT SHOWN'} after {self.index} faults")
-        return is_red
-
-    def _plant(self, bug: Bug) -> None:
-        """New processes have it: of the workers, or the server with them."""
-        if bug.in_server:
-            self.instance.signal(self.instance.process("api.server"), signal.SIGKILL)
-        self.instance.kill_workers("mapper", "reducer")
-
     def _round(self, end: float, last_index: int | None) -> None:
         """A stream from its making to its dropping."""
         began, number = time.monotonic(), f"r{int(time.time())}"
-        stream = Stream(self.instance, number, self.rate, self.seed + self.index)
+        stream = LoadedStream(self.instance, number, self.rate, self.seed + self.index)
         try:
             self.stopping.wait(WARM_S)
             end = min(end, began + self.round_s)
             while time.monotonic() < end and not self.stopping.is_set() and self.index != last_index:
-                if not self._fault(stream) or (self.bug and (self.wrong or stream.readers.broken)):
+                if not self._fault(stream):
                     break
             self._named(number)
             under_load_s = time.monotonic() - began
-            shown = self.bug and self.wrong  # then there is nothing left to judge
-            verdict = Verdict() if shown else stream.finish(self.folder, PAIR_SHARE * self.limit_s)
-            left = stream.drop(counts_what_is_left=not shown)
+            verdict = stream.finish(self.folder, PAIR_SHARE * self.limit_s)
+            left = stream.drop()
         except Exception as error:
             self._note([f"the round broke off: {type(error).__name__}: {error}"])
             self.journal.add("round", seconds=time.monotonic() - began, wrong=self.wrong[-1:])
@@ -123,7 +102,7 @@ class Campaign:
                  f"{'WRONG' if wrong else 'all exact'}")
         self._note(wrong)
 
-    def _fault(self, stream: Stream) -> bool:
+    def _fault(self, stream: LoadedStream) -> bool:
         """Inflict what is next, hold it, heal it, and time how long it takes until all that is in the topic is committed.
         False if it did not recover: then the round is over."""
         rng = schedule.chance(self.seed, self.index)
@@ -147,6 +126,7 @@ class Campaign:
         names = [fault.name for fault in faults]
         if not recovered:
             wrong.append(f"{' and '.join(names)}: no recovery within {limit_s:.0f} s\n{stream.describe()}")
+            wrong += census.lost(self.instance, stream.id)
         details = [{name: value for name, value in vars(fault).items() if isinstance(value, str | int | float | list)}
                    for fault in faults]
         self.journal.add("fault", index=self.index - 1, seed=self.seed, kinds=names, details=details,
@@ -157,7 +137,7 @@ class Campaign:
 
     def _named(self, name: str) -> None:
         """One of the faults that must end in a named state, in turn, while the other stream is under load."""
-        if self.stopping.is_set() or self.only or self.bug:
+        if self.stopping.is_set() or self.only:
             return
         kind = named.KINDS[self.rounds % len(named.KINDS)]
         began, self.rounds = time.monotonic(), self.rounds + 1

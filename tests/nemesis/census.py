@@ -1,14 +1,18 @@
-"""What stays behind: of a stream that is idle, and of one that was dropped (I8)."""
+"""What stays behind of a stream that is idle, and of one that was dropped (I8); and what of its log is nowhere any more."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 
 from mars import names
+from mars.adapters.storage import Storage
+from mars.commits import Manifest, Pointer
+from mars.registry import QuerySet
 from tests.nemesis.instance import Instance
 
-PATIENCE_S = 20.0
+PATIENCE_S, AGAIN_S = 20.0, 1.5
 # A mapper that was killed leaves its files to the next one that starts; more than these for each must not gather.
 SPILL_FILES_MAX = 40
 
@@ -50,4 +54,48 @@ def _settled(look: Callable[[], list[str]]) -> list[str]:
     deadline = time.monotonic() + PATIENCE_S
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(0.5)
+    return found
+
+
+def lost(instance: Instance, stream_id: int) -> list[str]:
+    """Offsets below a running query's cursor that are in no claim, no entry of a key part's log and no commit: nobody will
+    ever bring them, whatever else goes on. What is on its way is in one of them, and what is lost stays so."""
+    found = _uncovered(instance, stream_id)
+    if found:
+        time.sleep(AGAIN_S)
+        found &= _uncovered(instance, stream_id)
+    return [f"lost: offsets [{start}, {end}) of partition {p} are in no claim, no entry and no commit of key part {k}"
+            for k, p, start, end in sorted(found)]
+
+
+def manifest(instance: Instance, stream_id: int, key_part: int) -> Manifest:
+    """The last commit of a key part."""
+    pointer = Pointer.load(instance.zk.get(names.pointer(stream_id, key_part))[0])
+    return Storage(instance.config.state_root).manifest(pointer) if pointer else Manifest(stream_id, key_part)
+
+
+def _uncovered(instance: Instance, stream_id: int) -> set[tuple[int, int, int, int]]:
+    """(key part, partition, start, end). Read in the order in which a range goes: cursors, claims, logs, commits."""
+    keys, client, parts = names.Keys(stream_id), instance.redis.client(), range(instance.config.key_parts)
+    queries = QuerySet.load(instance.zk.get(names.queries(stream_id))[0])
+    lanes = {p: {name.decode(): value.decode() for name, value in client.hgetall(keys.lanes(p)).items()}
+             for p in queries.partitions}
+    claims = [json.loads(text) for text in client.hvals(keys.claims)]
+    held = [(claim["partition"], claim["start"], claim["end"], claim["tasks"]) for claim in claims]
+    found = set()
+    for k in parts:
+        markers = [json.loads(fields[b"m"]) for _, fields in client.xrange(keys.log(k))]
+        ways = held + [(marker["p"], marker["s"], marker["e"], marker["t"]) for marker in markers]
+        commits = manifest(instance, stream_id, k).queries
+        for id_, query in queries.running().items():
+            for p, at in query.start.items():
+                if id_ in commits:
+                    at = commits[id_].positions.get(p, at)
+                for start, end in sorted((start, end) for part, start, end, tasks in ways
+                                         if int(part) == p and tasks.get(id_) == query.incarnation):
+                    at = end if start <= at < end else at
+                cursor = lanes[p].get(id_, ":0").split(":")[1]
+                cursor = int(lanes[p].get("main", 0) if cursor == "main" else cursor)
+                if at < cursor:
+                    found.add((k, p, at, cursor))
     return found

@@ -1,10 +1,12 @@
-"""What the hook changes in Mars's workers: clocks that can jump, nodes that can be cut off, and a planted bug."""
+"""What the hook changes in Mars's workers: clocks that can jump, nodes that can be cut off, threads that rest where they are
+told to, and a planted bug."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import os
+import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -13,7 +15,8 @@ from pathlib import Path
 
 TIME = "redis.call('TIME')"
 JUMPED = "(function() local now = redis.call('TIME') now[1] = now[1] + ({jump_s}) return now end)()"
-LOOK_S = 0.1
+LOOK_S, RESTS_S = 0.1, 0.01
+SERVER_LOOK_S = 0.2
 CLONE_NEWNET = 0x40000000
 
 
@@ -22,16 +25,28 @@ def install(switches: str, nodes: list[str]) -> None:
     folder = Path(switches)
     _jump_redis_clock(lambda: _read(folder / "redis_clock_s"))
     _jump_workers_clock(lambda: _read(folder / "workers_clock_s"))
+    _rest_at_points(folder)
     _prepare_workers(folder, nodes)
 
 
-def plant(folder: Path, in_server: bool) -> None:
-    """Plant the bug that the switch names, in this process."""
+def plant_when_told(folder: Path) -> None:
+    """In the server: plant its bug as soon as the switch names one."""
+    def look() -> None:
+        while not plant(folder, in_server=True):
+            time.sleep(SERVER_LOOK_S)
+
+    threading.Thread(target=look, daemon=True).start()
+
+
+def plant(folder: Path, in_server: bool) -> bool:
+    """Plant the bug that the switch names, in this process. True if it has been."""
     from tests.nemesis.bugs import BUGS
     with contextlib.suppress(FileNotFoundError):
         bug = BUGS[(folder / "bug").read_text()]
         if bug.in_server == in_server:
             bug.plant()
+            return True
+    return False
 
 
 def _jump_redis_clock(jump_s: Callable[[], int]) -> None:
@@ -60,6 +75,35 @@ def _jump_redis_clock(jump_s: Callable[[], int]) -> None:
 def _jump_workers_clock(jump_s: Callable[[], int]) -> None:
     real = time.time
     time.time = lambda: real() + jump_s()
+
+
+def _rest_at_points(folder: Path) -> None:
+    """A thread that comes to a crash point, or has just read the commits to recover by, rests there if a file
+    `rest.<point>.<pid>` or `rest.<point>` says so: it is renamed to `resting.<point>.<pid>`, and the rest ends when it goes.
+    All other threads of the process go on, so that its sessions and leases live: a disk, or a call, that takes long."""
+    from mars import faults
+    from reducer.lead import Leader
+    point, manifests = faults.point, Leader._manifests
+
+    def point_and_rest(name: str) -> None:
+        point(name)
+        _rest(folder, name)
+
+    def manifests_and_rest(leader: Leader, view: object) -> object:
+        found = manifests(leader, view)
+        _rest(folder, "leader.manifests_read")
+        return found
+
+    faults.point, Leader._manifests = point_and_rest, manifests_and_rest
+
+
+def _rest(folder: Path, name: str) -> None:
+    resting = f"{folder}/resting.{name}.{os.getpid()}"
+    for order in (f"{folder}/rest.{name}.{os.getpid()}", f"{folder}/rest.{name}"):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(order, resting)
+            while os.path.exists(resting):
+                time.sleep(RESTS_S)
 
 
 def _prepare_workers(folder: Path, nodes: list[str]) -> None:

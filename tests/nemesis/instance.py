@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
 
 from api import runfile
 from api.client import Client
@@ -30,10 +31,12 @@ ROOT = Path(__file__).resolve().parents[2]
 HOOK = Path(__file__).parent / "hook"
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # that ZooKeeper goes away is what we do to it
 UP_S, POLL_S, ANSWER_S = 300.0, 0.1, 2.0
-# Short runs, leases and sessions, so that each fault meets work under way and shows within seconds.
+# Short runs, leases and sessions, so that each fault meets work under way and shows within seconds. What lies ahead of the
+# clock is future at once, so that it need not be waited for long until it is not.
 SETTINGS = {"mappers": 2, "reducers": 2, "key_parts": 2, "batch_tuples": 1_000, "run_tuples_max": 20_000, "lease_ms": 3_000,
             "zookeeper_session_ms": 4_000, "spark_driver_memory_mb": 512, "kafka_heap_mb": 512,
-            "redis_memory_bytes_max": 256 * 1024 * 1024}
+            "redis_memory_bytes_max": 256 * 1024 * 1024, "future_limit_ms": 0}
+PLACES = {"mapper": names.MAPPERS, "reducer": names.REDUCERS}
 UP = [sys.executable, "-c", "from api.cli import main; main()", "up"]
 
 
@@ -110,7 +113,7 @@ class Instance:
 
     def workers(self, kind: str) -> dict[int, dict]:
         """pid -> what the worker told of itself, of the live workers of a kind; while ZooKeeper is away, as last known."""
-        path = {"mapper": names.MAPPERS, "reducer": names.REDUCERS}[kind]
+        path = PLACES[kind]
         if self.zk.connected:
             with contextlib.suppress(Exception):
                 children = self.zk.get_children_async(path).get(timeout=ANSWER_S)
@@ -142,6 +145,18 @@ class Instance:
         for kind in kinds:
             for pid in self.workers(kind):
                 self.signal(pid, signal.SIGKILL)
+
+    def unregister(self, *pids: int) -> None:
+        """Take back what killed workers have registered in ZooKeeper, as the end of their sessions would some seconds
+        later."""
+        ended = {worker["id"]: f"{path}/{worker['id']}" for kind, path in PLACES.items()
+                 for pid, worker in self._known[kind].items() if pid in pids}
+        candidates = {self.zk.get(path)[0].decode(): path for child in self.zk.get_children(names.ELECTION)
+                      for path in [f"{names.ELECTION}/{child}"]}
+        for id_, path in ended.items():
+            for registered in filter(None, (path, candidates.get(id_))):
+                with contextlib.suppress(NoNodeError):
+                    self.zk.delete(registered)
 
     def switch(self, name: str, value: str = "") -> None:
         """Tell the hook in Mars's processes something; '' takes it back."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 DEFAULT = Path("~/.local/share/mars-campaigns").expanduser()
 ROOT = Path(__file__).resolve().parents[2]
-BEGIN, END = "<!-- campaigns -->", "<!-- end of campaigns -->"
+PARTS = ("campaigns", "planted bugs")  # of the document, between marks
 CODE = ("mars", "mapper", "reducer", "sql", "api")
 
 
@@ -121,9 +121,21 @@ def table(found: dict[str, Totals]) -> str:
     return "\n".join(lines)
 
 
+def hunts(folder: Path) -> str:
+    """What the last hunt for each planted bug came to, as a table of the document."""
+    paths = sorted(folder.glob("campaign-*-bugs.jsonl"))
+    told = sorted((line for path in paths for line in read(path) if line["event"] == "hunt"), key=lambda line: line["at"])
+    lines = ["| planted bug | shown by | after | without it |", "| --- | --- | --- | --- |"]
+    for bug, line in {line["bug"]: line for line in told}.items():
+        lines.append(f"| {bug} | {line['shown_by'] or 'nothing'} | {line['seconds']:.0f} s | {line['without'] or 'exact'} |")
+    return "\n".join(lines)
+
+
 def report(folder: Path, document: Path = ROOT / "docs" / "reliability.md") -> None:
     """Write the totals of all journals in the folder between the document's marks."""
     text = document.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    document.write_text(f"{before}{BEGIN}\n{table(totals(folder))}\n{END}{after}")
+    for part, made in zip(PARTS, (table(totals(folder)), hunts(folder)), strict=True):
+        before, begin, rest = text.partition(f"<!-- {part} -->\n")
+        _, end, after = rest.partition(f"<!-- end of {part} -->")
+        text = f"{before}{begin}{made}\n{end}{after}"
+    document.write_text(text)

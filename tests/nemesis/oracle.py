@@ -35,13 +35,14 @@ class Verdict:
 
 
 class Oracle:
-    """The tuples of one topic. `future_ms`: event times above it lie in the future for Mars, whatever its clock says."""
+    """The tuples of one topic. `future`: the condition, in SQL, of those that lie in the future for Mars."""
 
-    def __init__(self, folder: str, future_ms: int) -> None:
+    def __init__(self, folder: str, future: str) -> None:
         self.database = duckdb.connect(f"{folder}/oracle.duckdb", config={"memory_limit": MEMORY, "threads": 2})
         self.database.execute("CREATE OR REPLACE TABLE lines (t BIGINT, id BIGINT, k VARCHAR, g BIGINT, v BIGINT)")
-        self.database.execute("CREATE OR REPLACE VIEW tuples AS SELECT * FROM lines WHERE t <= " + str(future_ms))
-        self.future_ms = future_ms
+        self.database.execute("CREATE OR REPLACE VIEW tuples AS SELECT * FROM lines "
+                              f"WHERE t IS NOT NULL AND NOT ({future})")
+        self.future = future
 
     def close(self) -> None:
         """Forget the tuples."""
@@ -93,8 +94,8 @@ class Oracle:
         """What the query must have counted; late ones apart."""
         bad = "t IS NULL" + (" OR v IS NULL" if statistic.reads_v else "")
         [counts] = self.database.execute(
-            f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER (NOT ({bad}) AND t > {self.future_ms}), "
-            f"count(*) FILTER (NOT ({bad}) AND t <= {self.future_ms} AND NOT ({statistic.where})) FROM lines").fetchall()
+            f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER (NOT ({bad}) AND ({self.future})), "
+            f"count(*) FILTER (NOT ({bad}) AND NOT ({self.future}) AND NOT ({statistic.where})) FROM lines").fetchall()
         return dict(zip(("tuples", "bad", "future", "filtered"), counts, strict=True))
 
     def compare(self, statistic: Statistic, rows: pa.Table, counters: dict[str, int], watermark_ms: int) -> Verdict:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.errors import MarsError
-from tests.nemesis.tuples import STATISTICS, Statistic
+from tests.nemesis.tuples import Statistic
 
 POLL_S = 0.3
 BACK_MS = 20_000
@@ -29,9 +29,9 @@ GIVEN_OUT = ("commit", "watermark")
 class Readers:
     """Reads the queries of one stream, from `start` to `stop`; `broken` gets a line for each broken promise."""
 
-    def __init__(self, api: Callable[[], str], names: dict[str, str], followed: str) -> None:
-        """`api` gives the URL as it is now; `names` maps a statistic to its query."""
-        self.api, self.names, self.followed = api, names, followed
+    def __init__(self, api: Callable[[], str], names: dict[str, str], statistics: tuple[Statistic, ...]) -> None:
+        """`api` gives the URL as it is now; `names` maps a statistic to its query. The last one's events are followed."""
+        self.api, self.names, self.statistics, self.followed = api, names, statistics, statistics[-1].name
         self.broken: list[str] = []
         self.reads = self.events = 0
         self.stopping = threading.Event()
@@ -65,7 +65,7 @@ class Readers:
             try:
                 with httpx.Client(base_url=self.api(), timeout=10, trust_env=False) as http:
                     while not self.stopping.wait(POLL_S):
-                        for statistic in STATISTICS:
+                        for statistic in self.statistics:
                             self._look(http, statistic)
             except (httpx.HTTPError, MarsError, KeyError, ValueError):
                 continue

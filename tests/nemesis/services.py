@@ -81,10 +81,9 @@ class Kafka(Server):
     name = "kafka"
 
     def start(self) -> None:
-        settings = kafka_service._write_settings(self.folder, self.port)
         load, controller = ports.pick(self.folder, "load"), ports.pick(self.folder, "kafka_controller")
-        with settings.open("a") as file:
-            file.write(KAFKA_SETTINGS.format(mars=self.port, load=load, controller=controller, proxy=self.proxy.address))
+        settings = kafka_service._write_settings(self.folder, self.port, KAFKA_SETTINGS.format(
+            mars=self.port, load=load, controller=controller, proxy=self.proxy.address))
         kafka_service._format(self.config, self.folder, settings)
         logs = log_dir(self.folder)
         line = kafka_service._java(self.config, logs, self.config.kafka_heap_mb, [kafka_service.MAIN, settings])
@@ -133,6 +132,13 @@ class Redis(Server):
         """The part of the append-only file that is being written."""
         place = self.folder / f"redis-{self.port}" / "appendonlydir"
         return max(place.glob("*.incr.aof"), key=lambda file: file.stat().st_mtime)
+
+    def set_back(self, size: int) -> None:
+        """Let it restart as what it was when its log had this size."""
+        log = self.log_tail()
+        self.signal(signal.SIGKILL)
+        os.truncate(log, size)
+        self.start()
 
     def fail_over(self, lag_s: float) -> None:
         """A replica takes over that has heard nothing for `lag_s`; the former master is gone."""

@@ -1,79 +1,41 @@
-"""One stream under load: its topic, its queries, its producers and its readers; and what must hold of it in the end."""
+"""A stream under test: its topic, its queries and its readers; and what must hold of it in the end."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
-import sys
 import time
 from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from mars.errors import MarsError, NotFoundError
 from tests.nemesis import census
-from tests.nemesis.instance import ROOT, Instance
+from tests.nemesis.instance import Instance
 from tests.nemesis.oracle import Oracle, Verdict
 from tests.nemesis.readers import Readers
-from tests.nemesis.tuples import COLUMNS, FUTURE_MS, STATISTICS
+from tests.nemesis.tuples import COLUMNS, Statistic
 
-PARTITIONS, PARTITIONS_MAX = 3, 8
-DAY_MS = 86_400_000
 POLL_S, PATIENCE_S = 0.2, 120.0
 
 
 class Stream:
-    """Made and under load when constructed; `finish` stops the load and judges; `drop` leaves nothing behind."""
+    """Made and read when constructed; `judge` compares everything with the topic; `drop` leaves nothing behind."""
 
-    def __init__(self, instance: Instance, name: str, rate: int, seed: int) -> None:
-        self.instance, self.name = instance, name
+    def __init__(self, instance: Instance, name: str, statistics: tuple[Statistic, ...], partitions: int) -> None:
+        self.instance, self.name, self.statistics, self.partitions = instance, name, statistics, partitions
         self.admin = AdminClient({"bootstrap.servers": instance.kafka.load_address, "log_level": 0})
-        self.partitions = PARTITIONS
-        self.admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(20)
+        self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(20)
         self._sql(f"CREATE STREAM {name} ({COLUMNS}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP t UNIT ms")
-        self.queries = {statistic.name: f"{name}_{statistic.name}" for statistic in STATISTICS}
-        for statistic in STATISTICS:
+        self.queries = {statistic.name: f"{name}_{statistic.name}" for statistic in statistics}
+        for statistic in statistics:
             self._sql(f"CREATE QUERY {self.queries[statistic.name]} AS {statistic.select.format(stream=name)}")
         self.id = self._find_id()
-        self.base_ms = int(time.time() * 1000) - DAY_MS
-        arguments = {"address": instance.kafka.load_address, "topic": name, "partitions": PARTITIONS, "rate": rate,
-                     "seed": seed, "base_ms": self.base_ms}
-        self.load = subprocess.Popen([sys.executable, "-m", "tests.nemesis.load", json.dumps(arguments)], cwd=ROOT,
-                                     text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        self.readers = Readers(lambda: instance.api.url, self.queries, "in_time")
+        self.readers = Readers(lambda: instance.api.url, self.queries, statistics)
         self.readers.start()
-
-    # -- orders ---------------------------------------------------------------------------------------------------
-
-    def order(self, text: str) -> None:
-        """Tell the producers something."""
-        self.load.stdin.write(text + "\n")
-        self.load.stdin.flush()
-        self.load.stdout.readline()
-
-    def add_partitions(self, count: int) -> None:
-        """More partitions, which get their share of the load."""
-        more = min(PARTITIONS_MAX, self.partitions + count)
-        if more > self.partitions:
-            with contextlib.suppress(Exception):  # the broker may be away; then there are no more
-                self.admin.create_partitions([NewPartitions(self.name, more)])[self.name].result(20)
-                self.partitions = more
-                self.order(f"partitions {more}")
-
-    def resume(self, query: str) -> None:
-        """Let a query run again."""
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            with contextlib.suppress(MarsError):
-                if self.instance.api.get(f"/v1/queries/{query}")["state"] == "RUNNING":
-                    return
-                self.instance.api.sql(f"RESUME QUERY {query}")
-                return
-            time.sleep(POLL_S)
 
     def drop_query(self, query: str) -> None:
         """Drop it, if it is there."""
@@ -137,20 +99,18 @@ class Stream:
 
     # -- the end --------------------------------------------------------------------------------------------------
 
-    def finish(self, folder: Path, patience_s: float) -> Verdict:
-        """Stop the load, wait until all is read and closed, and compare everything with the topic."""
-        self.load.stdin.write("stop\n")
-        self.load.stdin.close()
-        self.load.wait(patience_s)
+    def judge(self, folder: Path, patience_s: float, future: str) -> Verdict:
+        """Wait until all is read and closed, and compare everything with the topic. `future`: as the oracle takes it."""
         together = Verdict()
         ends = self.ends()
         if not self.wait_for(ends, patience_s):
             together.wrong.append(f"not all was read within {patience_s:.0f} s; ends {ends}\n{self.describe()}")
+            together.wrong += census.lost(self.instance, self.id)
             return together
-        oracle = Oracle(str(folder), self.base_ms + FUTURE_MS // 2)
+        oracle = Oracle(str(folder), future)
         try:
             oracle.read(self.instance.kafka.load_address, self.name)
-            for statistic in STATISTICS:
+            for statistic in self.statistics:
                 document, rows = self._whole(self.queries[statistic.name], oracle.last_ms)
                 verdict = oracle.compare(statistic, rows, document["counters"], _ms(document["watermark"]))
                 together.wrong += verdict.wrong
@@ -180,8 +140,6 @@ class Stream:
     def drop(self, counts_what_is_left: bool = True) -> list[str]:
         """Drop queries, stream and topic; what stays behind of them (I8), if that is asked for."""
         self.readers.stop()
-        if self.load.poll() is None:
-            self.load.kill()
         left = census.idle(self.instance, self.id) if counts_what_is_left else []
         for query in self.queries.values():
             self.drop_query(query)

@@ -27,17 +27,19 @@ def test_totals_by_version_stand_between_the_marks(tmp_path):
     made.add("round", seconds=90, tuples=1_000, rows=10, reads=4, wrong=["a row is missing"])
     made.code = "another"
     made.add("round", seconds=30, tuples=500, rows=5, reads=4, wrong=[])
-    journal.Journal(tmp_path, 5, "some_bug").add("round", seconds=30, tuples=500, rows=5, reads=4, wrong=["planted"])
+    hunted = journal.Journal(tmp_path, 5, "bugs")
+    hunted.add("hunt", bug="a_bug", shown_by="", line="", seconds=30.0, without="")
+    hunted.add("hunt", bug="a_bug", shown_by="a torn window", line="changed", seconds=4.4, without="")
     document = tmp_path / "document.md"
-    document.write_text(f"before\n{journal.BEGIN}\nold\n{journal.END}\nafter\n")
+    document.write_text("".join(f"before\n<!-- {part} -->\nold\n<!-- end of {part} -->\n" for part in journal.PARTS))
     journal.report(tmp_path, document)
     text = document.read_text()
-    assert text.startswith(f"before\n{journal.BEGIN}\n| code")
-    assert text.endswith(f"{journal.END}\nafter\n")
+    assert text.startswith("before\n<!-- campaigns -->\n| code")
+    assert text.endswith("| a_bug | a torn window | 4 s | exact |\n<!-- end of planted bugs -->\n")
     assert "| another | 0 | 500 | 5 | 4 | 0 | 0 | 0 |" in text
     assert "| 2 | 1,000 | 10 | 4 | 1 | 2 | 1 |" in text
     assert "| Flushed | 1 | 1 | 1.5 s |" in text
-    assert "planted" not in text
+    assert "nothing" not in text
     assert "old" not in text
 
 

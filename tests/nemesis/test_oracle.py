@@ -17,7 +17,7 @@ BY_KEY, BY_GROUP, IN_TIME = STATISTICS
 @pytest.fixture
 def oracle(tmp_path) -> Iterator[Oracle]:
     """It has read two thousand tuples, in messages of one and of many."""
-    source, made = Source(7, BASE_MS), Oracle(str(tmp_path), BASE_MS + FUTURE_MS // 2)
+    source, made = Source(7, BASE_MS), Oracle(str(tmp_path), f"t > {BASE_MS + FUTURE_MS // 2}")
     lines = source.step(10_000, 10_000)
     made.add([*lines[:5_000], b"\n".join(lines[5_000:]), *source.poison(), *source.closing(2)])
     yield made

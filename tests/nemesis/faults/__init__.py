@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from tests.nemesis.instance import Instance
-    from tests.nemesis.stream import Stream
+    from tests.nemesis.loaded import LoadedStream
 
 
 @dataclass
@@ -16,7 +16,7 @@ class World:
     """What a fault may touch: the instance, the stream under load, and the seeded chance."""
 
     instance: Instance
-    stream: Stream
+    stream: LoadedStream
     rng: random.Random
 
 

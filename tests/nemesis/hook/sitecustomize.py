@@ -14,7 +14,7 @@ if SWITCHES and "api.jobs_daemon" in sys.orig_argv:
     from tests.nemesis import hooks
 
     hooks.install(SWITCHES, list(filter(None, os.environ.get("NEMESIS_NODES", "").split(","))))
-elif SWITCHES and "api.server" in sys.orig_argv and os.path.exists(os.path.join(SWITCHES, "bug")):
+elif SWITCHES and "api.server" in sys.orig_argv:
     from tests.nemesis import hooks
 
-    hooks.plant(Path(SWITCHES), in_server=True)
+    hooks.plant_when_told(Path(SWITCHES))

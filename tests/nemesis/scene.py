@@ -1,0 +1,193 @@
+"""A small stream for a hunt: tuples come one message at a time, workers rest where the hunt says, and faults are exact.
+
+Each message is one claim and one entry, whoever reads it. Every tuple is a row of its own, so that none can be missing or
+twice unseen. Of the two reducers the one that leads is `leading`, the other one is `other`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from confluent_kafka import Producer
+
+from mars import names
+from tests.nemesis import census
+from tests.nemesis.instance import Instance
+from tests.nemesis.oracle import Verdict
+from tests.nemesis.proxy import PASS, Rule
+from tests.nemesis.stream import Stream
+from tests.nemesis.tuples import Statistic
+
+POLL_S, PATIENCE_S, SETTLES_S = 0.02, 15.0, 12.0
+TUPLES = 12  # of a message: some in each key part
+AHEAD_MS, BEHIND_MS = 2_500, 60_000
+OPEN_MS = 3_200  # a window's length, the watermark's delay, and a second
+FIRST_ID = 7_000_000_000_001
+
+
+class TooSlowError(Exception):
+    """The machine was too slow for what the hunt wants to show: it is to be tried again."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A reducer's process and its key part."""
+
+    pid: int
+    key_part: int
+
+
+class Scene(Stream):
+    """Made with one query, which has nothing to read yet, and both reducers at work."""
+
+    def __init__(self, instance: Instance, name: str, partitions: int = 1, idle: str = "IDLE OFF") -> None:
+        select = ("SELECT id, count(*) AS n, sum(v) AS total FROM {stream} GROUP BY id WINDOWING 1 s WATERMARK 1 s "
+                  f"{idle} FROM EARLIEST")
+        by_id = Statistic("by_id", select, 1_000, {"id": "id"}, {"n": "count(*)", "total": "sum(v)"})
+        super().__init__(instance, name, (by_id,), partitions)
+        self.query = self.queries["by_id"]
+        self.producer = Producer({"bootstrap.servers": instance.kafka.load_address, "linger.ms": 0, "log_level": 0})
+        self.redis, self.keys = instance.redis.client(), names.Keys(self.id)
+        self.begin_ms = int(time.time()) * 1000 - BEHIND_MS
+        self.next_id, self.ahead_ms = FIRST_ID, 0
+        self.until(self._has_owners, "each reducer has a key part")
+        owners = {self._owner(k): k for k in range(instance.config.key_parts)}
+        leader = instance.leader()
+        self.leading = Owner(leader, owners.pop(leader))
+        [(pid, key_part)] = owners.items()
+        self.other = Owner(pid, key_part)
+
+    def until(self, condition: Callable[[], object], what: str, timeout_s: float = PATIENCE_S) -> None:
+        """Wait for it."""
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TooSlowError(f"not within {timeout_s:.0f} s: {what}")
+            time.sleep(POLL_S)
+
+    # -- tuples ---------------------------------------------------------------------------------------------------
+
+    def produce(self, at_ms: int = 0, partition: int = 0, count: int = TUPLES) -> list[int]:
+        """One message of `count` tuples, `at_ms` after the begin; their ids."""
+        return self._send("k", self.begin_ms + at_ms, partition, count)
+
+    def produce_ahead(self) -> None:
+        """One message of tuples ahead of the clock: future for who claims it now, and not for who claims it later."""
+        self.ahead_ms = int(time.time() * 1000) + AHEAD_MS
+        self._send("ahead", self.ahead_ms, 0, TUPLES)
+
+    def was_future(self, key_part: int) -> None:
+        """The message ahead of the clock has been claimed in time to be future, as the log of a key part shows."""
+        self.until(lambda: self.redis.xlen(self.keys.log(key_part)), "the tuples ahead of the clock are in the log")
+        [*_, (_, fields)] = self.redis.xrevrange(self.keys.log(key_part), count=1)
+        if json.loads(fields[b"m"])["now"] >= self.ahead_ms:
+            raise TooSlowError("the tuples ahead of the clock were claimed too late")
+
+    def wait_until_past(self) -> None:
+        """Until the message is not ahead of the clock any more."""
+        time.sleep(max(0.0, self.ahead_ms / 1000 + 0.1 - time.time()))
+
+    def _send(self, key: str, t: int, partition: int, count: int) -> list[int]:
+        ids = list(range(self.next_id, self.next_id + count))
+        self.next_id += count
+        self.producer.produce(self.name, "\n".join(f"{t},{id_},{key},1,{id_ % 97}" for id_ in ids), partition=partition)
+        assert self.producer.flush(20) == 0
+        return ids
+
+    # -- who is where ---------------------------------------------------------------------------------------------
+
+    def position(self, key_part: int, partition: int = 0) -> int:
+        """Up to where a key part has committed."""
+        commit = census.manifest(self.instance, self.id, key_part)
+        return max((query.positions.get(partition, 0) for query in commit.queries.values()), default=0)
+
+    def has_committed(self, owner: Owner, position: int, partition: int = 0) -> None:
+        """Wait until a key part has committed so far."""
+        self.until(lambda: self.position(owner.key_part, partition) >= position, f"{owner} has committed {position}")
+
+    def rest(self, point: str, pid: int | None = None) -> Rest:
+        """Let the next thread that comes to this point rest there; `pid`: of this process."""
+        return Rest(self, point, pid)
+
+    def kill(self, pid: int) -> None:
+        """SIGKILL; what the worker had registered goes at once, as if its session had ended."""
+        self.instance.signal(pid, signal.SIGKILL)
+        self.instance.unregister(pid)
+
+    def replace(self, pid: int) -> None:
+        """SIGKILL a reducer, and let its key part go to the one that comes in its place, not to the one that is there."""
+        self.instance.signal(pid, signal.SIGKILL)
+        slots = self.instance.config.reducers
+        self.until(lambda: len(self.instance.workers("reducer").keys() - {pid}) == slots, "a reducer comes in its place")
+        self.instance.unregister(pid)
+
+    def cut(self, service: str, pid: int, rule: Rule) -> None:
+        """Let a rule hold between one process and a service."""
+        self.instance.servers[service].proxy.set(replace(rule, pids=frozenset([pid])))
+
+    def heal(self, service: str) -> None:
+        """All connections to it are as they should be."""
+        self.instance.servers[service].proxy.set(PASS)
+
+    def generation(self) -> int:
+        """As Redis has it, 0 for none."""
+        return int(self.redis.hget(self.keys.generation, "generation") or 0)
+
+    def flush(self) -> None:
+        """FLUSHALL, and wait until the leader has recovered the stream."""
+        self.redis.flushall()
+        self.until(self.generation, "the stream has been recovered")
+
+    def _owner(self, key_part: int) -> int | None:
+        node = self.instance.zk.get(names.owner(self.id, key_part))[0]
+        owner = json.loads(node)["id"] if node else None
+        return next((pid for pid, worker in self.instance.workers("reducer").items() if worker["id"] == owner), None)
+
+    def _has_owners(self) -> bool:
+        pids = {self._owner(k) for k in range(self.instance.config.key_parts)}
+        return None not in pids and len(pids) > 1 and self.instance.leader() in pids
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def conclude(self, future: str = "FALSE") -> Verdict:
+        """Close all windows, and compare with the topic; `future`: which tuples are, for the checker. What was lost is told
+        as soon as it is seen."""
+        time.sleep(max(0.0, (self.ahead_ms + OPEN_MS) / 1000 - time.time()))
+        for p in range(self.partitions):
+            self._send("end", int(time.time() * 1000) - 100, p, 1)
+        ends, deadline = self.ends(), time.monotonic() + SETTLES_S
+        while not self.wait_for(ends, 1.0) and time.monotonic() < deadline:
+            if lost := census.lost(self.instance, self.id):
+                return Verdict(wrong=lost + self.readers.broken)
+        if self.readers.broken:
+            return Verdict(wrong=list(self.readers.broken))
+        return self.judge(self.instance.folder, 1.0, future)
+
+
+class Rest:
+    """An order to rest; `reached` once a thread does, until `end`."""
+
+    def __init__(self, scene: Scene, point: str, pid: int | None) -> None:
+        self.scene, self.point, self.pid = scene, point, pid
+        self.order = scene.instance.switches / (f"rest.{point}.{pid}" if pid else f"rest.{point}")
+        self.order.write_text("")
+
+    def reached(self, timeout_s: float = PATIENCE_S) -> int:
+        """Wait until a thread rests; the pid of its process."""
+        self.scene.until(lambda: not self.order.exists(), f"a rest at {self.point}", timeout_s)
+        self.scene.until(self._resting, f"a rest at {self.point}", timeout_s)
+        return int(self._resting()[0].rsplit(".", 1)[1])
+
+    def end(self) -> None:
+        """Let it go on; withdraw the order if nobody has come."""
+        self.order.unlink(missing_ok=True)
+        for file in self._resting():
+            os.unlink(self.order.parent / file)
+
+    def _resting(self) -> list[str]:
+        return [file.name for file in self.order.parent.glob(f"resting.{self.point}.{self.pid or '*'}")]

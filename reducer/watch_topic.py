@@ -12,8 +12,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from mars import names
 from mars.adapters.exchange import Exchange
-from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka_errors import UnknownTopic
 from mars.adapters.kafka_security import librdkafka, security_of
+from mars.adapters.kafka_wire import Wire
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
@@ -25,6 +26,7 @@ OFFSETS_S = 2.0
 MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0
 IDLE_MARGIN_S = 0.002
 MISSING_S = 10.0
+ASK_S = 2.0
 CHECKS_BITS = 48  # so many checks fit under one leader's epoch
 
 
@@ -45,7 +47,7 @@ class TopicWatch:
     def __init__(self, config: Config, exchange: Exchange) -> None:
         self.exchange = exchange
         self.address, self.security = config.kafka_address, security_of(config)
-        self.admin = KafkaAdmin(config.kafka_address, security=self.security)
+        self.wire = Wire(self.address, self.security, timeout_s=ASK_S, retry_s=ASK_S)
         self.seen: dict[int, Seen] = {}
         self.groups: dict[int, Consumer] = {}
 
@@ -58,21 +60,22 @@ class TopicWatch:
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
         publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731
         publish({"begun": seen.begun})
-        topic = self.admin.describe(stream.topic)
-        if topic is None:
+        try:
+            topic = self.wire.topic(stream.topic)
+        except UnknownTopic:
             self._miss(view, seen, zookeeper)
             return
         seen.missing_since = None
-        if topic.id != stream.topic_id:
+        if topic.topic_id != stream.topic_id:
             stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
-                         f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is {topic.id};"
-                         " DROP the query and the stream and create them anew")
+                         f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is"
+                         f" {topic.topic_id}; DROP the query and the stream and create them anew")
             return
         new = [p for p in topic.partitions if p not in view.queries.partitions]
         if new:
             self._add_partitions(view, candidate, zookeeper, new)
             return
-        publish({"done": seen.begun, **self._idle(seen, self.admin.high_watermarks(stream.topic, topic.partitions))})
+        publish({"done": seen.begun, **self._idle(seen, self.wire.high_watermarks(stream.topic, list(topic.partitions)))})
         self._tell_kafka(view, seen)
 
     def due_in_s(self, view: StreamView) -> float:
@@ -96,7 +99,7 @@ class TopicWatch:
 
     def _add_partitions(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper, new: list[int]) -> None:
         """Enter partitions that were added later: every query starts there at the first record (rule 18)."""
-        starts = self.admin.start_offsets(view.stream.topic, new)
+        starts = self.wire.start_offsets(view.stream.topic, new)
         queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
         queries.partitions = tuple(sorted({*queries.partitions, *new}))
         for query in queries.queries.values():

@@ -126,10 +126,6 @@ class KafkaAdmin:
         """The last stable offset of each partition: up to it everything is readable at read_committed."""
         return self._offsets(topic, partitions, OffsetSpec.latest())
 
-    def high_watermarks(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """The end of each partition, open transactions included."""
-        return self._offsets(topic, partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
-
     def offsets_at(self, topic: str, partitions: Iterable[int], time_ms: int) -> dict[int, int]:
         """The offset of the first record whose Kafka timestamp is at or after `time_ms`; the end if there is none."""
         partitions = list(partitions)
@@ -173,15 +169,14 @@ class KafkaAdmin:
         finally:
             consumer.close()
 
-    def _offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec,
-                 isolation: IsolationLevel = IsolationLevel.READ_COMMITTED) -> dict[int, int]:
+    def _offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(topic, p): spec for p in partitions}
         if not asked:
             return {}
         deadline = time.monotonic() + ELECTION_S
         while True:
             futures = self._call(lambda: self._admin.list_offsets(
-                asked, isolation_level=isolation, request_timeout=self.timeout_s))
+                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout_s))
             try:
                 return {where.partition: self._result(future).offset for where, future in futures.items()}
             except LeaderlessError:  # so it is for a moment with a topic that was just made

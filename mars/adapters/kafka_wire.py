@@ -32,7 +32,7 @@ from mars.adapters.kafka_errors import (
 )
 from mars.adapters.kafka_security import Security
 
-READ_COMMITTED = 1
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST, EARLIEST = -1, -2
 
 
@@ -107,6 +107,11 @@ class Wire:
     def end_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
         """Each partition's last stable offset: read-committed readers see all that lies before it, and no more."""
         return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, LATEST)).items()}
+
+    def high_watermarks(self, topic: str, partitions: list[int]) -> dict[int, int]:
+        """The end of each partition, open transactions included."""
+        found = self._list_offsets(topic, dict.fromkeys(partitions, LATEST), READ_UNCOMMITTED)
+        return {p: offset for p, (offset, _) in found.items()}
 
     def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
         """Each partition's first offset that Kafka still holds."""
@@ -200,11 +205,12 @@ class Wire:
         self._topics[name] = TopicInfo(name, str(found.topic_id), dict(sorted(partitions.items())))
         return self._topics[name]
 
-    def _list_offsets(self, topic: str, times: dict[int, int]) -> dict[int, tuple[int, int]]:
-        """(offset, leader epoch) per partition for LATEST, EARLIEST or a time in ms; read committed."""
-        return self._retry(lambda: self._list_offsets_once(topic, times)) if times else {}
+    def _list_offsets(self, topic: str, times: dict[int, int],
+                      isolation: int = READ_COMMITTED) -> dict[int, tuple[int, int]]:
+        """(offset, leader epoch) per partition for LATEST, EARLIEST or a time in ms."""
+        return self._retry(lambda: self._list_offsets_once(topic, times, isolation)) if times else {}
 
-    def _list_offsets_once(self, topic: str, times: dict[int, int]) -> dict[int, tuple[int, int]]:
+    def _list_offsets_once(self, topic: str, times: dict[int, int], isolation: int) -> dict[int, tuple[int, int]]:
         info = self._known(topic)
         Topic = ListOffsetsRequest.ListOffsetsTopic
         by_leader = defaultdict(list)
@@ -213,7 +219,7 @@ class Wire:
             by_leader[leader].append(Topic.ListOffsetsPartition(
                 partition_index=partition, current_leader_epoch=epoch, timestamp=timestamp))
         requests = [(leader, ListOffsetsRequest(
-            replica_id=-1, isolation_level=READ_COMMITTED, topics=[Topic(name=topic, partitions=partitions)],
+            replica_id=-1, isolation_level=isolation, topics=[Topic(name=topic, partitions=partitions)],
             timeout_ms=int(self.timeout_s * 1000), min_version=4)) for leader, partitions in by_leader.items()]
         found = {}
         for response in self._send(requests):

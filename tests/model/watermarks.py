@@ -66,7 +66,7 @@ class Watermarks(Model[State]):
     times = ((1, 2), (1,), (1,))
     safeguards = {
         "own position at the high watermark": "close._is_idle: a fact counts only where everything is merged",
-        "high, not last stable": "KafkaAdmin.high_watermarks: an open transaction is not idle",
+        "high, not last stable": "Wire.high_watermarks: an open transaction is not idle",
         "a check begins later": "CheckedWatermark.offer: a check that began after the watermark was reached must end",
         "still reached": "CheckedWatermark.offer: a partition that has got records meanwhile is not idle any more",
         "numbered before asking": "TopicWatch.look: the number is published before the broker is asked",
@@ -122,11 +122,11 @@ class Watermarks(Model[State]):
             if state.exists > state.known and self.on("checks see partitions first"):
                 yield "TopicWatch._add_partitions", state._replace(known=state.exists, check=None)
             else:
-                yield f"KafkaAdmin.describe: {state.exists} partitions", state._replace(
+                yield f"Wire.topic: {state.exists} partitions", state._replace(
                     check=check._replace(listed=state.exists))
         elif check.highs is None:
             highs = state.appended if self.on("high, not last stable") else state.stable
-            yield f"KafkaAdmin.high_watermarks: {highs}", state._replace(check=check._replace(highs=highs))
+            yield f"Wire.high_watermarks: {highs}", state._replace(check=check._replace(highs=highs))
         else:
             idle = tuple(high if high == before and p < check.listed else NEVER
                          for p, (high, before) in enumerate(zip(check.highs, state.highs, strict=True)))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mars.adapters.kafka_wire import TopicInfo
 from mars.adapters.view import StreamView
 from mars.config import Config
 from mars.registry import QuerySet
@@ -18,15 +19,15 @@ VIEW = StreamView(replace(STREAM, topic_id="t1"), QuerySet(2, (0, 1), {"q1": QUE
 
 
 class Broker:
-    """Stands for KafkaAdmin: a topic of two partitions that never moves."""
+    """Stands for Wire: a topic of two partitions that never moves."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         self.partitions = (0, 1)
 
-    def describe(self, topic: str) -> SimpleNamespace:
-        return SimpleNamespace(id="t1", partitions=self.partitions)
+    def topic(self, name: str) -> TopicInfo:
+        return TopicInfo(name, "t1", dict.fromkeys(self.partitions, (1, 0)))
 
-    def high_watermarks(self, topic: str, partitions: tuple[int, ...]) -> dict[int, int]:
+    def high_watermarks(self, topic: str, partitions: list[int]) -> dict[int, int]:
         return dict.fromkeys(partitions, 5)
 
 
@@ -43,7 +44,7 @@ class Told(list):
 @pytest.fixture
 def told(monkeypatch) -> Told:
     """What leaders publish, in order."""
-    monkeypatch.setattr(watch_topic, "KafkaAdmin", Broker)
+    monkeypatch.setattr(watch_topic, "Wire", Broker)
     return Told()
 
 

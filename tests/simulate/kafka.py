@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 from mapper.batch import Messages
 from mapper.fetch import Range
 from mars.adapters.kafka_errors import OffsetOutOfRange, TopicRecreated
+from mars.adapters.kafka_wire import TopicInfo
 from mars.errors import NotReadyError
 from tests.simulate.cells import cell
 from tests.simulate.faults import Network
@@ -148,31 +148,31 @@ class Reader:
         """Nothing to end."""
 
 
-class Admin:
-    """Stands for mars.adapters.kafka_admin.KafkaAdmin."""
+class Wire:
+    """Stands for mars.adapters.kafka_wire.Wire, as the leader uses it."""
 
-    topic: Topic  # set for each run
+    log: Topic  # set for each run
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
 
     def _ask(self) -> None:
-        self.topic.scheduler.step()
-        if self.topic.network.fate("kafka"):
+        self.log.scheduler.step()
+        if self.log.network.fate("kafka"):
             raise NotReadyError("Kafka does not answer")
 
-    def describe(self, topic: str) -> SimpleNamespace:
+    def topic(self, name: str) -> TopicInfo:
         self._ask()
-        return SimpleNamespace(id=self.topic.id, partitions=tuple(range(len(self.topic.logs))))
+        return TopicInfo(name, self.log.id, dict.fromkeys(range(len(self.log.logs)), (1, 0)))
 
-    def high_watermarks(self, topic: str, partitions: tuple[int, ...]) -> dict[int, int]:
+    def high_watermarks(self, topic: str, partitions: list[int]) -> dict[int, int]:
         self._ask()
-        logs = self.topic.logs
-        return {p: logs[p].stable if self.topic.idle_by_stable else len(logs[p].records) for p in partitions}
+        logs = self.log.logs
+        return {p: logs[p].stable if self.log.idle_by_stable else len(logs[p].records) for p in partitions}
 
     def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
         self._ask()
-        return {p: self.topic.logs[p].first for p in partitions}
+        return {p: self.log.logs[p].first for p in partitions}
 
 
 class Group:

@@ -101,5 +101,5 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
                         "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
         reducer.commit: {"cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode,
                          "_rows_blob": cells.encode, "describe": cells.describe},
-        reducer.watch_topic: {"KafkaAdmin": kafka.Admin, "Consumer": kafka.Group},
+        reducer.watch_topic: {"Wire": kafka.Wire, "Consumer": kafka.Group},
     }

@@ -46,7 +46,7 @@ class World:
         self.ensemble = zookeeper.ZooKeeper.ensemble = zookeeper.Ensemble(self.scheduler, self.network)
         self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
         self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
-        self.topic = kafka.Reader.topic = kafka.Admin.topic = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.topic = kafka.Reader.topic = kafka.Wire.log = kafka.Topic(self.scheduler, self.network, PARTITIONS)
         self.mix = NONE
         self.story: list[str] = []
         self.ended: list[tuple[str, BaseException]] = []

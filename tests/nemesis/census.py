@@ -88,14 +88,21 @@ def _uncovered(instance: Instance, stream_id: int) -> set[tuple[int, int, int, i
         ways = held + [(marker["p"], marker["s"], marker["e"], marker["t"]) for marker in markers]
         commits = manifest(instance, stream_id, k).queries
         for id_, query in queries.running().items():
-            for p, at in query.start.items():
-                if id_ in commits:
-                    at = commits[id_].positions.get(p, at)
-                for start, end in sorted((start, end) for part, start, end, tasks in ways
-                                         if int(part) == p and tasks.get(id_) == query.incarnation):
-                    at = end if start <= at < end else at
+            for p, first in query.start.items():
+                at = commits[id_].positions.get(p, first) if id_ in commits else first
                 cursor = lanes[p].get(id_, ":0").split(":")[1]
                 cursor = int(lanes[p].get("main", 0) if cursor == "main" else cursor)
-                if at < cursor:
-                    found.add((k, p, at, cursor))
+                ranges = [(start, end) for part, start, end, tasks in ways
+                          if int(part) == p and tasks.get(id_) == query.incarnation]
+                if hole := first_hole(at, cursor, ranges):
+                    found.add((k, p, *hole))
     return found
+
+
+def first_hole(at: int, end: int, ranges: list[tuple[int, int]]) -> tuple[int, int] | None:
+    """The first offsets of [at, end) that none of the ranges covers."""
+    for first, last in sorted(ranges):
+        if first > at:
+            break
+        at = max(at, last)
+    return (at, min([end, *(first for first, _ in ranges if first > at)])) if at < end else None

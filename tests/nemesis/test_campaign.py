@@ -1,4 +1,4 @@
-"""A short campaign on real processes: a few cheap faults under load, and everything is exact in the end."""
+"""A short campaign on real processes: a few cheap faults under load, and everything is exact in the end; and short hunts."""
 
 from __future__ import annotations
 
@@ -27,3 +27,14 @@ def test_a_short_campaign_is_exact(only, seed, tmp_path):
     assert run.returncode == 0, run.stdout[-6_000:] + run.stderr[-2_000:]
     assert "nothing was wrong" in run.stdout
     assert "all exact" in run.stdout
+
+
+@long
+def test_hunts_go_red_by_their_bugs_alone(tmp_path):
+    """One whose bug loses a range in the exchange, one whose bug lies in the API."""
+    bugs = ["push_loses_cells_when_killed", "windows_show_when_one_key_part_has_closed_them"]
+    command = ["-m", "tests.nemesis", *(f"--bug={bug}" for bug in bugs), "--folder", str(tmp_path / "journals")]
+    run = subprocess.run([sys.executable, *command], cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)},
+                         capture_output=True, text=True, timeout=220)
+    assert run.returncode == 0, run.stdout[-6_000:] + run.stderr[-2_000:]
+    assert "2 of 2 planted bugs went red, and not without them" in run.stdout

@@ -1,4 +1,4 @@
-"""A Kafka with a listener for each way to speak to it, for tests and for the curve of TLS.
+"""A Kafka with a listener for each way to speak to it, for tests and the curve of TLS.
 
 Its certificates are made anew and are good for 127.0.0.1 alone, so that `localhost` is a wrong host name.
 """
@@ -17,18 +17,18 @@ from cryptography.hazmat.primitives import serialization
 from api.services import kafka, ports
 from mars.config import Config
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_SSL")
+LISTENERS = ("PLAINTEXT", "SSL", "SASL_SSL", "MUTUAL")  # the last one is TLS that wants a certificate of ours too
 USER, PASSWORD = "mars", "a-password-for-tests"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _LISTENERS = """
 listeners=PLAINTEXT://127.0.0.1:{kafka},CONTROLLER://127.0.0.1:{kafka_controller},{secure}
 advertised.listeners=PLAINTEXT://127.0.0.1:{kafka},{secure}
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,MUTUAL:SSL
 ssl.keystore.type=PEM
 ssl.keystore.location={keys}
 ssl.truststore.type=PEM
 ssl.truststore.location={ca}
-listener.name.ssl.ssl.client.auth={client_auth}
+listener.name.mutual.ssl.client.auth=required
 sasl.enabled.mechanisms={mechanisms}
 listener.name.sasl_ssl.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{password}";
@@ -40,36 +40,42 @@ org.apache.kafka.common.security.scram.ScramLoginModule required;
 
 @dataclass(frozen=True)
 class SecureKafka:
-    """The running broker: its process, its address by protocol, and the PEM file of the authority that it is trusted by."""
+    """The running broker: its process, its address by listener, and the PEM files of the authority that it is trusted by and
+    of a certificate that it trusts."""
 
     pid: int
     addresses: dict[str, str]
     ca: Path
+    certificate: Path
 
-    def settings(self, protocol: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
+    def settings(self, listener: str, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
         """Mars's settings for this way."""
-        found = {"kafka_address": self.addresses[protocol], "kafka_security_protocol": protocol}
+        protocol = "SSL" if listener == "MUTUAL" else listener
+        found = {"kafka_address": self.addresses[listener], "kafka_security_protocol": protocol}
         if protocol.endswith("SSL"):
             found["kafka_tls_ca"] = str(self.ca)
         if protocol.startswith("SASL"):
             found |= {"kafka_sasl_mechanism": mechanism, "kafka_sasl_username": USER, "kafka_sasl_password": PASSWORD}
+        if listener == "MUTUAL":
+            found |= dict.fromkeys(("kafka_tls_certificate", "kafka_tls_key"), str(self.certificate))
         return found
 
 
 @contextmanager
-def secure_kafka(config: Config, folder: Path, client_auth: str = "none") -> Iterator[SecureKafka]:
-    """A broker with its data in `folder`; `client_auth` is Kafka's ssl.client.auth of the listener SSL."""
+def secure_kafka(config: Config, folder: Path) -> Iterator[SecureKafka]:
+    """A broker with its data in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     ca, keys = certificates(folder)
-    chosen = {name: ports.pick(folder, name) for name in ("kafka", "kafka_controller", "ssl", "sasl_ssl")}
-    addresses = dict(zip(PROTOCOLS, (f"127.0.0.1:{chosen[name]}" for name in ("kafka", "ssl", "sasl_ssl")), strict=True))
+    names = ("kafka", *(name.lower() for name in LISTENERS[1:]))
+    chosen = {name: ports.pick(folder, name) for name in (*names, "kafka_controller")}
+    addresses = {listener: f"127.0.0.1:{chosen[name]}" for listener, name in zip(LISTENERS, names, strict=True)}
     more = _LISTENERS.format(
-        **chosen, secure=",".join(f"{name}://{addresses[name]}" for name in PROTOCOLS[1:]), keys=keys, ca=ca,
-        client_auth=client_auth, mechanisms=",".join(MECHANISMS), user=USER, password=PASSWORD)
+        **chosen, secure=",".join(f"{name}://{addresses[name]}" for name in LISTENERS[1:]), keys=keys, ca=ca,
+        mechanisms=",".join(MECHANISMS), user=USER, password=PASSWORD)
     service = kafka.start(config, folder, more + "".join(_SCRAM.format(mechanism=m.lower()) for m in MECHANISMS[1:]))
     try:
         _make_user(service.address)
-        yield SecureKafka(service.pid, addresses, ca)
+        yield SecureKafka(service.pid, addresses, ca, keys)
     finally:
         service.stop()
 

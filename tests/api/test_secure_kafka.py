@@ -26,7 +26,7 @@ from tests.conftest import Stack
 pytestmark = pytest.mark.services
 PARTITIONS, TUPLES = 2, 40_000
 WIDE = "x" * 200  # large responses are of many TLS records
-WAYS = [("SSL", "PLAIN"), ("SASL_SSL", "SCRAM-SHA-512"), ("SASL_SSL", "SCRAM-SHA-256"), ("SASL_SSL", "PLAIN")]
+WAYS = [("SSL", ""), ("MUTUAL", ""), ("SASL_SSL", "SCRAM-SHA-512"), ("SASL_SSL", "SCRAM-SHA-256"), ("SASL_SSL", "PLAIN")]
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +72,13 @@ def test_tuples_from_claim_to_result(broker: SecureKafka, stack: Stack, tmp_path
         cluster.close()
 
 
-@pytest.mark.parametrize(("protocol", "mechanism"), WAYS)
-def test_every_client_speaks_every_way(broker: SecureKafka, protocol: str, mechanism: str, caplog):
+@pytest.mark.parametrize(("listener", "mechanism"), WAYS)
+def test_every_client_speaks_every_way(broker: SecureKafka, listener: str, mechanism: str, caplog):
     """Producer, both readers and the admin client; none logs the password."""
     caplog.set_level(logging.INFO)
-    settings = broker.settings(protocol, mechanism)
+    settings = broker.settings(listener, mechanism)
     address, security = settings["kafka_address"], security_of(load(settings, environment={}))
-    admin, topic = KafkaAdmin(address, security=security), f"{protocol}-{mechanism}"
+    admin, topic = KafkaAdmin(address, security=security), f"{listener}-{mechanism}"
     id_ = admin.create(topic).id
     sent = lines(5_000)
     assert send(iter(sent), address, security, topic, 1, None, lambda *_: None) == len(sent)
@@ -110,12 +110,14 @@ def wrong(broker: SecureKafka, other_ca: Path, what: str) -> Config:
                "host name": {"kafka_address": settings["kafka_address"].replace("127.0.0.1", "localhost")},
                "password": {"kafka_sasl_password": "another one"},
                "protocol": {"kafka_security_protocol": "PLAINTEXT", "kafka_tls_ca": ""},
+               "certificate": {"kafka_address": broker.addresses["MUTUAL"]},
                "listener": {"kafka_address": broker.addresses["PLAINTEXT"]}}
     return load(settings | changes[what], environment={})
 
 
 TOLD = {"authority": ("not trusted", "kafka_tls_ca"), "host name": ("another host name", "kafka_address"),
         "password": ("refuses the user or the password", "kafka_sasl_password"),
+        "certificate": ("does not take our certificate", "kafka_tls_certificate"),
         "protocol": ("another protocol", "kafka_security_protocol"),
         "listener": ("another protocol", "kafka_security_protocol")}
 

@@ -14,8 +14,9 @@ from api.results_format import timestamp_text
 from api.results_partial import open_rows
 from api.results_reason import why_empty
 from api.results_rows import Choice, Place, first_rows
+from api.results_schema import schema_of
 from api.results_snapshot import FRESH_S, Snapshot
-from api.results_tables import Piece, schema_of
+from api.results_tables import Piece, instant
 from mars.adapters.storage import CorruptFileError
 
 TRIES = 3
@@ -109,7 +110,7 @@ def _place_after(rows: pa.Table, before: Place | None) -> Place:
     """Where the page after these rows begins; they began at `before`."""
     starts, ends = (rows[name].cast(pa.int64()) for name in ("window_start", "window_end"))
     start, end = starts[-1].as_py(), ends[-1].as_py()
-    same = pc.sum(pc.and_(pc.equal(starts, start), pc.equal(ends, end))).as_py()
+    same = pc.sum(pc.and_(pc.equal(starts, instant(start)), pc.equal(ends, instant(end)))).as_py()
     if before and (before.start_us, before.end_us) == (start, end):
         same += before.skip
     return Place(start, end, same)
@@ -117,6 +118,6 @@ def _place_after(rows: pa.Table, before: Place | None) -> Place:
 
 def _marked(rows: pa.Table, bound_us: int | None, grace_us: int) -> pa.Table:
     """The rows with a last column that says of which the window is still open."""
-    closes = pc.add(rows["window_end"].cast(pa.int64()), grace_us)
-    flags = pa.array([True] * len(rows)) if bound_us is None else pc.greater(closes, bound_us)
+    closes = pc.add(rows["window_end"].cast(pa.int64()), instant(grace_us))
+    flags = pa.array([True] * len(rows)) if bound_us is None else pc.greater(closes, instant(bound_us))
     return rows.append_column("partial", flags)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from api.results_schema import schema_of
 from api.results_snapshot import Snapshot
 from mars import cells
 from mars.adapters.storage import Storage
@@ -62,7 +63,8 @@ class OpenWindows:
         merged = cells.merge(plan, stream, tables)
         if watermark is not None:
             merged = cells.late_split(plan, stream, merged, watermark)[1]
-        return _Open(segments, watermark, part.fell_at, merged, cells.finish(plan, stream, merged, ordered=False))
+        return _Open(segments, watermark, part.fell_at, merged,
+                     cells.finish(plan, stream, merged, ordered=False).cast(schema_of(plan)))
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:
         with self._lock:

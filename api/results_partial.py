@@ -9,8 +9,9 @@ from collections import OrderedDict
 
 import pyarrow as pa
 
+from api.results_schema import schema_of
 from api.results_snapshot import Snapshot
-from api.results_tables import ResultTables, closed_within, schema_of
+from api.results_tables import ResultTables, closed_within
 from mars.errors import GoneError
 
 KEPT_S = 60.0
@@ -57,7 +58,7 @@ def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
     for number, part in enumerate(snapshot.parts):
         if part is None:
             continue
-        found.append(tables.open.rows(snapshot, number, part).cast(schema))
+        found.append(tables.open.rows(snapshot, number, part))
         found += [closed_within(tables.table(result.segment, schema), bound, None, snapshot.grace_us)
                   for result in tables.segments(part)
                   if bound is None or result.last_end_us + snapshot.grace_us > bound]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.pages import Selection
-from api.results_tables import Piece, columns_of, order_of, schema_of, strata
+from api.results_schema import columns_of, order_of, schema_of
+from api.results_tables import Piece, strata
 from mars.evaluate import evaluate
 from mars.evaluation.arrays import masked, numbers, order_keys, single
 from mars.expressions import Expression
@@ -19,6 +20,7 @@ from mars.plan import QueryPlan
 from sql.condition import compile_condition
 
 KEPT_CONDITIONS = 256
+CHUNKS_MAX = 64
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,22 @@ class Choice:
         return Choice(plan, selection, after, None if selection.where is None else
                       _compiled(selection.where, tuple(columns_of(plan))))
 
-    def rows(self, table: pa.Table) -> pa.Table:
-        """The chosen rows of a table, in result order."""
-        starts, ends = (numbers(single(table[name])) for name in ("window_start", "window_end"))
-        chosen = self._within(starts, ends)
-        if self.condition is not None and len(table):
-            columns = {name: single(table[name]) for name in table.column_names}
-            holds = evaluate(self.condition, columns, len(table)).fill_null(False)
+    def of_piece(self, piece: Piece) -> Piece:
+        """The piece, of which only chosen rows are loaded, in no order."""
+        return replace(piece, load=lambda: self._chosen_of(piece.load()))
+
+    def _chosen_of(self, table: pa.Table) -> pa.Table:
+        # Chosen by chunks: mostly few rows are, and joining the chunks of all would cost more than choosing.
+        table = table.combine_chunks() if table.column(0).num_chunks > CHUNKS_MAX else table
+        return pa.Table.from_batches([self._chosen(batch) for batch in table.to_batches()], table.schema)
+
+    def _chosen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        chosen = self._within(*(numbers(batch[name]) for name in ("window_start", "window_end")))
+        if self.condition is not None and chosen.any():
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            holds = evaluate(self.condition, columns, len(batch)).fill_null(False)
             chosen &= holds.to_numpy(zero_copy_only=False)
-        return self._ordered(table if chosen.all() else table.filter(pa.array(chosen)))
+        return batch if chosen.all() else batch.filter(pa.array(chosen))
 
     def _within(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
         selection, after = self.selection, self.after
@@ -69,7 +78,7 @@ class Choice:
             chosen &= (starts > after.start_us) | ((starts == after.start_us) & (ends >= after.end_us))
         return chosen
 
-    def _ordered(self, table: pa.Table) -> pa.Table:
+    def ordered(self, table: pa.Table) -> pa.Table:
         """By window, then by the keys, NULL first; all of it the other way round if that is asked for."""
         if len(table) < 2:
             return table
@@ -83,8 +92,8 @@ def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
     """The first `count` chosen rows of the pieces, in result order."""
     skip, held = choice.after.skip if choice.after else 0, 0
     taken = [schema_of(choice.plan).empty_table()]
-    for table in strata(pieces, choice.selection.descending):
-        taken.append(choice.rows(table))
+    for table in all_rows(choice, pieces):
+        taken.append(table)
         held += len(taken[-1])
         if held >= skip + count:
             break
@@ -93,7 +102,7 @@ def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
 
 def all_rows(choice: Choice, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
     """All chosen rows of the pieces in result order, table by table."""
-    return (choice.rows(table) for table in strata(pieces, choice.selection.descending))
+    return (choice.ordered(table) for table in strata(map(choice.of_piece, pieces), choice.selection.descending))
 
 
 def _sortable(level: pa.Array) -> pa.Array:

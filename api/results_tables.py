@@ -12,12 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.results_open import OpenWindows
+from api.results_schema import schema_of
 from api.results_snapshot import Snapshot
-from mars import types
 from mars.adapters.storage import Storage
 from mars.commits import QueryCommit, ResultSegment, Segment, load_index
-from mars.expressions import Column
-from mars.plan import QueryPlan
 
 CACHE_BYTES = 256 * 1024 * 1024
 INDEXES = 64
@@ -102,13 +100,18 @@ class ResultTables:
         return load
 
 
+def instant(us: int) -> pa.Scalar:
+    """A number of microseconds for Arrow's functions, which look for date libraries each time when given a plain int."""
+    return pa.scalar(us, pa.int64())
+
+
 def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, grace_us: int) -> pa.Table:
     """The rows whose window closes at a watermark in (above_us, bound_us]; None leaves that side open."""
-    closes = pc.add(table["window_end"].cast(pa.int64()), grace_us)
+    closes = pc.add(table["window_end"].cast(pa.int64()), instant(grace_us))
     if bound_us is not None:
-        keep = pc.less_equal(closes, bound_us)
+        keep = pc.less_equal(closes, instant(bound_us))
         table, closes = table.filter(keep), closes.filter(keep)
-    return table if above_us is None else table.filter(pc.greater(closes, above_us))
+    return table if above_us is None else table.filter(pc.greater(closes, instant(above_us)))
 
 
 def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Table]:
@@ -123,24 +126,7 @@ def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Tab
         elif sum(map(len, held)) >= STRATUM_ROWS:
             table = pa.concat_tables(held)
             starts = table["window_start"].cast(pa.int64())
-            settled = pc.greater(starts, following.last_us) if descending else pc.less(starts, following.first_us)
+            settled = pc.greater(starts, instant(following.last_us)) if descending \
+                else pc.less(starts, instant(following.first_us))
             yield table.filter(settled)
             held = [table.filter(pc.invert(settled))]
-
-
-def columns_of(plan: QueryPlan) -> list[tuple[str, str]]:
-    """(name, type) of each result column: the window's two, then the select list."""
-    window = [("window_start", "TIMESTAMP"), ("window_end", "TIMESTAMP")] if plan.window else []
-    return window + [(output.name, output.type) for output in plan.outputs]
-
-
-def schema_of(plan: QueryPlan) -> pa.Schema:
-    """The Arrow schema of the result columns."""
-    return pa.schema([(name, types.to_arrow(type_)) for name, type_ in columns_of(plan)])
-
-
-def order_of(plan: QueryPlan) -> list[str]:
-    """The columns that order rows of one window: the keys in their order, or all outputs where a key is not shown."""
-    shown = {output.expression.name: output.name for output in plan.outputs if isinstance(output.expression, Column)}
-    keys = [shown.get(f"k{i}") for i in range(len(plan.keys))]
-    return [output.name for output in plan.outputs] if None in keys else keys

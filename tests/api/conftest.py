@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.context import Context
-from api.results_tables import schema_of
+from api.results_schema import schema_of
 from mars import names
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment

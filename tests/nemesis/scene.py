@@ -185,9 +185,10 @@ class Rest:
 
     def end(self) -> None:
         """Let it go on; withdraw the order if nobody has come."""
-        self.order.unlink(missing_ok=True)
-        for file in self._resting():
+        for file in (resting := self._resting()):
             os.unlink(self.order.parent / file)
+        if not resting:
+            self.order.unlink(missing_ok=True)
 
     def _resting(self) -> list[str]:
         return [file.name for file in self.order.parent.glob(f"resting.{self.point}.{self.pid or '*'}")]

@@ -54,8 +54,7 @@ def watermark_passes_a_gap(scene: Scene) -> Verdict:
 def windows_show_when_one_key_part_has_closed_them(scene: Scene) -> Verdict:
     """One reducer rests before the commit that closes a window, which the other one has committed: a reader looks."""
     scene.produce()
-    for owner in (scene.leading, scene.other):
-        scene.has_committed(owner, 1)
+    scene.until(lambda: scene.instance.api.get(f"/v1/queries/{scene.query}")["watermark"], "both have a first watermark")
     rest = scene.rest("reducer.files_written", scene.other.pid)
     scene.produce(at_ms=LATER_MS)
     rest.reached()

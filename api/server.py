@@ -2,10 +2,14 @@
 
 It takes two JSON lines on stdin: the configuration, upon which Spark starts, and the same with all addresses,
 once the services answer. It reports on stdout and ends when stdin closes or on SIGTERM.
+
+Spark's JVM takes seconds to start, and so does loading the API: the API is imported meanwhile, and nothing that Spark can
+do without before.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import signal
@@ -17,10 +21,7 @@ from typing import IO
 
 from pyspark.sql import SparkSession
 
-import mars.warm
 from api import spark_session, supervise
-from api.app import create_app, serve
-from api.context import Context
 from api.jobs import Workers
 from api.services import ports
 from mars import names
@@ -35,6 +36,7 @@ STOP_S = 3.0
 def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     """Start all, then serve until the API ends."""
     first = Config.from_json(next(messages)["config"])
+    threading.Thread(target=importlib.import_module, args=("api.app",), name="imports", daemon=True).start()
     spark = spark_session.session(first)
     supervise.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
     # The services are still starting: time enough for Spark's Python daemon to load the kernels.
@@ -48,6 +50,9 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     workers.start()
     try:
         threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
+        import mars.warm
+        from api.app import create_app, serve
+        from api.context import Context
         # Else the first reader of open windows would wait for kernels.
         threading.Thread(target=mars.warm.warm, daemon=True).start()
         serve(create_app(Context(config, spark)), config)

@@ -102,12 +102,16 @@ def secured(files):
     server, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     files.issued.configure_cert(server)
     files.authority.configure_trust(client)
-    raw = socket.socketpair()
     theirs = []
-    accepting = threading.Thread(target=lambda: theirs.append(server.wrap_socket(raw[1], server_side=True)))
-    accepting.start()
-    ours = client.wrap_socket(raw[0], server_hostname="127.0.0.1")
-    accepting.join()
+
+    def accept() -> None:
+        theirs.append(server.wrap_socket(listening.accept()[0], server_side=True))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        accepting = threading.Thread(target=accept)
+        accepting.start()
+        ours = client.wrap_socket(socket.create_connection(listening.getsockname()), server_hostname="127.0.0.1")
+        accepting.join()
     ours.setblocking(False)
     yield ours, theirs[0]
     ours.close()

@@ -6,7 +6,7 @@ nothing but the storage. All times are in the stream's unit unless a name says o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -77,10 +77,11 @@ class QueryCommit:
 
     def copy(self) -> QueryCommit:
         """One that changes apart from this one; segments, which never change, are shared."""
-        return replace(self, positions=dict(self.positions), max_event_time=dict(self.max_event_time),
-                       nows={p: list(pairs) for p, pairs in self.nows.items()}, leader_epochs=dict(self.leader_epochs),
-                       counters=dict(self.counters), bad_reasons=dict(self.bad_reasons), state=list(self.state),
-                       results=list(self.results), counted=dict(self.counted))
+        return QueryCommit(**{
+            **self.__dict__, "positions": dict(self.positions), "max_event_time": dict(self.max_event_time),
+            "nows": {p: list(pairs) for p, pairs in self.nows.items()}, "leader_epochs": dict(self.leader_epochs),
+            "counters": dict(self.counters), "bad_reasons": dict(self.bad_reasons), "state": list(self.state),
+            "results": list(self.results), "counted": dict(self.counted)})
 
 
 @dataclass

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import socket
 import threading
 import time
 import uuid
+
+import orjson
 
 import mars.warm
 from mars import faults, names
@@ -63,7 +64,7 @@ class Reducer:
         self.stopping = threading.Event()
         self.path = f"{names.REDUCERS}/{self.id}"
         self.known = {"id": self.id, "pid": os.getpid(), "host": socket.gethostname(), "slot": slot, "leader": False}
-        self.zookeeper.client.create(self.path, json.dumps(self.known).encode(), ephemeral=True, makepath=True)
+        self.zookeeper.client.create(self.path, orjson.dumps(self.known), ephemeral=True, makepath=True)
         self.wake, self.lead_wake, self.news = threading.Event(), threading.Event(), threading.Event()
         self.woken: set[int | None] = {None}
         self.cache = ViewCache(self.zookeeper, self._news)
@@ -155,7 +156,7 @@ class Reducer:
         for view in self.views.values():
             for part in range(view.stream.key_parts):
                 node = self.cache.get(names.owner(view.stream.id, part))
-                if node and node.data and json.loads(node.data)["id"] == self.id:
+                if node and node.data and orjson.loads(node.data)["id"] == self.id:
                     owned[view.stream.id, part] = node.version
         return owned
 
@@ -245,4 +246,4 @@ class Reducer:
         leads = self.candidate.epoch is not None
         if leads != self.known["leader"]:
             self.known["leader"] = leads
-            self.zookeeper.client.set(self.path, json.dumps(self.known).encode())
+            self.zookeeper.client.set(self.path, orjson.dumps(self.known))

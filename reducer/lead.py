@@ -5,11 +5,12 @@ Everything here can be done again by the next leader: each step compares what is
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import threading
 import time
+
+import orjson
 
 from mars import faults, names
 from mars.adapters.exchange import Exchange, Standing
@@ -173,13 +174,13 @@ class Leader:
             for part in range(view.stream.key_parts):
                 node = self.cache.get(names.owner(view.stream.id, part))
                 if node:
-                    owners[view.stream.id, part] = (json.loads(node.data)["id"] if node.data else None, node.version)
+                    owners[view.stream.id, part] = (orjson.loads(node.data)["id"] if node.data else None, node.version)
         load = {reducer: sum(1 for owner, _ in owners.values() if owner == reducer) for reducer in live}
         for (stream_id, part), (owner, version) in owners.items():
             least = min(load, key=lambda reducer: (load[reducer], reducer))
             if owner in load and load[owner] - load[least] < 2:
                 continue
-            data = json.dumps({"id": least}).encode()
+            data = orjson.dumps({"id": least})
             if self.zookeeper.transact(self.candidate.guard(), ("set", names.owner(stream_id, part), data, version)):
                 load[least] += 1
                 if owner in load:

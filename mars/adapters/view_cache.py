@@ -43,11 +43,11 @@ class ViewCache:
 
     def get(self, path: str) -> Znode | None:
         """Data and version, or None if there is no such znode."""
-        return self._cached(("data", path), lambda: self._read(path))
+        return self._cached("data", path, self._read)
 
     def children(self, path: str) -> list[str]:
         """Names of the children, sorted; empty if there is no such znode."""
-        return self._cached(("children", path), lambda: self._read_children(path))
+        return self._cached("children", path, self._read_children)
 
     def streams(self) -> dict[int, StreamView]:
         """Every stream of the catalog by its id. A view is the same object as long as nothing in it has changed."""
@@ -77,13 +77,13 @@ class ViewCache:
             held = self._views[stream.id] = (stream, queries, generation, view)
         return held[3]
 
-    def _cached(self, key: tuple[str, str], read: Callable[[], T]) -> T:
-        began = time.monotonic()
-        with self._lock:
-            held, changes = self._held.get(key), self._changes
+    def _cached(self, kind: str, path: str, read: Callable[[str], T]) -> T:
+        key, began = (kind, path), time.monotonic()
+        held = self._held.get(key)  # one look needs no lock; what is read below counts only if nothing changed since
         if held and began - held[0] < NET_S:
             return held[1]
-        value = read()
+        changes = self._changes
+        value = read(path)
         with self._lock:
             newer = self._held.get(key)
             if newer and newer[0] > began:

@@ -48,7 +48,8 @@ def many(seeds: range, rounds: int, bug: str) -> list[int]:
     began, broken, steps, simulated, faults = time.process_time(), [], 0, 0.0, Counter()
     for seed in seeds:
         result = run(seed, rounds, bug)
-        steps, simulated, faults = steps + result.steps, simulated + result.virtual_s, faults + result.faults
+        steps, simulated = steps + result.steps, simulated + result.virtual_s
+        faults.update(result.faults)
         if result.broken:
             broken.append(seed)
         if result.broken or len(seeds) == 1:

@@ -46,7 +46,7 @@ class Totals:
         self.next_seed = max(self.next_seed, other.next_seed)
         for name in ("seeds", "calls", "commits", "simulated_s", "seconds", "broken"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.faults = self.faults + Counter(other.faults)
+        self.faults.update(other.faults)
 
     def line(self) -> str:
         """As the file has it."""

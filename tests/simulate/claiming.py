@@ -114,10 +114,14 @@ def _lanes_of(s: Store, p: int) -> tuple[int | None, list, list]:
 
 def _range_end(s: Store, p: int, start: int, members: list, others: list, main: int, most: int, bound: int,
                key_parts: int, end: int) -> int:
-    last = min([start + most, end, *(stop for stop in s.stops[p] if stop > start),
-                *(lane[2] for lane in others if lane[2] > start), *([main] if main > start else [])])
-    told = (s.positions[k].get((p, query)) for k in range(key_parts) for query, *_ in members)
-    return min(last, min([start, *(offset for offset in told if offset is not None)]) + bound)
+    limits = [start + most, end, *[stop for stop in s.stops[p] if stop > start],
+              *[lane[2] for lane in others if lane[2] > start]]
+    if main > start:
+        limits.append(main)
+    told = [offset for k in range(key_parts) for query, *_ in members
+            if (offset := s.positions[k].get((p, query))) is not None]
+    limits.append(min([start, *told]) + bound)
+    return min(limits)
 
 
 def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int], stay: int | None,
@@ -125,12 +129,12 @@ def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int
     best, best_lane = None, None
     for p, last in ends.items():
         main, joined, others = _lanes_of(s, p)
-        if joined:
+        if joined and last - main >= least_length:
             end = _range_end(s, p, main, joined, others, main, most, bound, key_parts, last)
             score = -math.inf if p == stay else s.progress.get(p, -1e300)
             if end - main >= least_length and (best is None or score < best["score"]):
                 best = {"part": p, "start": main, "end": end, "members": joined, "main": True, "score": score}
-        behind = [lane[2] for lane in others if lane[2] < main]
+        behind = [lane[2] for lane in others if lane[2] < main] if others else None
         if behind:
             least = min(behind)
             members = [lane for lane in others if lane[2] == least]

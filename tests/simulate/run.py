@@ -42,6 +42,14 @@ class Run:
 
 def run(seed: int, rounds: int = ROUNDS, bug: str = "") -> Run:
     """The run of this seed, the same each time. `bug` names a planted one."""
+    gc.disable()  # all that is garbage is so together, at the end
+    try:
+        return _run(seed, rounds, bug)
+    finally:
+        gc.enable()
+
+
+def _run(seed: int, rounds: int, bug: str) -> Run:
     began = time.process_time()
     world = World(seed, STEPS_MAX)
     result = Run(seed)

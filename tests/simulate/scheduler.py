@@ -110,7 +110,7 @@ class Scheduler:
         actor.ticket += 1
         actor.sleeping = True
         self.numbers += 1
-        heappush(self.sleeping, (self.now + max(seconds, STEP_S), self.numbers, actor, actor.ticket))
+        heappush(self.sleeping, (self.now + (seconds if seconds > STEP_S else STEP_S), self.numbers, actor, actor.ticket))
         if source is None:
             self._switch(actor)
             return
@@ -182,4 +182,5 @@ class Scheduler:
                     return ready.pop(free[int(self.die() * len(free))])
             elif ready:
                 return ready.pop(int(self.die() * len(ready)) if len(ready) > 1 else 0)
-            self.now = now = max(now, sleeping[0][0])
+            if sleeping[0][0] > now:
+                self.now = now = sleeping[0][0]

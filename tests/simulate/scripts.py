@@ -192,9 +192,9 @@ def trim(s: Store, generation: int, k: int, epoch: int, seqs: list[int], positio
 
 def copy(s: Store) -> Store:
     """What a replica has. Entries of logs, and what `nows` and `stops` hold, never change."""
-    claims = {id_: {**claim, "tasks": dict(claim["tasks"])} for id_, claim in s.claims.items()}
-    made = Store(dict(s.generation), s.seq, claims, dict(s.leases), dict(s.requests), dict(s.counters), dict(s.progress))
-    made.main, made.owners, made.facts = dict(s.main), dict(s.owners), dict(s.facts)
-    for name, of in (("lanes", dict), ("log", dict), ("positions", dict), ("stops", set), ("nows", set)):
-        getattr(made, name).update((key, of(value)) for key, value in getattr(s, name).items())
-    return made
+    claims = {id_: {**claim, "tasks": claim["tasks"].copy()} for id_, claim in s.claims.items()}
+    deep = [defaultdict(of.default_factory, {key: value.copy() for key, value in of.items()})
+            for of in (s.lanes, s.stops, s.nows, s.log, s.positions)]
+    lanes, stops, nows, log, positions = deep
+    return Store(s.generation.copy(), s.seq, claims, s.leases.copy(), s.requests.copy(), s.counters.copy(),
+                 s.progress.copy(), lanes, s.main.copy(), stops, nows, log, positions, s.owners.copy(), s.facts.copy())

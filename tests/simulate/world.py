@@ -192,7 +192,7 @@ class World:
 
     def tick(self) -> None:
         """What happens by itself: sessions end, processes are started again. Raises Broken."""
-        for session in list(self.ensemble.sessions.values()):
+        for session in list(self.ensemble.unheard.values()):
             if not session.dead and session.node not in self.scheduler.paused and session.cut_since is None:
                 session.unheard_since = None
         self.ensemble.tick()

@@ -29,15 +29,30 @@ class Watch(NamedTuple):
     path: str
     call: Callable[[SimpleNamespace], None]
 
-    def sees(self, state: dict[str, Node]) -> object:
+    def sees(self, state: State) -> object:
         """What it is about."""
         return state.get(self.path) if self.kind == "data" else children(state, self.path)
 
 
-def children(state: dict[str, Node], path: str) -> list[str]:
+class State(dict[str, Node]):
+    """Every znode by its path, as of one moment; `listed` are the children that were asked for, by path. It never changes
+    once it is a state of the ensemble, and shares `listed` with the next one unless that has other children."""
+
+    __slots__ = ("listed",)
+
+    def __init__(self, nodes: dict[str, Node], listed: dict[str, list[str]]) -> None:
+        super().__init__(nodes)
+        self.listed = listed
+
+
+def children(state: State, path: str) -> list[str]:
     """Names of a znode's children, sorted."""
-    prefix = f"{path}/"
-    return sorted(name[len(prefix):] for name in state if name.startswith(prefix) and "/" not in name[len(prefix):])
+    names = state.listed.get(path)
+    if names is None:
+        prefix = f"{path}/"
+        names = state.listed[path] = sorted(
+            name[len(prefix):] for name in state if name.startswith(prefix) and "/" not in name[len(prefix):])
+    return names[:]
 
 
 class Ensemble:
@@ -48,21 +63,22 @@ class Ensemble:
 
     def __init__(self, scheduler: Scheduler, network: Network) -> None:
         self.scheduler, self.network = scheduler, network
-        self.states: list[dict[str, Node]] = [{}]
+        self.states: list[State] = [State({}, {})]
         self.sessions: dict[int, ZooKeeper] = {}
+        self.unheard: dict[int, ZooKeeper] = {}  # those of them that are not heard
         self.numbers, self.numbered = 0, ""  # the last number of a sequence, and the path that got it
         self.lag = self.notice_s = 0.0
         self.watch: Callable[[str, bytes], None] = lambda path, data: None
         self.unchecked: tuple[str, ...] = ()
 
     @property
-    def now(self) -> dict[str, Node]:
+    def now(self) -> State:
         """Every znode as of now."""
         return self.states[-1]
 
     def transact(self, session: int, operations: list[tuple]) -> None:
         """All or none; raises what failed."""
-        state, sets, changed = dict(self.states[-1]), [], set()
+        state, sets, changed = State(self.states[-1], {}), [], set()
         for kind, path, *rest in operations:
             if kind == "create":
                 if rest[2:] == [True]:
@@ -91,30 +107,33 @@ class Ensemble:
         for path, data in sets:
             self.watch(path, data)
 
-    def _next(self, state: dict[str, Node], changed: set[tuple[str, str]]) -> None:
+    def _next(self, state: State, changed: set[tuple[str, str]]) -> None:
         """The next state; whoever watches what it changes hears of it."""
         if not changed:
             return
+        if all(kind == "data" for kind, _ in changed):
+            state.listed = self.states[-1].listed
         self.states.append(state)
         for session in self.sessions.values():
-            if fired := session.watches.keys() & changed:
+            if fired := [key for key in changed if key in session.watches]:
                 session.hear([watch for key in sorted(fired) for watch in session.watches.pop(key)])
 
     def expire(self, session: int) -> None:
         """The session is over: its ephemeral znodes go."""
         gone = self.sessions.pop(session, None)
+        self.unheard.pop(session, None)
         if gone:
             gone.over = True
             ended = [path for path, node in self.now.items() if node.owner == session]
-            self._next({path: node for path, node in self.now.items() if node.owner != session},
+            self._next(State({path: node for path, node in self.now.items() if node.owner != session}, {}),
                        {pair for path in ended for pair in (("data", path), ("children", path.rpartition("/")[0]))})
 
     def tick(self) -> None:
         """Expire what has been cut off for longer than its session."""
-        for number, session in list(self.sessions.items()):
-            since = session.unheard_since
-            if since is not None and self.scheduler.now - since > session.session_ms / 1000:
-                self.expire(number)
+        if self.unheard:
+            for number, session in sorted(self.unheard.items()):
+                if self.scheduler.now - session.unheard_since > session.session_ms / 1000:
+                    self.expire(number)
 
 
 class ZooKeeper(Source):
@@ -131,7 +150,7 @@ class ZooKeeper(Source):
         self.node = self.ensemble.scheduler.current.node
         self.seen = len(self.ensemble.states) - 1
         self.cut_since: float | None = None  # as the worker knows it
-        self.unheard_since: float | None = None  # as the ensemble knows it: also if the worker is paused or dead
+        self._unheard_since: float | None = None
         self.dead = self.stopped = False  # its process is gone
         self.over = self.lost = False  # the ensemble has ended the session; the worker has learnt of it
         self.watches: dict[tuple[str, str], list[Watch]] = {}
@@ -168,6 +187,19 @@ class ZooKeeper(Source):
         self.events.clear()
         self.hear([state])
 
+    @property
+    def unheard_since(self) -> float | None:
+        """Since when the ensemble does not hear it: also if the worker is paused or dead."""
+        return self._unheard_since
+
+    @unheard_since.setter
+    def unheard_since(self, since: float | None) -> None:
+        self._unheard_since = since
+        if since is None or self.over:
+            self.ensemble.unheard.pop(self.number, None)
+        else:
+            self.ensemble.unheard[self.number] = self
+
     # -- what the worker knows ------------------------------------------------------------------------------------
 
     @property
@@ -189,7 +221,8 @@ class ZooKeeper(Source):
         return fate
 
     def _must_be_heard(self) -> None:
-        self.ensemble.tick()
+        if self.ensemble.unheard:
+            self.ensemble.tick()
         if self.cut_since is not None:
             self.scheduler.sleep(0.05)
             raise ConnectionLoss
@@ -197,7 +230,7 @@ class ZooKeeper(Source):
             self.lost = True
             raise SessionExpiredError
 
-    def _state(self) -> dict[str, Node]:
+    def _state(self) -> State:
         """A state that this session may see: never older than what it saw or wrote before."""
         if self._arrive() in ("lost", "unknown"):
             raise ConnectionLoss
@@ -263,7 +296,7 @@ class Client:
     def add_listener(self, listener: Callable[[str], None]) -> None:
         self.session.listeners.append(listener)
 
-    def _watched(self, kind: str, path: str, call: Callable | None) -> dict[str, Node]:
+    def _watched(self, kind: str, path: str, call: Callable | None) -> State:
         """The state that is read; a watch on it fires at once if there is a newer one already."""
         state = self.session._state()
         if call is not None:

@@ -36,7 +36,8 @@ STOP_S = 3.0
 def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     """Start all, then serve until the API ends."""
     first = Config.from_json(next(messages)["config"])
-    threading.Thread(target=importlib.import_module, args=("api.app",), name="imports", daemon=True).start()
+    # No daemon: an interpreter that ends in the middle of loading libraries may crash.
+    threading.Thread(target=importlib.import_module, args=("api.app",), name="imports").start()
     spark = spark_session.session(first)
     supervise.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
     # The services are still starting: time enough for Spark's Python daemon to load the kernels.

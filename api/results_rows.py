@@ -50,22 +50,27 @@ class Choice:
 
     def of_piece(self, piece: Piece) -> Piece:
         """The piece, of which only chosen rows are loaded, in no order."""
-        return replace(piece, load=lambda: self._chosen_of(piece.load()))
+        return replace(piece, load=lambda: self._chosen_of(piece.load(), self._is_within(piece)))
 
-    def _chosen_of(self, table: pa.Table) -> pa.Table:
+    def _is_within(self, piece: Piece) -> bool:
+        """Need no row of the piece be left out for its window?"""
+        first, end = self.selection.first_us, self.selection.end_us
+        return self.after is None and (first is None or first <= piece.first_us) and (end is None or piece.last_us < end)
+
+    def _chosen_of(self, table: pa.Table, is_within: bool) -> pa.Table:
         # Chosen by chunks: mostly few rows are, and joining the chunks of all would cost more than choosing.
         table = table.combine_chunks() if table.column(0).num_chunks > CHUNKS_MAX else table
-        return pa.Table.from_batches([self._chosen(batch) for batch in table.to_batches()], table.schema)
+        return pa.Table.from_batches([self._chosen(batch, is_within) for batch in table.to_batches()], table.schema)
 
-    def _chosen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        chosen = self._within(*(numbers(batch[name]) for name in ("window_start", "window_end")))
-        if self.condition is not None and chosen.any():
-            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-            holds = evaluate(self.condition, columns, len(batch)).fill_null(False)
-            chosen &= holds.to_numpy(zero_copy_only=False)
-        return batch if chosen.all() else batch.filter(pa.array(chosen))
+    def _chosen(self, batch: pa.RecordBatch, is_within: bool) -> pa.RecordBatch:
+        if not is_within:
+            batch = batch.filter(self._within(*(numbers(batch[name]) for name in ("window_start", "window_end"))))
+        if self.condition is None or not len(batch):
+            return batch
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return batch.filter(evaluate(self.condition, columns, len(batch)), null_selection_behavior="drop")
 
-    def _within(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    def _within(self, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
         selection, after = self.selection, self.after
         chosen = np.ones(len(starts), np.bool_)
         if selection.first_us is not None:
@@ -76,7 +81,7 @@ class Choice:
             chosen &= (starts < after.start_us) | ((starts == after.start_us) & (ends <= after.end_us))
         elif after:
             chosen &= (starts > after.start_us) | ((starts == after.start_us) & (ends >= after.end_us))
-        return chosen
+        return pa.array(chosen)
 
     def ordered(self, table: pa.Table) -> pa.Table:
         """By window, then by the keys, NULL first; all of it the other way round if that is asked for."""

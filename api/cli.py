@@ -21,6 +21,8 @@ data_option = click.option("--data", metavar="DIR", envvar="MARS_DATA", type=cli
 config_option = click.option("--config", "file", metavar="FILE", type=click.Path(path_type=Path),
                              help="Settings in TOML.")
 api_option = click.option("--api", metavar="URL", help="An API elsewhere, instead of the one on this folder.")
+ca_option = click.option("--ca", metavar="FILE", type=click.Path(path_type=Path),
+                         help="With --api: PEM file of the authority behind its certificate.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -79,18 +81,20 @@ def doctor(data: Path | None, file: Path | None) -> None:
 @mars.command()
 @data_option
 @api_option
+@ca_option
 @click.option("-c", "--command", "text", metavar="SQL", help="Run these statements.")
 @click.option("-f", "--file", "script", metavar="FILE", help="Run the statements of a file; - is stdin.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="Default: table on a terminal, else csv.")
 @click.argument("dash", required=False, type=click.Choice(["-"]), metavar="[-]")
-def sql(data: Path | None, api: str | None, text: str | None, script: str | None, format_: str | None,
-        dash: str | None) -> None:
+def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, script: str | None,
+        format_: str | None, dash: str | None) -> None:
     """Run SQL statements, or an interactive shell without any."""
     from api.commands.sql import sql
 
     if sum(given is not None for given in (text, script, dash)) > 1:
         raise click.UsageError("Give one of -c, -f and -.")
-    sql(data, api, text, "-" if dash else script, format_)
+    check_ca(api, ca)
+    sql(data, api, ca, text, "-" if dash else script, format_)
 
 
 @mars.command()
@@ -118,12 +122,14 @@ def load(file: Path, topic: str, rate: int | None, stamp: str | None, header: bo
 @click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
 @data_option
 @api_option
+@ca_option
 def redrive(stream: str, topic: str | None, reason: str | None, where: str | None, dry_run: bool, data: Path | None,
-            api: str | None) -> None:
+            api: str | None, ca: Path | None) -> None:
     """Send a stream's dead letters into a topic again, each once."""
     from api.commands.redrive import redrive
 
-    redrive(stream, topic, reason, where, dry_run, data, api)
+    check_ca(api, ca)
+    redrive(stream, topic, reason, where, dry_run, data, api, ca)
 
 
 @mars.command()
@@ -151,6 +157,12 @@ def demo(**options: object) -> None:
 def bench(name: str, arguments: tuple[str, ...]) -> None:
     """Run a benchmark; what follows its name goes to it."""
     os.execv(sys.executable, [sys.executable, "-m", f"benchmarks.{name}", *arguments])
+
+
+def check_ca(api: str | None, ca: Path | None) -> None:
+    """An instance on this machine is believed by its own certificate, so --ca says nothing there."""
+    if ca and not api:
+        raise click.UsageError("--ca goes with --api.")
 
 
 def main(arguments: list[str] | None = None) -> None:

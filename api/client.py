@@ -8,10 +8,13 @@ from urllib.parse import quote
 
 import httpx
 
+from api.tls import Trust, explain
 from mars.errors import ConflictError, GoneError, MarsError, NotFoundError, NotReadyError, SqlError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from api.runfile import Run
 
 ARROW = "application/vnd.apache.arrow.stream"
 PAGE_ROWS = 100_000
@@ -22,13 +25,21 @@ class Client:
     """One API. Every refusal is raised as the MarsError that the server meant, an API that does not answer as
     NotReadyError."""
 
-    def __init__(self, url: str, token: str = "", timeout_s: float = 60.0) -> None:
+    def __init__(self, url: str, token: str = "", timeout_s: float = 60.0, trust: Trust | None = None) -> None:
         self.url = url.rstrip("/")
+        is_tls = self.url.lower().startswith("https:")
+        self.trust = trust or (Trust.given(None) if is_tls else Trust.nobody())
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            self.http = httpx.Client(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False)
+            self.http = httpx.Client(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False,
+                                     verify=self.trust.context)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise MarsError("The API's address cannot be used", f"{url}: {error}", "give it as http://host:port") from None
+
+    @staticmethod
+    def of(run: Run, token: str) -> Client:
+        """A client of an instance on this machine, which believes that instance's certificate and no other."""
+        return Client(run.api, token, trust=Trust.own(run.api_certificate, run.api_name) if run.api_certificate else None)
 
     def __enter__(self) -> Client:
         return self
@@ -65,14 +76,20 @@ class Client:
                 return
 
     def _send(self, method: str, path: str, sql: str = "", **options: Any) -> httpx.Response:
+        extensions = {"sni_hostname": self.trust.name} if self.trust.name else {}
         try:
-            answer = self.http.request(method, path, **options)
+            answer = self.http.request(method, path, extensions=extensions, **options)
         except httpx.HTTPError as error:
-            raise NotReadyError("The API does not answer", f"at {self.url}: {error}",
-                                "is it running? see `mars status`") from None
+            title, hint = explain(str(error), self.trust) or ("The API does not answer", self._why(error))
+            raise NotReadyError(title, f"at {self.url}: {error}", hint) from None
         if answer.is_error:
             raise problem(answer, sql)
         return answer
+
+    def _why(self, error: httpx.HTTPError) -> str:
+        if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
+            return "it may speak TLS: call it by https://"
+        return "is it running? see `mars status`"
 
 
 def problem(answer: httpx.Response, sql: str = "") -> MarsError:
@@ -86,4 +103,6 @@ def problem(answer: httpx.Response, sql: str = "") -> MarsError:
     if body.get("line"):
         return SqlError(title, detail, hint, sql=sql, line=body["line"], column=body.get("column") or 1,
                         length=body.get("length") or 1)
+    if answer.status_code == 401:
+        hint = "set MARS_API_TOKEN to its api_token"
     return BY_STATUS.get(answer.status_code, MarsError)(title, detail, hint)

@@ -14,6 +14,7 @@ from types import ModuleType
 
 import psutil
 
+from api import tls
 from api.services import jars, java, kafka, ports, redis, zookeeper
 from mars.config import MIB, Config
 from mars.errors import MarsError
@@ -42,6 +43,7 @@ def check(config: Config) -> list[Check]:
         ("kafka", partial(_kafka, config)), ("zookeeper", partial(_zookeeper, config)),
         ("redis", partial(_redis, config)), ("memory", partial(_memory, config)),
         ("disk", partial(_disk, config)), ("port", partial(_port, config)),
+        *([("tls", partial(_tls, config))] if config.api_tls_certificate else []),
     ]
     return [_guarded(name, look) for name, look in looks]
 
@@ -150,6 +152,10 @@ def _port(config: Config) -> Check:
         return Check("port", True, f"{config.api_port} is free")
     return Check("port", False, f"{config.api_port} is taken on {config.api_host}{_holder(config.api_port)}",
                  "mars up --port 0")
+
+
+def _tls(config: Config) -> Check:
+    return Check("tls", True, f"the API's certificate is for {tls.certificate_name(config)}")
 
 
 def _holder(port: int) -> str:

@@ -48,12 +48,15 @@ class Process:
 
 @dataclass
 class Run:
-    """One running instance. Addresses are host:port, `api` is a URL; empty until known. `processes` has those
-    that the supervisor started, by name."""
+    """One running instance. Addresses are host:port, `api` is a URL that this machine reaches; empty until known.
+    `api_certificate` is the file of the API's certificate, if it has one, `api_name` a host name in it. `processes` has
+    those that the supervisor started, by name."""
 
     supervisor: Process
     state: str = STARTING
     api: str = ""
+    api_certificate: str = ""
+    api_name: str = ""
     kafka: str = ""
     redis: str = ""
     zookeeper: str = ""

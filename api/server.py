@@ -97,10 +97,16 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
         supervise.tell(events, {"ready": name, "detail": f"{count} on Spark"})
     while ports.is_free(config.api_port, config.api_host):
         time.sleep(0.05)
-    scheme = "https" if config.api_tls_certificate else "http"
-    url = f"{scheme}://{config.api_host}:{config.api_port}"
+    url = api_url(config)
     supervise.tell(events, {"ready": "api", "detail": f"{url}/docs"})
     supervise.tell(events, {"api": url})
+
+
+def api_url(config: Config) -> str:
+    """The URL by which this machine reaches the API: by loopback where it listens on all addresses."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.api_host, config.api_host)
+    scheme = "https" if config.api_tls_certificate else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{config.api_port}"
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from api import runfile, supervise
+from api import runfile, supervise, tls
 from api.runfile import Process, Run
 from api.server_process import ServerProcess
 from api.services import Service, ports, start_all
@@ -53,6 +53,7 @@ class Supervisor:
 
         Raises MarsError with the reason when something does not come up; the caller calls `stop` in any
         case."""
+        self.run.api_name, self.run.api_certificate = tls.certificate_name(self.config), self.config.api_tls_certificate
         self.config = self.config.model_copy(update={"api_port": self._api_port()})
         self._start_server()
         self.services = start_all(self.config, self.config.data, self._service_ready).all()

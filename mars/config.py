@@ -122,10 +122,10 @@ class Config(BaseModel):
     def _absolute(cls, data: Path) -> Path:
         return data.expanduser().absolute()
 
-    @field_validator("kafka_tls_ca", "kafka_tls_certificate", "kafka_tls_key")
+    @field_validator("api_tls_certificate", "api_tls_key", "kafka_tls_ca", "kafka_tls_certificate", "kafka_tls_key")
     @classmethod
     def _absolute_file(cls, file: str) -> str:
-        return file and str(Path(file).expanduser().absolute())  # workers run in folders of their own
+        return file and str(Path(file).expanduser().absolute())  # server and workers run in folders of their own
 
     @model_validator(mode="after")
     def _consistent(self) -> Config:

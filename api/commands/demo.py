@@ -36,7 +36,7 @@ def demo(data: Path | None, stop: bool, **options: object) -> None:
     began = time.monotonic()
     try:
         run = instance(config, options["kafka"])
-        with Client(run.api, config.api_token) as client:
+        with Client.of(run, config.api_token) as client:
             source = choose(config, run, options)
             verdict = play(client, source, began)
         tell(verdict)

@@ -9,9 +9,9 @@ from api.commands.sql import connect, notes, run
 
 
 def redrive(stream: str, topic: str | None, reason: str | None, where: str | None, dry_run: bool, data: Path | None,
-            api: str | None) -> None:
+            api: str | None, ca: Path | None) -> None:
     """Send the letters and say what was sent; see `mars redrive --help`."""
-    with connect(data, api) as client:
+    with connect(data, api, ca) as client:
         answer = run(client, statement(stream, topic, reason, where, dry_run))
     for note in notes(answer):
         say(note)

@@ -13,18 +13,20 @@ from api import runfile
 from api.client import Client
 from api.commands.instance import settings
 from api.render import render
+from api.tls import Trust
 from mars.errors import MarsError
 from sql.parse import split_statements
 
 PROGRESS_AFTER_S, PROGRESS_EVERY_S = 0.5, 0.3
 
 
-def sql(data: Path | None, api: str | None, text: str | None, script: str | None, format_: str | None) -> None:
+def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, script: str | None,
+        format_: str | None) -> None:
     """Run statements one after the other and stop at the first that fails."""
     interactive = text is None and script is None and sys.stdin.isatty()
     if text is None and not interactive:
         text = read(script or "-")
-    with connect(data, api) as client:
+    with connect(data, api, ca) as client:
         if interactive:
             from api.shell import Shell
 
@@ -77,10 +79,13 @@ def follow(client: Client, id_: str, answer: Future) -> None:
             wait([answer], PROGRESS_EVERY_S)
 
 
-def connect(data: Path | None, api: str | None) -> Client:
-    """A client of the API that was named, else of the instance on the folder."""
+def connect(data: Path | None, api: str | None, ca: Path | None) -> Client:
+    """A client of the API that was named, which believes the authorities of `ca` if that is given; else of the instance on
+    the folder."""
     config = settings(data)
-    return Client(api or runfile.require(config.data).api, config.api_token)
+    if api is None:
+        return Client.of(runfile.require(config.data), config.api_token)
+    return Client(api, config.api_token, trust=Trust.given(ca) if ca else None)
 
 
 def read(script: str) -> str:

@@ -35,10 +35,10 @@ def collect(config: Config) -> dict:
     if run.state == runfile.READY:
         try:
             found["mappers"], found["reducers"] = workers(run, config)
-            with Client(run.api, config.api_token) as client:
+            with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
         except MarsError as error:
-            found.update(state="degraded", reason=str(error))
+            found.update(state="degraded", reason=f"{error} ({error.hint})" if error.hint else str(error))
     return found
 
 

@@ -15,7 +15,8 @@ from tests.nemesis.hunts import NO_RECOVERY, Hunt, load
 from tests.nemesis.instance import Instance
 from tests.nemesis.journal import Journal
 from tests.nemesis.proxy import PASS
-from tests.nemesis.scene import Scene, TooSlowError
+from tests.nemesis.rest import TooSlowError
+from tests.nemesis.scene import Scene
 
 TRIES, PATIENCE_S = 3, 60.0
 PLANTED_S = 0.5

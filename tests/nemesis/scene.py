@@ -7,7 +7,6 @@ twice unseen. Of the two reducers the one that leads is `leading`, the other one
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from tests.nemesis import census
 from tests.nemesis.instance import Instance
 from tests.nemesis.oracle import Verdict
 from tests.nemesis.proxy import PASS, Rule
+from tests.nemesis.rest import Rest, TooSlowError
 from tests.nemesis.stream import Stream
 from tests.nemesis.tuples import Statistic
 
@@ -28,10 +28,6 @@ TUPLES = 12  # of a message: some in each key part
 AHEAD_MS, BEHIND_MS = 2_500, 60_000
 OPEN_MS = 3_200  # a window's length, the watermark's delay, and a second
 FIRST_ID = 7_000_000_000_001
-
-
-class TooSlowError(Exception):
-    """The machine was too slow for what the hunt wants to show: it is to be tried again."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +108,7 @@ class Scene(Stream):
 
     def rest(self, point: str, pid: int | None = None) -> Rest:
         """Let the next thread that comes to this point rest there; `pid`: of this process."""
-        return Rest(self, point, pid)
+        return Rest(self.instance, point, pid)
 
     def kill(self, pid: int) -> None:
         """SIGKILL; what the worker had registered goes at once, as if its session had ended."""
@@ -167,28 +163,3 @@ class Scene(Stream):
         if self.readers.broken:
             return Verdict(wrong=list(self.readers.broken))
         return self.judge(self.instance.folder, 1.0, future)
-
-
-class Rest:
-    """An order to rest; `reached` once a thread does, until `end`."""
-
-    def __init__(self, scene: Scene, point: str, pid: int | None) -> None:
-        self.scene, self.point, self.pid = scene, point, pid
-        self.order = scene.instance.switches / (f"rest.{point}.{pid}" if pid else f"rest.{point}")
-        self.order.write_text("")
-
-    def reached(self, timeout_s: float = PATIENCE_S) -> int:
-        """Wait until a thread rests; the pid of its process."""
-        self.scene.until(lambda: not self.order.exists(), f"a rest at {self.point}", timeout_s)
-        self.scene.until(self._resting, f"a rest at {self.point}", timeout_s)
-        return int(self._resting()[0].rsplit(".", 1)[1])
-
-    def end(self) -> None:
-        """Let it go on; withdraw the order if nobody has come."""
-        for file in (resting := self._resting()):
-            os.unlink(self.order.parent / file)
-        if not resting:
-            self.order.unlink(missing_ok=True)
-
-    def _resting(self) -> list[str]:
-        return [file.name for file in self.order.parent.glob(f"resting.{self.point}.{self.pid or '*'}")]

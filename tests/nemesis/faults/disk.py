@@ -11,7 +11,9 @@ from pathlib import Path
 from mars import names
 from mars.commits import Pointer
 from tests.nemesis.faults import Fault
+from tests.nemesis.rest import Rest, TooSlowError
 
+REGISTERS_S = 3.0
 BLOCK = b"\0" * (1 << 20)
 
 
@@ -68,29 +70,41 @@ class CommitDamaged(Fault):
         self.instance.kill_workers("reducer")
 
 
-class SpillFilesFlipped(Fault):
-    """Bits flip in every local file of the mappers, and those who wrote them die: who reads them must notice."""
+class _LocalFiles(Fault):
+    """Something happens to every local file of the mappers, and those who wrote them die, one of them just after it has
+    registered its file: whoever gets its claim finds it."""
 
     number = "N21"
     hold_s = (0.5, 1.5)
 
     def inflict(self) -> None:
+        rest = Rest(self.instance, "mapper.registered")
+        with contextlib.suppress(TooSlowError):  # tuples come slowly: there may be no file
+            rest.reached(REGISTERS_S)
         self.instance.kill_workers("mapper")
-        for file in (self.instance.data / "spill").glob("*.arrow"):
+        rest.end()
+        files = list((self.instance.data / "spill").glob("*.arrow"))
+        self.files = len(files)
+        for file in files:
             with contextlib.suppress(OSError):
-                flip(file, self.rng)
+                self.damage(file)
+
+    def damage(self, file: Path) -> None:
+        raise NotImplementedError
 
 
-class SpillFolderLost(Fault):
-    """The local files are gone, and those who wrote them too."""
+class SpillFilesFlipped(_LocalFiles):
+    """A bit flips: who reads them must notice."""
 
-    number = "N21"
-    hold_s = (0.5, 1.5)
+    def damage(self, file: Path) -> None:
+        flip(file, self.rng)
 
-    def inflict(self) -> None:
-        self.instance.kill_workers("mapper")
-        for file in (self.instance.data / "spill").glob("*.arrow"):
-            file.unlink(missing_ok=True)
+
+class SpillFolderLost(_LocalFiles):
+    """They are gone."""
+
+    def damage(self, file: Path) -> None:
+        file.unlink()
 
 
 def flip(file: Path, rng: random.Random) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from tests.nemesis.hunts import hunt
 from tests.nemesis.oracle import Verdict
 from tests.nemesis.proxy import Rule
-from tests.nemesis.scene import Rest, Scene
+from tests.nemesis.rest import Rest
+from tests.nemesis.scene import Scene
 
 CUT_S = 1.0
 IS_AHEAD = "k = 'ahead'"

@@ -71,8 +71,9 @@ class TopicWatch:
                          f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is"
                          f" {topic.topic_id}; DROP the query and the stream and create them anew")
             return
-        new = [p for p in topic.partitions if p not in view.queries.partitions]
-        if new:
+        # A query may know less than the query set: its start was looked up before a partition was added, and made after.
+        known = set(view.queries.partitions).intersection(*(query.start for query in view.queries.queries.values()))
+        if new := [p for p in topic.partitions if p not in known]:
             self._add_partitions(view, candidate, zookeeper, new)
             return
         publish({"done": seen.begun, **self._idle(seen, self.wire.high_watermarks(stream.topic, list(topic.partitions)))})

@@ -85,3 +85,19 @@ def test_a_redis_that_went_back_gives_no_claim_until_somebody_leads(world: World
     assert world.scheduler.steps - steps < 1_000, "refused, mappers run in circles"
     driver.heal()
     world.checker.finish()
+
+
+def test_a_query_made_while_a_partition_is_added_reads_it_too(world: World) -> None:
+    """Its start was looked up before, and it is made when the leader has entered the partition already: for ever it would
+    show no window, as the partition has no event time for it."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    world.scheduler.sleep(0.5)
+    driver.add_partition()
+    world.scheduler.sleep(2.0)
+    assert world.checker.queries.partitions == (0, 1, 2)
+    made = world.catalog.create_query("late", PLAN, {0: 0, 1: 0})
+    driver.heal()
+    assert world.checker.queries.queries[made.id].start == {0: 0, 1: 0, 2: 0}
+    world.checker.finish()
+    world.nothing_waits()

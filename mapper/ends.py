@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 LOOK_S = 0.2
 AWAIT_MS = 100  # for tuples, when there is nothing to claim
-GATHER_MS = 40  # after some have come, for more of them
-GATHER_BATCHES = 2
+GATHER_MS = 60  # after some have come, for more of them
+GATHER_BATCHES = 3
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Ends:
 
     def patience(self, batch_offsets: int) -> tuple[int, int]:
         """(ms to wait at most, offsets of a partition to wait for). After a rest the first tuple is enough; then tuples
-        gather for a moment, up to two batches, because a claim costs about the same however few it takes."""
+        gather for a moment, up to three batches, because a claim costs about the same however few it takes."""
         left_ms = GATHER_MS - int((time.monotonic() - self._woke_at) * 1000)
         return (left_ms, GATHER_BATCHES * batch_offsets) if left_ms > 0 else (AWAIT_MS, 1)
 

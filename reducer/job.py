@@ -32,7 +32,7 @@ from reducer.letters import keep_letters
 
 log = logging.getLogger("mars.reducer")
 VIEW_AGE_S = 0.5
-NET_S, GATHER_S, REFUSED_S, AGAIN_S = 0.25, 0.01, 0.02, 0.1
+NET_S, GATHER_S, REFUSED_S, AGAIN_S = 0.25, 0.02, 0.02, 0.1
 
 
 def run_reducer(config_json: str, slot: int) -> None:

@@ -31,8 +31,8 @@ log = logging.getLogger("mars.reducer")
 RECEIVE_BYTES = 8 * 1024 * 1024
 RECEIVE_S = 0.25
 FACTS_AGE_S = 5.0
-COMMIT_SHARE = 0.1
-PAUSE_MIN_S = 0.05
+COMMIT_SHARE = 0.15
+PAUSE_MIN_S = 0.035
 CLOSING_SHARE = 0.5
 NOWS_S = TELL_ALL_S = 1.0
 SWEEP_S = 30.0
@@ -238,7 +238,7 @@ class KeyPart:
         commit.adopt(self.states, prepared)
         self._tell()
         self.committed_at = time.monotonic()
-        # Commits may use a tenth of a core; and where they take long, at least as much time is left for merging.
+        # Commits may use a seventh of a core; and where they take long, at least as much time is left for merging.
         self.pause_s = max(self.committed_at - started,
                            min((time.thread_time() - cpu_s) / COMMIT_SHARE, self.config.commit_interval_ms / 1000))
         faults.point("reducer.trimmed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mapper import ends
-from mapper.ends import AWAIT_MS, GATHER_MS, Ends, home
+from mapper.ends import AWAIT_MS, GATHER_BATCHES, GATHER_MS, Ends, home
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_the_first_tuple_after_a_rest_is_enough_then_they_gather(clock):
     assert found.patience(5_000) == (AWAIT_MS, 1), "nothing came"
     found.came({0: 11})
     clock[0] += 0.01
-    assert found.patience(5_000) == (GATHER_MS - 10, 10_000)
+    assert found.patience(5_000) == (GATHER_MS - 10, GATHER_BATCHES * 5_000)
     assert found.known == {0: 11}
     clock[0] += 0.03
     assert found.patience(5_000) == (AWAIT_MS, 1)

@@ -32,6 +32,17 @@ def normalize(text: str) -> str | None:
     return f"DECIMAL({precision},{scale})" if 1 <= precision <= 38 and scale <= precision else None
 
 
+def nearest_decimal(text: str) -> str | None:
+    """What fits best in the place of a DECIMAL that is too wide, or has a scale above its precision; None for any other
+    text."""
+    match = DECIMAL.match(re.sub(r"\s+", "", text).upper())
+    if match is None or normalize(text):
+        return None
+    precision, scale = int(match[1] or 10), int(match[2] or 0)
+    precision = min(38, max(precision, scale, 1))
+    return f"DECIMAL({precision}, {min(scale, precision)})"
+
+
 def decimal_parts(type_: str) -> tuple[int, int] | None:
     """(precision, scale) of a DECIMAL, or None for any other type."""
     match = DECIMAL.match(type_)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from sql.reader import Reader, is_duration
 from sql.refusals import not_supported, refusal_at
+from sql.stray import stray
 from sql.words import Word
 
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
@@ -48,6 +49,10 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
         if depth == 0 and from_seen and word.is_(*OPENING) and begins_clause(words, reader.position):
             clauses = read_clause(reader, clauses)
             continue
+        if depth == 0 and from_seen and begins_clause(words, reader.position):
+            refused = stray(sql, words, reader.position, clauses.places)
+            if refused:
+                raise refused
         depth += word.is_("(", "[") - word.is_(")", "]")
         # `IS DISTINCT FROM` is an operator.
         from_seen = from_seen or (

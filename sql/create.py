@@ -10,7 +10,7 @@ from mars import types
 from mars.errors import SqlError
 from mars.plan import UNITS_PER_SECOND, Stream, StreamColumn
 from sql.reader import Reader
-from sql.refusals import did_you_mean, refusal_at
+from sql.refusals import did_you_mean, no_type, refusal_at
 from sql.statements import ColumnDefinition, CreateStream, Name
 
 RESERVED = ("window_start", "window_end")
@@ -125,9 +125,7 @@ def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
             )
         if type_ is None:
             word = definition.type.text.split("(")[0].strip()
-            raise at(
-                create, definition.type, f"unknown type {definition.type.text}", TYPE_LIST, type_hint(word)
-            )
+            raise at(create, definition.type, *no_type(definition.type.text, type_hint(word), TYPE_LIST))
         if definition.path and create.format.text.upper() != "JSON":
             raise at(create, definition.path, "PATH is for JSON", "columns of CSV are read by their place",
                      "remove PATH")
@@ -150,7 +148,6 @@ def type_hint(word: str) -> str:
         "DATETIME": "TIMESTAMP",
         "TIMESTAMP_NTZ": "TIMESTAMP",
         "UUID": "STRING",
-        "DECIMAL": "DECIMAL(38, 18)",
     }
     instead = usual.get(word.upper())
     return f"write {instead}" if instead else did_you_mean(word, TYPES, "write one of these types")

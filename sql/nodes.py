@@ -15,7 +15,7 @@ from mars import coercion, functions, types
 from mars.expressions import Call, Expression, Literal
 from sql import literals
 from sql.places import call_name
-from sql.refusals import did_you_mean
+from sql.refusals import did_you_mean, no_type
 
 if TYPE_CHECKING:
     from sql.lower import Lowering
@@ -168,12 +168,8 @@ def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
     value, written = lowering.lower(node.this), node.to.sql("spark")
     target = types.normalize(written)
     if target is None:
-        raise lowering.refuse(
-            node,
-            f"unknown type {written}",
-            "",
-            did_you_mean(written, functions_types(), "write INT, BIGINT, DOUBLE, DECIMAL(p, s) or STRING"),
-        )
+        usual = "write INT, BIGINT, DOUBLE, DECIMAL(p, s) or STRING"
+        raise lowering.refuse(node, *no_type(written, did_you_mean(written, functions_types(), usual)))
     if not coercion.castable(value.type, target):
         raise lowering.refuse(node, f"{value.type} is not cast to {target}", "", "cast it to TIMESTAMP first")
     if value.type == target:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Protocol
 
+from mars import types
 from mars.errors import SqlError
 
 KEYWORDS = (
@@ -60,3 +61,12 @@ def not_supported(sql: str, start: int, end: int, what: str, instead: str) -> Sq
     """The refusal of a part of the dialect that is recognised but does not work yet."""
     return refusal(sql, start, end, f"{what} is not supported yet",
                    "this version recognises it but cannot run it", instead)
+
+
+def no_type(written: str, otherwise: str, detail: str = "") -> tuple[str, str, str]:
+    """Title, detail and hint for a type as it was written: there is none of this name, or no DECIMAL of this size."""
+    fitting = types.nearest_decimal(written)
+    if fitting:
+        why = "a DECIMAL has 1 to 38 digits, and not more of them after the point"
+        return f"{written} is no type", why, f"write {fitting}"
+    return f"unknown type {written}", detail, otherwise

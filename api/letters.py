@@ -48,12 +48,11 @@ class Condition:
         self.expression = None
         try:
             if text is not None:
-                self.expression = compile_condition(text, COLUMNS)
+                self.expression = compile_condition(text, COLUMNS, "SHOW DEAD LETTERS shows the columns")
         except SqlError as error:
             before = sql[:start]
             column = error.column + (start - before.rfind("\n") - 1 if error.line == 1 else 0)
-            hint = "SHOW DEAD LETTERS shows the columns" if error.title.startswith("unknown column") else error.hint
-            raise SqlError(error.title, error.detail, hint, sql=sql or text, line=error.line + before.count("\n"),
+            raise SqlError(error.title, error.detail, error.hint, sql=sql or text, line=error.line + before.count("\n"),
                            column=column, length=error.length) from None
 
     def rows(self, shown: pa.Table) -> np.ndarray:
@@ -87,11 +86,11 @@ def page(context: Context, stream: Stream, where: Condition, limit: int, cursor:
 def matching(context: Context, stream: Stream, where: Condition,
              after: Place | None = None) -> Iterator[tuple[pa.Table, pa.Table]]:
     """(letters, the same as they are shown) behind a place, table by table, some perhaps empty."""
-    store, done, tries = LetterStore(context.storage), Redriven(context.storage).keys(stream.id), 0
+    store, marks, tries = LetterStore(context.storage), Redriven(context.storage).marks(stream.id), 0
     while True:
         try:
             for table in store.in_order(stream.id, after):
-                shown = show(table, done)
+                shown = show(table, marks.of(table))
                 rows = where.rows(shown)
                 yield table.take(rows), shown.take(rows)
                 after, tries = place_of(table), 0
@@ -103,11 +102,10 @@ def matching(context: Context, stream: Stream, where: Condition,
 
 
 def show(table: pa.Table, redriven: pa.Array) -> pa.Table:
-    """Letters as people see them: bytes that are no UTF-8 as \\xNN; `redriven` has the keys of those sent again."""
-    flags = pc.is_in(letters.keys(table), value_set=redriven)
+    """Letters as people see them: bytes that are no UTF-8 as \\xNN; `redriven` says of each whether it was sent again."""
     time = table["time"].cast(SHOWN.field("time").type)
-    columns = [*(table[name] for name in letters.PLACE), time, table["reason"], _text(table["payload"]), table["cut"], flags]
-    return pa.Table.from_arrays(columns, schema=SHOWN)
+    columns = [*(table[name] for name in letters.PLACE), time, table["reason"], _text(table["payload"]), table["cut"]]
+    return pa.Table.from_arrays([*columns, redriven], schema=SHOWN)
 
 
 def place_of(table: pa.Table) -> Place:

@@ -120,4 +120,4 @@ def _sortable(level: pa.Array) -> pa.Array:
 
 @lru_cache(KEPT_CONDITIONS)
 def _compiled(where: str, columns: tuple[tuple[str, str], ...]) -> Expression:
-    return compile_condition(where, columns)
+    return compile_condition(where, columns, "DESCRIBE the query, or read it without where, to see its columns")

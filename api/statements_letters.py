@@ -15,7 +15,7 @@ def show_letters(context: Context, statement: kinds.ShowDeadLetters) -> Answer:
     """The first letters in the order of their places."""
     stream = context.catalog.stream(statement.stream.text)
     page = letters.page(context, stream, _where(statement), statement.limit or LIMIT_DEFAULT)
-    extra = {} if len(page.rows) else {"reason": why_none(context, stream, statement.where is not None)}
+    extra = {} if len(page.rows) else {"reason": why_none(context, stream, statement.where is not None, page.deleted)}
     return Answer("rows", table=page.rows, notes=deleted_note(context, page.deleted), extra=extra,
                   truncated=page.next is not None and len(page.rows) != statement.limit)
 
@@ -40,12 +40,14 @@ def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: 
     return Answer("rows", table=listing(columns, [row]), notes=_told(outcome, topic, statement.dry_run))
 
 
-def why_none(context: Context, stream: Stream, asked: bool) -> str:
-    """Why there is no letter to show, in a sentence."""
+def why_none(context: Context, stream: Stream, asked: bool, deleted: int) -> str:
+    """Why there is no letter to show, in a sentence; `asked` says whether a condition was given."""
     if context.config.dead_letter_bytes_max == 0:
         return "No dead letters are kept: dead_letter_bytes_max is 0."
     if asked:
         return f"No dead letter of {stream.name} meets the condition."
+    if deleted:
+        return f"No dead letter of {stream.name} is kept any more: {deleted_note(context, deleted)[0]}"
     return f"There are no dead letters of {stream.name}: every tuple that its queries read so far can be read."
 
 

@@ -1,10 +1,10 @@
 """Dead letters: tuples that do not read, each with its place, its reasons and its bytes. Pure; where their files lie is
 the adapter's business.
 
-A letter's place is (partition, offset, line), and there is one letter of a place. A file holds those of one claim, and
-what is in it follows from the claim's range and columns alone: the same claim, worked on again, gives the same file. Claims
-that overlap (a range that was split, or read again after a recovery, or on another query's lane) give a letter more than
-once; whoever reads puts them together.
+A letter's place is (partition, offset, line), and there is one letter of a place. A file holds those of one claim in the
+order of places, and what is in it follows from the claim's range and columns alone: the same claim, worked on again, gives
+the same file. Claims that overlap (a range that was split, or read again after a recovery, or on another query's lane)
+give a letter more than once; whoever reads puts them together.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ SCHEMA = pa.schema([("partition", pa.int32()), ("offset", pa.int64()), ("line", 
                     ("cut", pa.bool_())])
 KEY = np.dtype([("partition", np.int32), ("offset", np.int64), ("line", np.int32)])
 JOINT = "; "  # between several reasons of one letter
+OFFSET_MAX = (1 << 63) - 1
+PIECE_LETTERS = 10_000  # of one file in a piece, or the letters of one offset
 NOT_KEPT = " (letter not kept)"  # ends the reason under which tuples are counted whose letters could not be written
 NAME = re.compile(r"(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{16})\.letters")
 OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -96,21 +98,33 @@ def keys(table: pa.Table) -> pa.Array:
 
 def in_order(files: Iterable[LetterFile], load: Callable[[LetterFile], pa.Table],
              after: tuple[int, int, int] | None = None) -> Iterator[pa.Table]:
-    """The letters of these files behind the place `after`, in tables in the order of places, each letter once. In memory
-    are the files that overlap, and no more."""
+    """The letters of these files behind the place `after`, in tables in the order of places, each letter once and each
+    table of one partition. A file is loaded only when its letters are asked for; in memory are the files that overlap, and
+    no more."""
     after = after or (-1, -1, -1)
     wanted = sorted(file for file in files if (file.partition, file.end) > after[:2])
     for _, group in groupby(wanted, key=lambda file: file.partition):
-        waiting = SCHEMA.empty_table()
+        waiting: list[pa.Table] = []
         for file, following in pairwise([*group, None]):
-            waiting = merge([waiting, load(file)])
-            done = waiting
-            if following is not None:
-                complete = pc.less(waiting["offset"], following.start)
-                done, waiting = waiting.filter(complete), waiting.filter(pc.invert(complete))
-            done = behind(done, after)
-            if len(done):
-                yield done
+            waiting.append(behind(load(file), after))
+            yield from _settled(waiting, None if following is None else following.start)
+
+
+def _settled(waiting: list[pa.Table], before: int | None) -> Iterator[pa.Table]:
+    """Takes the letters below an offset (None: all) out of tables that are in order, a piece after the other: a piece is
+    put together only when it is asked for."""
+    while waiting:
+        waiting[:] = [table for table in waiting if len(table)]
+        offsets = [table["offset"].to_numpy() for table in waiting]
+        # All lines of an offset are in the same piece.
+        ends = [int(column[PIECE_LETTERS - 1]) + 1 for column in offsets if len(column) > PIECE_LETTERS]
+        end = min(ends if before is None else [*ends, before], default=OFFSET_MAX)
+        cuts = [int(np.searchsorted(column, end)) for column in offsets]
+        if not any(cuts):
+            return
+        pieces = [table.slice(0, cut) for table, cut in zip(waiting, cuts, strict=True) if cut]
+        waiting[:] = [table.slice(cut) for table, cut in zip(waiting, cuts, strict=True)]
+        yield pieces[0] if len(pieces) == 1 else merge(pieces)
 
 
 def behind(table: pa.Table, place: tuple[int, int, int]) -> pa.Table:

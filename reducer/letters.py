@@ -41,6 +41,6 @@ def look_after(store: LetterStore, stream_id: int, bytes_max: int, tidies: bool)
         if gone:
             log.warning("stream id %s: the oldest %d dead letters are deleted, to keep %d bytes", stream_id, gone, bytes_max)
         if tidies:
-            store.tidy(stream_id)
+            store.tidy(stream_id, bytes_max)
     except (MarsError, OSError) as error:
         log.warning("dead letters of stream id %s: %s", stream_id, error)

@@ -21,6 +21,8 @@ from sql.refusals import refusal_at
 from sql.scopes import WINDOW_COLUMNS, RowScope, TupleScope, aggregate_call, is_aggregate
 from sql.statements import SelectStatement
 
+NO_AGGREGATE = "use HAVING"
+
 
 def compile_select(select: SelectStatement, stream: Stream, continuous: bool) -> QueryPlan:
     """The plan of a SELECT over `stream` (which its FROM names), checked; SqlError where it does not fit.
@@ -54,7 +56,7 @@ class Compiler:
         """The five steps."""
         shape.check(self.select, self.continuous)
         where = self.tree.args.get("where")
-        condition = self.condition(where.this, self.tuple_scope("in WHERE", "use HAVING")) if where else None
+        condition = self.condition(where.this, self.tuple_scope("in WHERE", NO_AGGREGATE)) if where else None
         if shape.shows_tuples(self.select):
             return self.show_tuples(condition)
         groups = self.groups()

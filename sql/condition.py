@@ -5,16 +5,18 @@ from __future__ import annotations
 from mars.errors import SqlError
 from mars.expressions import Expression
 from mars.plan import Stream, StreamColumn
-from sql.compile import compile_select
+from sql.compile import NO_AGGREGATE, compile_select
 from sql.parse import parse
+from sql.scopes import SEE_COLUMNS
 
 HEAD = "SELECT * FROM result WHERE\n"
 ONE = ("expressions", "from_", "where")
+ALONE = "compare a column: a condition looks at each row alone"
 
 
-def compile_condition(text: str, columns: tuple[tuple[str, str], ...]) -> Expression:
+def compile_condition(text: str, columns: tuple[tuple[str, str], ...], see_columns: str) -> Expression:
     """The BOOLEAN expression of one condition over (name, type) columns; SqlError, at its place in the text, unless it is
-    exactly one and names nothing else."""
+    exactly one and names nothing else. `see_columns` is the hint that says where the columns are listed."""
     if not text.strip():
         raise SqlError("the condition is empty", hint="write, for example: count > 10", sql=text, line=1, column=1)
     rows = Stream("result", 0, "", "", tuple(StreamColumn(name, type_) for name, type_ in columns), "CSV", "")
@@ -28,5 +30,7 @@ def compile_condition(text: str, columns: tuple[tuple[str, str], ...]) -> Expres
     except SqlError as error:
         line = error.line - HEAD.count("\n")
         place = (line, error.column) if line > 0 else (1, 1)
-        raise SqlError(error.title, error.detail, error.hint, sql=text, line=place[0], column=place[1],
+        # What helps in a SELECT over a stream does not help here.
+        hint = {NO_AGGREGATE: ALONE, SEE_COLUMNS: see_columns}.get(error.hint, error.hint)
+        raise SqlError(error.title, error.detail, hint, sql=text, line=place[0], column=place[1],
                        length=error.length) from None

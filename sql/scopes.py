@@ -12,6 +12,7 @@ from sql.places import call_name
 from sql.refusals import did_you_mean
 
 WINDOW_COLUMNS = ("window_start", "window_end")
+SEE_COLUMNS = "DESCRIBE the stream to see its columns"
 
 
 class TupleScope:
@@ -208,7 +209,7 @@ def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):
     """The refusal of a column that the stream does not have."""
     listed = "the columns are " + ", ".join(known[:12]) + (" ..." if len(known) > 12 else "")
     return lowering.refuse(node, f"unknown column {node.name}", listed,
-                           did_you_mean(node.name, known, "DESCRIBE the stream to see its columns"))
+                           did_you_mean(node.name, known, SEE_COLUMNS))
 
 
 def normal(node: exp.Expression) -> str:

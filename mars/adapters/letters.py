@@ -19,6 +19,7 @@ BLOCK_BYTES = 4096  # what the smallest file takes from a disk
 SMALL_BYTES = 1 << 20  # smaller files are put together
 SMALL_FILES = 16  # as soon as a partition has so many of them
 MERGED_BYTES_MAX = 8 << 20
+MERGED_SHARE = 8  # nor more than one part in so many of what is kept
 UNFINISHED_S = 600.0
 
 
@@ -60,41 +61,63 @@ class LetterStore:
     # -- keeping them in bounds; by one worker at a time -----------------------------------------------------------
 
     def retain(self, stream_id: int, bytes_max: int) -> int:
-        """Delete the oldest files above a number of bytes, and count their letters. How many letters these were."""
+        """Delete the oldest files above a number of bytes, of the newest one as many letters as are too much; count them.
+        How many letters these were."""
         held = sorted(self._listed(stream_id).items(), key=lambda pair: pair[1].modified_s)
-        excess = sum(_taken(entry) for _, entry in held) - bytes_max
+        excess = sum(_taken(entry.bytes) for _, entry in held) - bytes_max
         gone = 0
         for file, entry in held:
             if excess <= 0:
                 break
+            gone += file.count - (self._cut(stream_id, file, entry, bytes_max) if file is held[-1][0] else 0)
             self.storage.delete(f"{folder(stream_id)}/{file.name}")
-            excess -= _taken(entry)
-            gone += file.count
+            excess -= _taken(entry.bytes)
         if gone:
             self.storage.put(f"{folder(stream_id)}/deleted", str(self.deleted(stream_id) + gone).encode())
         return gone
 
-    def tidy(self, stream_id: int) -> None:
-        """Put small files of a partition together where there are many, and sweep what a killed writer left."""
+    def tidy(self, stream_id: int, bytes_max: int) -> None:
+        """Put small files of a partition together where there are many, and sweep what a killed writer left. `bytes_max` is
+        that of `retain`: what is deleted at once must be a small part of it."""
         small: dict[int, list[LetterFile]] = {}
         held = self._listed(stream_id)
+        merged_max = min(MERGED_BYTES_MAX, bytes_max // MERGED_SHARE)
         for file, entry in sorted(held.items()):
-            if entry.bytes < SMALL_BYTES:
+            if entry.bytes < min(SMALL_BYTES, merged_max // 2):
                 small.setdefault(file.partition, []).append(file)
         for files in small.values():
             if len(files) >= SMALL_FILES:
-                self._merge(stream_id, files, held)
+                self._merge(stream_id, files, held, merged_max)
         for entry in self.storage.entries(folder(stream_id)):
             if entry.name.endswith(UNFINISHED) and time.time() - entry.modified_s > UNFINISHED_S:
                 self.storage.delete(f"{folder(stream_id)}/{entry.name}")
 
-    def _merge(self, stream_id: int, files: list[LetterFile], held: dict[LetterFile, Entry]) -> None:
-        """One file in the place of several, as many as MERGED_BYTES_MAX allows; a kill in between leaves letters twice,
+    def _cut(self, stream_id: int, file: LetterFile, entry: Entry, bytes_max: int) -> int:
+        """Write a file's last letters, as many as fit into a number of bytes, as a file of their own. How many they are;
+        none of a file that does not read."""
+        try:
+            table = self.read(stream_id, file)
+        except CorruptFileError:
+            return 0
+        kept = len(table) * min(bytes_max, entry.bytes) // entry.bytes
+        while kept:
+            last = table.slice(len(table) - kept)
+            data = letters.encode(last)
+            if _taken(len(data)) <= bytes_max:
+                start = last["offset"][0].as_py()
+                place = LetterFile(file.partition, start, file.end, kept, letters.digest(file.name, "cut"))
+                self.storage.put(f"{folder(stream_id)}/{place.name}", data, entry.modified_s)
+                return kept
+            kept = kept * 3 // 4
+        return 0
+
+    def _merge(self, stream_id: int, files: list[LetterFile], held: dict[LetterFile, Entry], merged_max: int) -> None:
+        """One file in the place of several, as many as `merged_max` bytes allow; a kill in between leaves letters twice,
         which whoever reads puts together."""
         taken, size = [], 0
         for file in files:
             size += held[file].bytes
-            if size > MERGED_BYTES_MAX:
+            if size > merged_max:
                 break
             taken.append(file)
         table = letters.merge([self.read(stream_id, file) for file in taken])
@@ -116,6 +139,6 @@ def folder(stream_id: int) -> str:
     return f"{stream_id}/dead-letters"
 
 
-def _taken(entry: Entry) -> int:
-    """What a file takes from the disk."""
-    return -(-max(entry.bytes, 1) // BLOCK_BYTES) * BLOCK_BYTES
+def _taken(bytes_: int) -> int:
+    """What a file of so many bytes takes from the disk."""
+    return -(-max(bytes_, 1) // BLOCK_BYTES) * BLOCK_BYTES

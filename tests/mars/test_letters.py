@@ -11,6 +11,7 @@ import pytest
 from mars import letters
 from mars.adapters import letters as adapter
 from mars.adapters.letters import LetterStore, folder
+from mars.adapters.redriven import Redriven
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.letters import LetterFile
 
@@ -88,16 +89,75 @@ def test_the_oldest_go_first_and_are_counted(store):
     assert store.deleted(STREAM + 1) == 0
 
 
+def test_of_a_file_above_the_limit_the_last_letters_are_kept_and_the_others_counted(store):
+    file = write(store, table(*((0, n, 0, "bad", random.randbytes(500)) for n in range(200))), 0, 200, age_s=50)
+    limit = 10 * adapter.BLOCK_BYTES
+    gone = store.retain(STREAM, limit)
+    kept = places(store.in_order(STREAM))
+    assert len(kept) > 40
+    assert (kept, gone, store.deleted(STREAM)) == ([(0, n, 0) for n in range(gone, 200)], 200 - len(kept), 200 - len(kept))
+    cut, = store.files(STREAM)
+    assert (cut.partition, cut.start, cut.end, cut.count) == (0, gone, file.end, len(kept))
+    assert store.retain(STREAM, limit) == 0
+    assert store.retain(STREAM, 100) == len(kept)
+    assert store.files(STREAM) == []
+    file = write(store, table((0, 1, 0), (0, 2, 0)), 1, 3)
+    (store.storage.root / folder(STREAM) / file.name).write_bytes(b"x" * 50_000)
+    assert store.retain(STREAM, limit) == 2
+    assert store.files(STREAM) == []
+
+
+def test_files_are_put_together_only_to_a_part_of_what_is_kept(store):
+    for n in range(60):
+        write(store, table((0, n, 0, "bad", random.randbytes(3000))), n, n + 1)
+    limit = 60 * adapter.BLOCK_BYTES
+    for _ in range(20):
+        store.tidy(STREAM, limit)
+    assert len(store.files(STREAM)) > 6
+    assert len(places(store.in_order(STREAM))) == 60
+    store.tidy(STREAM, 0)
+
+
+def test_only_the_files_of_a_page_are_loaded_and_only_its_pieces_put_together(store, monkeypatch):
+    monkeypatch.setattr(letters, "PIECE_LETTERS", 10)
+    for n in range(0, 100, 20):
+        write(store, table(*((0, offset, line) for offset in range(n, n + 20) for line in (0, 1))), n, n + 20)
+    write(store, table(*((0, offset, 2) for offset in range(0, 100, 3))), 0, 100)
+    read, merged, whole = [], [], letters.merge
+    monkeypatch.setattr(letters, "merge", lambda tables: merged.append(sum(map(len, tables))) or whole(tables))
+    tables = letters.in_order(store.files(STREAM), lambda file: read.append(file) or store.read(STREAM, file), (0, 45, 0))
+    assert places([next(tables)])[:3] == [(0, 45, 1), (0, 45, 2), (0, 46, 0)]
+    assert sorted(file.start for file in read) == [0, 40]
+    assert max(merged) <= 30
+
+
+def test_marks_are_read_only_for_the_letters_that_are_looked_at(store):
+    held, marks = [table(*((p, n, 0) for n in range(10))) for p in range(2)], Redriven(store.storage)
+    for number, part in enumerate(held):
+        marks.begin(STREAM, f"{number:016x}", "t", part.slice(2, 3))
+        marks.confirm(STREAM, f"{number:016x}")
+    marks.begin(STREAM, "ff", "t", held[0])
+    path = store.storage.root / folder(STREAM)
+    (path / "0000000000000000.0-2-0-4.redriven").rename(path / "0000000000000000.redriven")  # as older versions name them
+    now = marks.marks(STREAM)
+    (path / "0000000000000001.1-2-1-4.redriven").unlink()
+    assert now.of(held[0]).to_pylist() == [2 <= n < 5 for n in range(10)]
+    assert (path / "ff.0-0-0-9.pending").exists()
+    marks.settle(STREAM, lambda topic: "ff")
+    assert marks.marks(STREAM).of(held[0]).to_pylist() == [True] * 10
+    assert marks.marks(STREAM).of(held[1].slice(5)).to_pylist() == [False] * 5
+
+
 def test_small_files_are_put_together(store):
     for n in range(40):
         write(store, table((n % 2, n, 0)), n, n + 1, age_s=50)
     before = places(store.in_order(STREAM))
-    store.tidy(STREAM)
+    store.tidy(STREAM, 256 << 20)
     assert len(store.files(STREAM)) == 2
     assert places(store.in_order(STREAM)) == before
     paths = (store.storage.root / folder(STREAM)).glob("*.letters")
     assert all(store.storage.root.stat().st_mtime - path.stat().st_mtime > 20 for path in paths), "they are as old as before"
-    store.tidy(STREAM)
+    store.tidy(STREAM, 256 << 20)
     assert places(store.in_order(STREAM)) == before
 
 
@@ -105,10 +165,10 @@ def test_what_a_killed_writer_left_is_swept(store):
     write(store, table((0, 1, 0)), 1, 2)
     left = store.storage.root / folder(STREAM) / "0-1-2-1-0.letters.abc.part"
     left.write_bytes(b"half")
-    store.tidy(STREAM)
+    store.tidy(STREAM, 256 << 20)
     assert left.exists()
     os.utime(left, (0, 0))
-    store.tidy(STREAM)
+    store.tidy(STREAM, 256 << 20)
     assert not left.exists()
     assert places(store.in_order(STREAM)) == [(0, 1, 0)]
 

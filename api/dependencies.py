@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 
 from api.context import Context
 from api.problems import RequestError
+from sql.refusals import did_you_mean
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -18,6 +19,20 @@ def _context(request: Request) -> Context:
 
 
 Here = Annotated[Context, Depends(_context)]
+
+
+def known_parameters(request: Request) -> None:
+    """RequestError if the request has a query parameter that its route does not take, or takes once and has twice: either
+    would be answered with other rows than were asked for."""
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    listed = f"it takes {', '.join(known)}"
+    for name in request.query_params:
+        if name not in known:
+            raise RequestError(f"unknown parameter {name}", f"{request.url.path} does not take it",
+                               did_you_mean(name, known, listed))
+        if len(request.query_params.getlist(name)) > 1:
+            raise RequestError(f"parameter {name} stands twice", " and ".join(request.query_params.getlist(name)),
+                               "give it once")
 
 
 def instant_us(name: str, text: str | None) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -41,22 +42,29 @@ class Tail:
     above_us: int | None
     bound_us: int | None = None
     sent: int = 0
-    first_us: int | None = None
+    selection: Selection = Selection()
     looked_at: float = 0.0
     snapshot: Snapshot | None = None
     waiting: Iterator[pa.Table] | None = None
 
     def id(self) -> str:
-        """The id of the event that brought the reader here; the last part, commit numbers, is for people."""
+        """The id of the event that brought the reader here. Commit numbers in it are for people; behind them stands which
+        rows were asked for, as `sent` counts these, if not all were."""
         places = ("" if place is None else str(place) for place in (self.above_us, self.bound_us))
-        return ":".join([self.query.id, *places, str(self.sent), ",".join(map(str, self.snapshot.vector))])
+        return ":".join([self.query.id, *places, str(self.sent), ",".join(map(str, self.snapshot.vector)), *self.asked()])
+
+    def asked(self) -> list[str]:
+        """A short name of the selection, none for all rows."""
+        return [] if self.selection == Selection() else [hashlib.sha256(repr(self.selection).encode()).hexdigest()[:12]]
 
 
-def open_tail(context: Context, name: str, last_event_id: str | None, from_: str | None) -> Tail:
-    """Where a reader begins: after the last event that it has, at a time, now, or with all that is kept."""
+def open_tail(context: Context, name: str, last_event_id: str | None, from_: str | None, where: str | None) -> Tail:
+    """Where a reader begins: after the last event that it has, at a time, now, or with all that is kept. SqlError for a
+    condition that is refused."""
     stream, query = context.catalog.query(name)
     now = from_ == "now"
-    tail = Tail(stream, query, None, first_us=None if now else instant_us("from", from_))
+    tail = Tail(stream, query, None, selection=Selection(None if now else instant_us("from", from_), where=where))
+    Choice.of(query.plan, tail.selection)
     if last_event_id:
         _go_on(tail, last_event_id)
     elif now:
@@ -135,8 +143,8 @@ def _begin(context: Context, tail: Tail) -> bool:
         tail.bound_us = visible
     if tail.above_us is not None and tail.bound_us <= tail.above_us:
         return False
-    pieces = context.tables.closed(tail.snapshot, tail.bound_us, tail.above_us, tail.first_us)
-    found = all_rows(Choice.of(tail.query.plan, Selection(first_us=tail.first_us)), pieces)
+    pieces = context.tables.closed(tail.snapshot, tail.bound_us, tail.above_us, tail.selection.first_us)
+    found = all_rows(Choice.of(tail.query.plan, tail.selection), pieces)
     tail.waiting = _chunks(found, tail.sent)
     return True
 
@@ -162,12 +170,17 @@ def _look(context: Context, tail: Tail) -> None:
 
 def _go_on(tail: Tail, last_event_id: str) -> None:
     try:
-        query, above, bound, sent, _ = last_event_id.split(":")
+        query, above, bound, sent, _, *asked = last_event_id.split(":")
         place = (int(above) if above else None, int(bound) if bound else None, int(sent))
+        if len(asked) > 1 or place[2] < 0:
+            raise ValueError(last_event_id)
     except ValueError:
         raise RequestError("this is no event id", f"Last-Event-ID is {last_event_id!r}",
                            "send the id of an event of this stream, or none") from None
     if query != tail.query.id:
         raise RequestError("the event id belongs to another query", f"{tail.query.name} was dropped and made anew",
                            "begin again without Last-Event-ID")
+    if asked != tail.asked():
+        raise RequestError("the event id belongs to other rows", "from or where differs from that of the stream it is of",
+                           "give the same from and where, or begin again without Last-Event-ID")
     tail.above_us, tail.bound_us, tail.sent = place

@@ -9,12 +9,24 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import asdict, dataclass, fields
+from operator import le
 
 import orjson
 
 from api.problems import RequestError
+from api.results_format import timestamp_text
 
 LIMIT_DEFAULT, LIMIT_MAX = 1_000, 100_000
+
+
+def _time(time_us: int | None) -> str:
+    return timestamp_text(time_us) or "not given"
+
+
+# How a field of a selection is called in a request, and how its value is written there.
+PARAMETERS = {"first_us": ("from", _time), "end_us": ("to", _time), "where": ("where", lambda text: text or "not given"),
+              "descending": ("order", lambda is_so: "desc" if is_so else "asc"),
+              "partial": ("partial", lambda is_so: str(is_so).lower())}
 
 
 @dataclass(frozen=True)
@@ -55,9 +67,9 @@ class Cursor:
             raw["commits"] = tuple(raw["commits"])
             cursor = Cursor(**raw)
         except (binascii.Error, ValueError, TypeError, KeyError) as error:
-            raise _no_cursor() from error
+            raise no_cursor() from error
         if not cursor._is_sound():
-            raise _no_cursor()
+            raise no_cursor()
         return cursor
 
     def _is_sound(self) -> bool:
@@ -65,7 +77,7 @@ class Cursor:
         asked = self.selection
         numbers = (self.start_us, self.end_us, self.skip, *self.commits)
         optional = (self.bound_us, asked.first_us, asked.end_us)
-        return (all(isinstance(number, int) for number in numbers)
+        return (all(isinstance(number, int) for number in numbers) and min(self.skip, *self.commits, 0) == 0
                 and all(number is None or isinstance(number, int) for number in optional)
                 and (asked.where is None or isinstance(asked.where, str))
                 and isinstance(self.query, str) and isinstance(self.open_id, str))
@@ -77,10 +89,17 @@ class Cursor:
         for field in fields(Selection):
             said, first = getattr(given, field.name), getattr(self.selection, field.name)
             if said != field.default and said != first:
+                name, shown = PARAMETERS[field.name]
                 raise RequestError("the cursor contradicts a parameter",
-                                   f"{field.name} is {said!r} now and was {first!r} on the first page",
+                                   f"{name} is {shown(said)} now and was {shown(first)} on the first page",
                                    "repeat the parameters of the first page, or leave them out")
 
+    def is_of(self, vector: tuple[int, ...], watermark_us: int | None) -> bool:
+        """Can a page have been given out with it, if commits and watermark are these now? Both only grow."""
+        is_later = self.bound_us is not None and (watermark_us is None or self.bound_us > watermark_us)
+        return not is_later and len(self.commits) == len(vector) and all(map(le, self.commits, vector))
 
-def _no_cursor() -> RequestError:
+
+def no_cursor() -> RequestError:
+    """The error for a text that no page has given out."""
     return RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.context import Context
-from api.pages import Cursor, Selection
+from api.pages import Cursor, Selection, no_cursor
 from api.results_format import timestamp_text
 from api.results_partial import open_rows
 from api.results_reason import why_empty
@@ -43,6 +43,11 @@ def page(context: Context, name: str, selection: Selection, limit: int, cursor: 
         start.check(query.id, selection)
     for attempt in range(TRIES):
         snapshot = context.snapshots.read_whole(stream, query, min_commit)
+        if start and not start.is_of(snapshot.vector, snapshot.watermark_us):
+            if attempt == 0:  # a page of another API process may be of a newer commit than the one known here
+                context.snapshots.sync(stream)
+                continue
+            raise no_cursor()
         try:
             return _continue(context, snapshot, start, limit) if start else _begin(context, snapshot, selection, limit)
         except CorruptFileError:

@@ -138,8 +138,7 @@ class SnapshotReader:
         snapshot = self._read(stream, query)
         deadline = time.monotonic() + COMMIT_WAIT_S
         if snapshot.commit < min_commit:
-            answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)))
-            self.cache.forget()
+            self.sync(stream)
         while snapshot.commit < min_commit:
             if time.monotonic() > deadline:
                 raise NotReadyError("the commit has not come yet", f"{query.name} is at commit {snapshot.commit}, "
@@ -147,6 +146,11 @@ class SnapshotReader:
             time.sleep(FRESH_S)
             snapshot = self._read(stream, query)
         return snapshot
+
+    def sync(self, stream: Stream) -> None:
+        """Let the next reads know all commits of the stream that were made before this call."""
+        answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)))
+        self.cache.forget()
 
     def read_whole(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
         """Like `read`, for who reads rows. NotReadyError if windows that were visible are not there again within

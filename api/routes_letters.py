@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from api import letters, results_format
-from api.dependencies import Here
+from api.dependencies import Here, known_parameters
 from api.letters import Condition
 from api.pages import LIMIT_DEFAULT, LIMIT_MAX
 from api.statements_letters import why_none
 
-router = APIRouter(prefix="/v1/streams/{name}/dead-letters", tags=["Dead letters"])
+router = APIRouter(prefix="/v1/streams/{name}/dead-letters", tags=["Dead letters"],
+                   dependencies=[Depends(known_parameters)])
 
 
 @router.get("", summary="Tuples that do not read")
@@ -26,5 +27,5 @@ def rows(context: Here, name: str, limit: Annotated[int, Query(ge=1, le=LIMIT_MA
     page = letters.page(context, stream, Condition(where or None), limit, cursor or None)
     document = {"columns": results_format.named_types(page.rows.schema), "next": page.next, "deleted": page.deleted}
     if not len(page.rows) and not cursor:
-        document["reason"] = why_none(context, stream, bool(where))
+        document["reason"] = why_none(context, stream, bool(where), page.deleted)
     return Response(results_format.to_json(document, page.rows), media_type=results_format.JSON)

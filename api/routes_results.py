@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
 from api import events, results, results_format
-from api.dependencies import Here, instant_us
+from api.dependencies import Here, instant_us, known_parameters
 from api.pages import LIMIT_DEFAULT, LIMIT_MAX, Selection
 from api.results import Page
 
-router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"])
+router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"], dependencies=[Depends(known_parameters)])
+Where = Annotated[str | None, Query(description="a condition over the columns, as in WHERE: count > 10")]
 
 
 @router.get("", summary="Rows of closed windows")
 def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
          from_: Annotated[str | None, Query(alias="from", description="least window_start")] = None,
          to: Annotated[str | None, Query(description="window_start below this")] = None,
-         where: Annotated[str | None, Query(description="a condition over the columns, as in WHERE: count > 10")] = None,
-         limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT, order: Literal["asc", "desc"] = "asc",
-         cursor: str | None = None, min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
+         where: Where = None, limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
+         order: Literal["asc", "desc"] = "asc", cursor: str | None = None,
+         min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
     """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of
     the next page of the same commit; `min_commit` waits for a commit that is at least that new."""
     media_type = results_format.choose(accept)
@@ -31,11 +32,13 @@ def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*", par
 
 @router.get("/stream", summary="Rows as they become final, as server-sent events")
 def stream(context: Here, name: str, last_event_id: Annotated[str | None, Header()] = None,
-           from_: Annotated[str | None, Query(alias="from", description="a time, or `now`")] = None) -> StreamingResponse:
+           from_: Annotated[str | None, Query(alias="from", description="a time, or `now`")] = None,
+           where: Where = None) -> StreamingResponse:
     """An event `result` for each commit that closed windows: all that are kept, then each as it comes; `from` leaves out
-    older windows, `from=now` all that are closed already. After a break, `Last-Event-ID` goes on without loss or repeat.
-    `dropped` is the last event of a dropped query."""
-    tail = events.open_tail(context, name, last_event_id, from_)
+    older windows, `from=now` all that are closed already, `where` rows, and commits that have no others. After a break,
+    `Last-Event-ID` goes on without loss or repeat, with the same `from` and `where`. `dropped` is the last event of a
+    dropped query."""
+    tail = events.open_tail(context, name, last_event_id, from_, where or None)
     return StreamingResponse(events.stream(context, tail), media_type="text/event-stream",
                              headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 

@@ -10,7 +10,7 @@ from api import adhoc_job
 from api.answers import Answer
 from api.context import Context
 from api.results_format import timestamp_text
-from mars.adapters.catalog_names import did_you_mean, require_free
+from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
 from mars.adapters.kafka_admin import Topic
 from mars.errors import ConflictError, MarsError, NotFoundError, SqlError
 from mars.plan import QueryPlan, Stream
@@ -129,9 +129,11 @@ def same_topic(context: Context, stream: Stream) -> Topic:
     topic = context.kafka.describe(stream.topic)
     if topic is not None and topic.id == stream.topic_id:
         return topic
-    fate = "is gone" if topic is None else "was deleted and made anew"
-    raise ConflictError("the stream's topic is another one", f"topic '{stream.topic}' {fate}",
-                        f"DROP STREAM {stream.name}, then CREATE STREAM it again")
+    title, fate = ("the stream's topic is gone", "is not there any more") if topic is None else \
+        ("the stream's topic is another one", "was deleted and made anew")
+    queries = sorted(f"DROP QUERY {query.name}" for query in context.catalog.query_set(stream).queries.values())
+    steps = ", ".join([*queries, f"DROP STREAM {stream.name}"])
+    raise ConflictError(title, f"topic '{stream.topic}' {fate}", f"{steps}, then CREATE STREAM it again")
 
 
 def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> tuple[Query, list[str]]:
@@ -162,7 +164,7 @@ def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
     near = did_you_mean(name.text, context.kafka.topics())
     raise refusal(statement.sql, name.start, name.end, f"Kafka has no topic '{name.text}'",
                   f"at {context.config.kafka_address}",
-                  f"{near}A topic comes with its first tuples, for example: mars load FILE --topic {name.text}")
+                  near + how_to_fill(name.text))
 
 
 def _look_at_tuples(context: Context, stream: Stream) -> list[str]:

@@ -12,7 +12,7 @@ from api.context import Context
 from api.pages import Selection
 from api.results_reason import why_empty
 from api.statements_define import source
-from mars.adapters.catalog_names import did_you_mean
+from mars.adapters.catalog_names import did_you_mean, how_to_fill
 from mars.errors import NotFoundError
 from mars.plan import QueryPlan, Stream
 from mars.registry import Query
@@ -68,7 +68,7 @@ def peek(context: Context, statement: kinds.Peek) -> Answer:
     if topic is None:
         near = did_you_mean(place.text, context.kafka.topics())
         raise refusal(f"PEEK '{place.text}'", place.start, place.end, f"Kafka has no topic '{place.text}'",
-                      f"at {context.config.kafka_address}", near or f"fill it: mars load FILE --topic {place.text}")
+                      f"at {context.config.kafka_address}", near or how_to_fill(place.text))
     messages = context.kafka.peek(place.text, GUESSED_FROM)
     lines = [(m.partition, m.offset, m.time_ms, m.value and m.value.decode("utf-8", "replace"))
              for m in messages[:PEEKED]]

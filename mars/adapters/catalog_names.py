@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from mars.errors import ConflictError, NotFoundError, SqlError
 from mars.plan import Stream
 from mars.registry import Catalog
+
+TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -15,6 +18,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     by_key = {k.lower(): k for k in known}
     near = difflib.get_close_matches(name.lower(), by_key, n=1, cutoff=0.6)
     return f"did you mean {by_key[near[0]]}? " if near else ""
+
+
+def how_to_fill(topic: str) -> str:
+    """What to do about a topic that is not there: a topic comes with its first tuples, if Kafka allows its name."""
+    if not TOPIC.fullmatch(topic) or topic in (".", ".."):
+        return "no topic can be called so: a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
+    return f"a topic comes with its first tuples, for example: mars load FILE --topic {topic}"
 
 
 def require_free(catalog: Catalog, name: str) -> None:

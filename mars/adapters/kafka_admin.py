@@ -24,6 +24,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from mars.adapters.catalog_names import how_to_fill
 from mars.adapters.kafka_connect import why_refused
 from mars.adapters.kafka_security import Security, librdkafka
 from mars.errors import MarsError, NotFoundError, NotReadyError
@@ -97,9 +98,8 @@ class KafkaAdmin:
         if found is not None:
             return found
         near = difflib.get_close_matches(topic, self.topics(), n=1, cutoff=0.6)
-        meant = f"did you mean '{near[0]}'? Or " if near else ""
-        raise NotFoundError("unknown topic", f"Kafka at {self.address} has no topic '{topic}'",
-                            f"{meant}fill it first, for example: mars load FILE --topic {topic}")
+        meant = f"did you mean '{near[0]}'? " if near else ""
+        raise NotFoundError("unknown topic", f"Kafka at {self.address} has no topic '{topic}'", meant + how_to_fill(topic))
 
     def create(self, topic: str, partitions: int = 1, settings: dict[str, str] | None = None) -> Topic:
         """Make the topic unless it is there; either way its description."""

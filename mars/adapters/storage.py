@@ -18,6 +18,7 @@ import google_crc32c
 from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
 from mars.errors import ConfigurationError, MarsError
 
+RESTORE = "put the file back from a backup of the state folder"
 UNFINISHED = ".part"  # ends the name of a file that is not there yet
 
 
@@ -96,9 +97,9 @@ class Storage:
                 file.seek(segment.start)
                 data = file.read(segment.length)
         except OSError as error:
-            raise CorruptFileError("a committed file cannot be read", f"{segment.path}: {error}") from error
+            raise CorruptFileError("a committed file cannot be read", f"{segment.path}: {error}", RESTORE) from error
         if len(data) != segment.length or google_crc32c.value(data) != segment.crc:
-            raise CorruptFileError("a committed file does not match its checksum", segment.path)
+            raise CorruptFileError("a committed file does not match its checksum", segment.path, RESTORE)
         return data
 
     def put(self, path: str, data: bytes, modified_s: float | None = None) -> None:

@@ -83,6 +83,34 @@ def test_from_now_leaves_out_what_is_closed(url, new_query):
     assert event["data"]["rows"][0][0] == "1970-01-01T00:01:00Z"
 
 
+def test_where_leaves_out_rows_and_a_break_within_a_commit_loses_none(url, new_query, monkeypatch):
+    monkeypatch.setattr("api.events.CHUNK_ROWS", 2)
+    committer = new_query()
+    name, where = committer.query.name, "count >= 20 OR sip = 's00003'"
+    committer.commit(1, watermark=1000)
+    committer.commit(0, rows(0, 25), watermark=65)
+    committer.commit(0, rows(60, 3), watermark=125)
+    committer.commit(0, rows(120, 4), watermark=185)
+    first, = read(url, name, 1, where=where)
+    rest = read(url, name, 3, first["id"], where=where)
+    assert [r[3] for e in [first, *rest] for r in e["data"]["rows"]] == [3, 20, 21, 22, 23, 24, 3]
+    stream = f"{url}/v1/queries/{name}/results/stream"
+    for other in ({}, {"where": "count > 20"}, {"where": where, "from": "0"}):
+        answer = httpx.get(stream, headers={"Last-Event-ID": first["id"]}, params=other)
+        assert (answer.status_code, answer.json()["title"]) == (422, "the event id belongs to other rows")
+    assert httpx.get(stream, params={"where": "no_column > 1"}).status_code == 400
+
+
+def test_what_the_stream_does_not_take_is_refused(url, new_query):
+    stream = f"{url}/v1/queries/{new_query().query.name}/results/stream"
+    for parameters, title in (({"partial": "true"}, "unknown parameter partial"),
+                              ({"from": ["now", "0"]}, "parameter from stands twice")):
+        answer = httpx.get(stream, params=parameters)
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+        assert answer.json()["title"] == title
+        assert answer.json()["hint"]
+
+
 def test_a_dropped_query_ends_its_stream(url, new_query, context):
     name = new_query().query.name
     threading.Timer(0.3, context.catalog.drop_query, [name]).start()
@@ -91,6 +119,6 @@ def test_a_dropped_query_ends_its_stream(url, new_query, context):
 
 def test_a_wrong_event_id_is_refused(url, new_query):
     name = new_query().query.name
-    for wrong in ("nonsense", "q0:::0:"):
+    for wrong in ("nonsense", "q0:::0:", ":::-1:", ":::0::a:b"):
         answer = httpx.get(f"{url}/v1/queries/{name}/results/stream", headers={"Last-Event-ID": wrong})
         assert answer.status_code == 422

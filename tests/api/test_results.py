@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import json
 
 import pyarrow as pa
 import pytest
@@ -77,6 +79,49 @@ def test_a_wrong_parameter_is_a_422(client, filled, parameters):
     answer = get(client, filled, **parameters)
     assert answer.status_code == 422
     assert answer.json()["title"]
+
+
+@pytest.mark.parametrize(("parameters", "title", "hint"), [
+    ({"wher": "count > 1"}, "unknown parameter wher", "did you mean where?"),
+    ({"nothing_like_it": 1}, "unknown parameter nothing_like_it", "it takes partial, from, to, where, limit"),
+    ({"limit": [1, 2]}, "parameter limit stands twice", "give it once")])
+def test_a_parameter_that_would_be_ignored_is_refused(client, filled, parameters, title, hint):
+    answer = get(client, filled, **parameters)
+    assert (answer.status_code, answer.json()["title"]) == (422, title)
+    assert hint in answer.json()["hint"]
+
+
+@pytest.mark.parametrize("change", [{"skip": -3}, {"commits": [99, 99]}, {"commits": [1]}, {"commits": [-1, 1]},
+                                    {"bound_us": 186_000_000}])
+def test_a_cursor_that_no_page_gave_out_is_refused(client, filled, change):
+    given = get(client, filled, limit=2).json()["next"]
+    document = json.loads(base64.urlsafe_b64decode(given + "=="))
+    forged = base64.urlsafe_b64encode(json.dumps({**document, **change}).encode()).decode().rstrip("=")
+    answer = get(client, filled, cursor=forged)
+    assert (answer.status_code, answer.json()["title"]) == (422, "this is no cursor")
+
+
+def test_a_cursor_that_contradicts_is_told_in_the_words_of_the_request(client, filled):
+    given = get(client, filled, limit=2, **{"from": "1970-01-01"}).json()["next"]
+    for parameters, detail in (({"order": "desc"}, "order is desc now and was asc on the first page"),
+                               ({"from": 60_000}, "from is 1970-01-01T00:01:00Z now and was 1970-01-01T00:00:00Z"),
+                               ({"where": "count > 1"}, "where is count > 1 now and was not given")):
+        answer = get(client, filled, cursor=given, **parameters)
+        assert answer.status_code == 422
+        assert detail in answer.json()["detail"]
+
+
+def test_what_a_condition_cannot_name_has_a_hint_for_results(client, filled):
+    assert "DESCRIBE the query" in get(client, filled, where="no_column_like_it = 1").json()["hint"]
+    assert "at each row alone" in get(client, filled, where="sum(count) > 1").json()["hint"]
+
+
+def test_a_damaged_file_of_results_is_named_with_what_to_do(client, filled, context):
+    file = context.storage.root / filled.commits[0].results[0].segment.path
+    file.write_bytes(b"\0" * file.stat().st_size)
+    answer = get(client, filled)
+    assert (answer.status_code, file.name in answer.json()["detail"]) == (500, True)
+    assert "from a backup" in answer.json()["hint"]
 
 
 def test_csv_and_arrow_carry_the_same_rows(client, filled):

@@ -182,5 +182,5 @@ def test_a_query_whose_topic_is_gone_is_not_resumed(client, context, kafka, new_
         time.sleep(0.1)
     stop_queries(context.zk, query.stream, [query.query.id], "DATA_LOSS", "the topic was deleted")
     answer = client.post(f"/v1/queries/{query.query.name}/resume")
-    assert answer.status_code == 409
-    assert "DROP STREAM" in answer.json()["hint"]
+    assert (answer.status_code, answer.json()["title"]) == (409, "the stream's topic is gone")
+    assert answer.json()["hint"].startswith(f"DROP QUERY {query.query.name}, DROP STREAM {query.stream.name}, then")

@@ -22,7 +22,7 @@ DESCRIPTION = "Exact, live window statistics over Kafka topics, in SQL."
 
 def create_app(context: Context) -> FastAPI:
     """The application over a context. It makes no connections and starts no threads of its own."""
-    app = FastAPI(title="Mars", version="0.1.0", description=DESCRIPTION)
+    app = FastAPI(title="Mars", version="0.1.0", description=DESCRIPTION, docs_url=None, redoc_url=None)
     app.state.context = context
     problems.install(app)
     for module in (routes_sql, routes_queries, routes_results, routes_letters, routes_system):

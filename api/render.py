@@ -10,8 +10,9 @@ from mars import types
 CELL_WIDTH = 60
 
 
-def render(answer: dict, format_: str, expanded: bool = False) -> bytes:
-    """The rows of an answer of kind rows or plan in one of the formats, ready to be written to stdout."""
+def render(answer: dict, format_: str, expanded: bool = False, cell_width: int | None = CELL_WIDTH) -> bytes:
+    """The rows of an answer of kind rows or plan in one of the formats, ready to be written to stdout. In a table, cells
+    beyond a width are cut, none if that is None."""
     columns, rows = answer["columns"], answer["rows"]
     if format_ == "arrow":
         return arrow(columns, rows)
@@ -19,7 +20,7 @@ def render(answer: dict, format_: str, expanded: bool = False) -> bytes:
         if answer["kind"] == "plan":
             text = "\n".join(str(row[0]) for row in rows)
         else:
-            text = vertical(columns, rows) if expanded else table(columns, rows)
+            text = vertical(columns, rows) if expanded else table(columns, rows, cell_width)
     else:
         text = as_json(columns, rows) if format_ == "json" else as_csv(columns, rows)
     return (text.rstrip("\n") + "\n").encode() if text else b""
@@ -45,11 +46,11 @@ def _csv_field(value: object) -> str:
     return text
 
 
-def table(columns: Sequence[dict], rows: Sequence[list]) -> str:
-    """Columns side by side, numbers to the right, long cells cut."""
+def table(columns: Sequence[dict], rows: Sequence[list], cell_width: int | None = CELL_WIDTH) -> str:
+    """Columns side by side, numbers to the right, cells beyond a width cut."""
     from wcwidth import wcswidth
 
-    texts = [[_cell(value) for value in row] for row in rows]
+    texts = [[_cell(value, cell_width) for value in row] for row in rows]
     heads = [column["name"] for column in columns]
     widths = [max([_width(wcswidth, head), *(_width(wcswidth, row[i]) for row in texts)])
               for i, head in enumerate(heads)]
@@ -97,9 +98,9 @@ def _read(value: object, type_: str) -> object:
     return float(value) if type_ in ("FLOAT", "DOUBLE") and isinstance(value, str) else value
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, width: int | None) -> str:
     text = _plain(value).replace("\n", "\\n").replace("\t", "\\t")
-    return text if len(text) <= CELL_WIDTH else text[:CELL_WIDTH - 1] + "…"
+    return text if width is None or len(text) <= width else text[:width - 1] + "…"
 
 
 def _plain(value: object) -> str:

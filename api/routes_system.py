@@ -1,14 +1,29 @@
-"""Liveness, readiness and metrics."""
+"""What answers here, liveness, readiness and metrics."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
 
-from api import metrics, status
+from api import docs_page, metrics, status
 from api.dependencies import Here
 from api.problems import problem
 
 router = APIRouter(tags=["System"])
+LINKS = {"sql": "/v1/sql", "streams": "/v1/streams", "queries": "/v1/queries", "metrics": "/metrics", "health": "/healthz",
+         "readiness": "/readyz", "docs": "/docs", "openapi": "/openapi.json"}
+
+
+@router.get("/", summary="What answers here")
+def index(request: Request) -> dict:
+    """Name, version, and where the rest is."""
+    return {"name": "Mars", "version": request.app.version, "links": LINKS}
+
+
+@router.get("/docs", include_in_schema=False)
+def docs(request: Request) -> HTMLResponse:
+    """The API's description for a browser."""
+    return HTMLResponse(docs_page.page(request.app.openapi()))
 
 
 @router.get("/healthz", summary="The process answers")

@@ -12,7 +12,7 @@ from pathlib import Path
 from api import runfile
 from api.client import Client
 from api.commands.instance import settings
-from api.render import render
+from api.render import CELL_WIDTH, render
 from api.tls import Trust
 from mars.errors import MarsError
 from sql.parse import split_statements
@@ -99,7 +99,8 @@ def read(script: str) -> str:
 def show(answer: dict, format_: str, expanded: bool = False) -> None:
     """Rows to stdout; what else an answer says to stderr."""
     if "rows" in answer and answer["kind"] in ("rows", "plan"):
-        sys.stdout.buffer.write(render(answer, format_, expanded))
+        # Who reads a pipe or a file wants the values, whoever reads a screen the columns.
+        sys.stdout.buffer.write(render(answer, format_, expanded, CELL_WIDTH if sys.stdout.isatty() else None))
         sys.stdout.buffer.flush()
     for note in notes(answer):
         print(note, file=sys.stderr)

@@ -57,10 +57,22 @@ def test_metrics_speak_of_queries(client, new_query):
     assert 'mars_workers{kind="mapper"} 0.0' in text
 
 
+def test_the_root_says_where_everything_is(client):
+    document = client.get("/").json()
+    assert (document["name"], document["version"]) == ("Mars", client.app.version)
+    assert {"/v1/sql", "/docs", "/metrics", "/healthz"} <= set(document["links"].values())
+    for link in document["links"].values():
+        assert client.get(link).status_code in (200, 405, 503), link
+
+
 def test_openapi_describes_every_path(client):
     paths = client.get("/openapi.json").json()["paths"]
     assert {"/v1/sql", "/v1/queries/{name}/results", "/v1/queries/{name}/results/stream", "/readyz"} <= paths.keys()
-    assert client.get("/docs").status_code == 200
+    page = client.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    inside = page.text[page.text.index('<div id="swagger-ui">'):page.text.index("</div>")]
+    assert "GET /v1/queries/{name}/results/stream" in inside, "a browser without the internet has this to read"
+    assert "Takes name, from, where, last-event-id." in inside
 
 
 def test_off_loopback_a_token_is_needed(context):

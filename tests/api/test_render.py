@@ -6,6 +6,7 @@ import json
 
 import pyarrow as pa
 
+from api.commands.sql import show
 from api.render import as_csv, render
 
 COLUMNS = [{"name": "n", "type": "BIGINT"}, {"name": "who", "type": "STRING"}, {"name": "amount", "type": "DECIMAL(10,2)"},
@@ -44,6 +45,16 @@ def test_table_aligns_wide_characters_and_keeps_a_row_on_its_line():
     assert len(lines) == 4
     assert lines[2].startswith("  1 | 日本\\n語")
     assert lines[3].endswith("…")
+
+
+def test_a_value_is_cut_for_a_screen_alone(monkeypatch, capfdbinary):
+    answer = {"kind": "rows", "columns": COLUMNS[1:2], "rows": [["x" * 100]]}
+    show(answer, "table")
+    assert b"x" * 100 in capfdbinary.readouterr().out
+    monkeypatch.setattr("sys.stdout", open(1, "w", closefd=False))  # noqa: SIM115 - what capfdbinary reads
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    show(answer, "table")
+    assert "…".encode() in capfdbinary.readouterr().out
 
 
 def test_a_plan_is_shown_as_its_lines():

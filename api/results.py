@@ -87,7 +87,7 @@ def _page(context: Context, snapshot: Snapshot, cursor: Cursor, after: Place | N
     pieces = [] if bound is None else context.tables.closed(snapshot, bound, first_us=first, last_us=last)
     if open_table is not None and len(open_table):
         span = pc.min_max(open_table["window_start"].cast(pa.int64())).as_py()
-        pieces.append(Piece(span["min"], span["max"], lambda: open_table))
+        pieces.append(Piece(span["min"], span["max"], len(open_table), lambda: open_table))
     rows = first_rows(Choice.of(plan, selection, after), pieces, limit + 1)
     next_ = None
     if len(rows) > limit:

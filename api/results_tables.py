@@ -24,10 +24,11 @@ STRATUM_ROWS = 20_000
 
 @dataclass(frozen=True)
 class Piece:
-    """Some result rows that `load` brings: the least and the greatest window_start in them."""
+    """Some of `rows` result rows, which `load` brings: the least and the greatest window_start in them."""
 
     first_us: int
     last_us: int
+    rows: int
     load: Callable[[], pa.Table]
 
 
@@ -89,7 +90,7 @@ class ResultTables:
                     continue
                 whole = above_us is None and result.last_end_us + grace <= bound_us
                 load = self._loader(result.segment, schema, None if whole else (above_us, bound_us, grace))
-                pieces.append(Piece(result.first_start_us, result.last_start_us, load))
+                pieces.append(Piece(result.first_start_us, result.last_start_us, result.rows, load))
         return pieces
 
     def _loader(self, segment: Segment, schema: pa.Schema, span: tuple | None) -> Callable[[], pa.Table]:
@@ -116,17 +117,21 @@ def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, g
 
 def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Table]:
     """Tables that together hold all rows of the pieces; every window_start in one table comes before (descending: after)
-    all of the next one, so that sorting each table sorts the whole."""
+    all of the next one, so that sorting each table sorts the whole. One is made of about STRATUM_ROWS rows, however few of
+    them are chosen, so that who needs few reads few."""
     ordered = sorted(pieces, key=lambda piece: -piece.last_us if descending else piece.first_us)
     held: list[pa.Table] = []
+    looked = 0
     for piece, following in pairwise([*ordered, None]):
         held.append(piece.load())
+        looked += piece.rows
         if following is None:
             yield pa.concat_tables(held)
-        elif sum(map(len, held)) >= STRATUM_ROWS:
+        elif looked >= STRATUM_ROWS:
             table = pa.concat_tables(held)
             starts = table["window_start"].cast(pa.int64())
             settled = pc.greater(starts, instant(following.last_us)) if descending \
                 else pc.less(starts, instant(following.first_us))
             yield table.filter(settled)
             held = [table.filter(pc.invert(settled))]
+            looked = len(held[0])

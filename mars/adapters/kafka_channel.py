@@ -57,10 +57,13 @@ class Channel:
         frame = self._read(size)
         kind = asked.get_response_class()
         begin = io.BytesIO(frame[:HEADER_MAX])
-        answered = kind.parse_header(begin).correlation_id
-        if answered != asked.correlation_id:
-            raise errors.CorrelationIdError(f"sent {asked.correlation_id}, received {answered}")
-        return kind.decode(frame[begin.tell():])
+        try:
+            answered = kind.parse_header(begin).correlation_id
+            if answered != asked.correlation_id:
+                raise errors.CorrelationIdError(f"sent {asked.correlation_id}, received {answered}")
+            return kind.decode(frame[begin.tell():])
+        except (ValueError, IndexError, struct.error) as error:
+            raise errors.KafkaProtocolError(f"a response of {size} bytes that does not read: {error}") from error
 
     def close(self) -> None:
         """End the connection."""

@@ -23,6 +23,11 @@ class Connector(KafkaConnectionManager):
 
     fault = ""
 
+    def __init__(self, net: NetworkSelector, **settings: object) -> None:
+        super().__init__(net, **settings)
+        # Whoever needs to know the brokers asks; looks of the library's own would use connections that are handed over.
+        self.cluster.start_refresh_loop = lambda: None
+
     async def _connect(self, node, conn, *args, **options):
         await super()._connect(node, conn, *args, **options)
         failed = conn.init_future.exception if conn.init_future.failed() else None

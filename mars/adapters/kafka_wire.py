@@ -248,6 +248,7 @@ class Wire:
             except (KafkaUnreachable, kafka_errors.KafkaError) as error:
                 last = error
                 if not _may_pass(error):
+                    self.close()  # a password that is refused now may be right the next time
                     raise KafkaRefused("", -1, str(error)) from error
             if time.monotonic() + pause >= deadline:
                 self.close()

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from api import results_tables
 from api.pages import Selection
 from api.results_rows import Choice, Place, first_rows
 from api.results_schema import schema_of
@@ -57,7 +58,7 @@ def test_the_order_is_that_of_another_engine(where, descending):
     for seed in range(10):
         rows = table(seed)
         halves = rows.slice(0, len(rows) // 2), rows.slice(len(rows) // 2)
-        pieces = [Piece(-30_000_000, 60_000_000, lambda half=half: half) for half in halves]
+        pieces = [Piece(-30_000_000, 60_000_000, len(half), lambda half=half: half) for half in halves]
         found = first_rows(Choice.of(PLAN, Selection(where=where, descending=descending)), pieces, len(rows))
         counts = found["count"].to_pylist()
         expected = by_duckdb(rows, where or "TRUE", descending)
@@ -73,13 +74,29 @@ def keys(rows: pa.Table, numbers: list[int]) -> list[str]:
 
 def test_pages_follow_each_other_without_gap_or_double():
     rows = table(1)
-    piece = [Piece(-30_000_000, 60_000_000, lambda: rows)]
+    piece = [Piece(-30_000_000, 60_000_000, len(rows), lambda: rows)]
     whole = first_rows(Choice.of(PLAN, Selection()), piece, 1_000)
     start, end = (whole[name].cast(pa.int64())[29].as_py() for name in ("window_start", "window_end"))
     same = [(s, e) for s, e in zip(whole["window_start"].cast(pa.int64()).to_pylist()[:30],
                                    whole["window_end"].cast(pa.int64()).to_pylist()[:30], strict=True)].count((start, end))
     after = first_rows(Choice.of(PLAN, Selection(), Place(start, end, same)), piece, 1_000)
     assert str(pa.concat_tables([whole.slice(0, 30), after]).to_pylist()) == str(whole.to_pylist())
+
+
+def test_a_page_of_few_rows_reads_few_pieces_however_few_are_chosen(monkeypatch):
+    monkeypatch.setattr(results_tables, "STRATUM_ROWS", 20)
+    whole = table(2).sort_by("window_start")
+    starts, loaded = whole["window_start"].cast(pa.int64()).to_pylist(), []
+
+    def load(at: int) -> pa.Table:
+        loaded.append(at)
+        return whole.slice(at, 10)
+
+    places = range(0, len(whole), 10)
+    pieces = [Piece(starts[at], starts[min(at + 9, len(whole) - 1)], 10, lambda at=at: load(at)) for at in places]
+    found = first_rows(Choice.of(PLAN, Selection(where="count % 7 = 0")), pieces, 1)
+    assert len(found) == 1
+    assert len(loaded) < len(places) / 2
 
 
 @pytest.mark.parametrize(("where", "column"), [("count >", 7), ("nothing > 1", 1), ("count > 1 LIMIT 3", 1), ("", 1),

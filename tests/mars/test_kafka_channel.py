@@ -27,6 +27,8 @@ class Request:
         return SimpleNamespace(correlation_id=int.from_bytes(begin.read(4)))
 
     def decode(self, frame):
+        if frame == b"unreadable":
+            raise struct.error("too short")
         return frame
 
 
@@ -83,7 +85,7 @@ def test_a_broker_that_says_nothing_is_not_waited_for_longer_than_allowed(ends):
 @pytest.mark.parametrize(("sent", "error"), [
     (response(1, b"x" * 500_000)[:200_000], errors.KafkaConnectionError), (b"", errors.KafkaConnectionError),
     (response(7, b""), errors.CorrelationIdError), (b"\xff\xff\xff\xff", errors.InvalidReceiveError),
-    (b"\x7f\xff\xff\xff", errors.InvalidReceiveError)])
+    (b"\x7f\xff\xff\xff", errors.InvalidReceiveError), (response(1, b"unreadable"), errors.KafkaProtocolError)])
 def test_what_is_no_response_is_an_error(ends, sent, error):
     ours, theirs = ends
     link = channel(ours)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from api.embedded import Engine
-from api.offsets import EndOffsets
+from api.offsets import ASK_S, RETRY_S, EndOffsets
 from api.progress import ProgressBoard
 from api.results_partial import PartialPages
 from api.results_snapshot import SnapshotReader
@@ -15,6 +15,7 @@ from api.results_tables import ResultTables
 from mars.adapters.catalog import CatalogStore
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.kafka_security import security_of
+from mars.adapters.kafka_wire import Wire
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
@@ -37,7 +38,7 @@ class Context:
         self.zk = ZooKeeper(self.config.zookeeper_address, self.config.zookeeper_session_ms)
         self.catalog = CatalogStore(self.zk)
         self.kafka = KafkaAdmin(self.config.kafka_address, security=security_of(self.config))
-        self.ends = EndOffsets(self.kafka)
+        self.ends = EndOffsets(Wire(self.config.kafka_address, security_of(self.config), ASK_S, RETRY_S))
         self.storage = Storage(self.config.state_root)
         self.snapshots = SnapshotReader(self.zk, self.storage)
         self.tables = ResultTables(self.storage)
@@ -48,4 +49,5 @@ class Context:
     def close(self) -> None:
         """End the connections; open streams end first."""
         self.shutdown.set()
+        self.ends.close()
         self.zk.stop()

@@ -21,7 +21,7 @@ class Moment:
     sent: int = 0
     goal: int = 0
     read: int = 0
-    lag: int = 0
+    lag: int | None = 0  # None while Kafka does not answer
     watermark: str = ""
     state: str = ""
     columns: list[dict] = field(default_factory=list)
@@ -65,8 +65,9 @@ class View:
             self.console.print(self._line(moment), soft_wrap=True)
 
     def _line(self, moment: Moment) -> str:
+        lag = "not known" if moment.lag is None else f"{moment.lag:,}"
         return (f"sent {moment.sent:,} of {moment.goal:,}   read {moment.read:,}   {self.rate / 1000:,.0f} k tuples/s   "
-                f"lag {moment.lag:,}   watermark {moment.watermark or 'none yet'}   {moment.state}")
+                f"lag {lag}   watermark {moment.watermark or 'none yet'}   {moment.state}")
 
     def _rows(self, moment: Moment) -> Table:
         table = Table(title="newest closed windows", title_justify="left", box=None, pad_edge=False)

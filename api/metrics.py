@@ -61,11 +61,13 @@ class _Now(Collector):
         commit = GaugeMetricFamily("mars_query_commit", "The query's commit number.", labels=LABELS)
         age = GaugeMetricFamily("mars_query_watermark_age_seconds", "Clock less published watermark.", labels=LABELS)
         running = GaugeMetricFamily("mars_query_running", "1 if the query is RUNNING.", labels=LABELS)
+        known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka told the topic's end.", labels=LABELS)
         for labels, document, watermark in documents:
             commit.add_metric(labels, document["commit"])
             running.add_metric(labels, int(document["state"] == RUNNING))
+            known.add_metric(labels, int(document["lag"] is not None))
             if document["lag"] is not None:
                 lag.add_metric(labels, document["lag"]["tuples"])
             if watermark is not None:
                 age.add_metric(labels, time.time() - watermark / 1e6)
-        yield from (lag, commit, age, running)
+        yield from (lag, known, commit, age, running)

@@ -6,24 +6,36 @@ import threading
 import time
 from collections.abc import Iterable
 
-from mars.adapters.kafka_admin import KafkaAdmin
-from mars.errors import MarsError, NotReadyError
+from mars.adapters.kafka_wire import Wire
+from mars.errors import NotReadyError
 
-AWAY_S = 5.0
+ASK_S, RETRY_S, AWAY_S = 2.0, 1.0, 1.0
+ALL = ""
 
 
 class EndOffsets:
-    """Thread-safe. After an error nothing is asked for AWAY_S, so that a dead broker does not stop every reader."""
+    """Thread-safe. After no answer nothing is asked for AWAY_S, so that a dead broker does not stop every reader; where only
+    a partition has no leader, nothing of its topic.
 
-    def __init__(self, kafka: KafkaAdmin) -> None:
-        self.kafka = kafka
+    The topic is asked for anew each time, and connections that failed are made anew: a client that keeps what it knows
+    takes a minute to learn of new partitions, or of a broker that has come back.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
         self._known: dict[str, tuple[float, dict[int, int]]] = {}
-        self._error: tuple[float, MarsError] | None = None
+        self._errors: dict[str, tuple[float, NotReadyError]] = {}
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End the connections."""
+        with self._lock:
+            self.wire.close()
 
     def read(self, topic: str, partitions: Iterable[int], asked_at: float | None = None) -> dict[int, int]:
         """The last stable offset of each partition, not older than `asked_at` (monotonic; None: this call): who has
-        produced and then reads a lag of 0 may rely on it. NotReadyError if Kafka does not answer."""
+        produced and then reads a lag of 0 may rely on it. NotReadyError if Kafka does not answer, UnknownTopic if the
+        topic, or one of these partitions, is not there."""
         wanted = set(partitions)
         asked_at = asked_at or time.monotonic()
         with self._lock:
@@ -31,13 +43,23 @@ class EndOffsets:
             began_at, known = self._known.get(topic, (float("-inf"), {}))
             if began_at >= asked_at and wanted <= known.keys():
                 return known
-            if self._error and time.monotonic() - self._error[0] < AWAY_S:
-                raise self._error[1]
+            for failed_at, error in (self._errors[key] for key in (ALL, topic) if key in self._errors):
+                if time.monotonic() - failed_at < AWAY_S:
+                    raise error
             began_at = time.monotonic()
             try:
-                known = self.kafka.end_offsets(topic, wanted)
+                self.wire.topic(topic)
+                known = self.wire.end_offsets(topic, sorted(wanted))
             except NotReadyError as error:
-                self._error = time.monotonic(), error
+                self._errors[self._fails(topic)] = time.monotonic(), error
                 raise
             self._known[topic] = began_at, known
             return known
+
+    def _fails(self, topic: str) -> str:
+        """What does not answer: this topic, or ALL."""
+        try:
+            self.wire.connect()
+        except NotReadyError:
+            return ALL
+        return topic

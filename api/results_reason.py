@@ -43,7 +43,7 @@ def _narrowed(selection: Selection) -> bool:
 def _nothing_read(context: Context, snapshot: Snapshot) -> str:
     topic, positions = snapshot.stream.topic, snapshot.positions()
     try:
-        ends = context.kafka.end_offsets(topic, positions)
+        ends = context.ends.read(topic, positions)
     except MarsError as error:
         return f"No tuple has been counted yet, and the topic cannot be looked at: {error.title}."
     waiting = sum(max(0, ends[p] - position) for p, position in positions.items())

@@ -127,8 +127,8 @@ def _query_facts(context: Context, stream: Stream, query: Query) -> list[tuple[s
     facts = [("query", query.name), ("state", query.state)] + ([("reason", query.reason)] if query.reason else [])
     facts += [tuple(part.strip() for part in (line[:WIDTH], line[WIDTH:])) for line in explain_plan(query.plan, stream)]
     facts += [("watermark now", document["watermark"] or "not known yet"), ("commit", str(document["commit"]))]
-    if document["lag"]:
-        facts.append(("lag", f"{document['lag']['tuples']} tuples"))
+    lag = document["lag"]
+    facts.append(("lag", f"{lag['tuples']} tuples" if lag else f"not known: {document['lag_unknown']}"))
     facts += [(name.replace("_", " "), str(count)) for name, count in document["counters"].items()]
     facts += [(f"bad: {reason}", str(count)) for reason, count in document["bad_reasons"].items()]
     return [*facts, ("sql", query.plan.sql)]

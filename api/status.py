@@ -18,14 +18,15 @@ from mars.registry import Query
 
 
 def query_document(context: Context, stream: Stream, query: Query, asked_at: float | None = None) -> dict:
-    """A query as `GET /v1/queries/{name}` shows it. `lag` is null while Kafka does not answer; it counts all that was
-    in the topic at `asked_at` (monotonic; None: now)."""
+    """A query as `GET /v1/queries/{name}` shows it. `lag` counts all that was in the topic at `asked_at` (monotonic; None:
+    now); it is null while nobody knows, and then `lag_unknown` says why."""
     snapshot = context.snapshots.read(stream, query)
     positions = snapshot.positions()
+    lag, unknown = _lag(context, stream, positions, asked_at)
     return {
         "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
         "reason": query.reason or None, "watermark": timestamp_text(snapshot.watermark_us),
-        "lag": _lag(context, stream, positions, asked_at), "positions": {str(p): offset for p, offset in positions.items()},
+        "lag": lag, "lag_unknown": unknown, "positions": {str(p): offset for p, offset in positions.items()},
         "counters": snapshot.counters(), "bad_reasons": snapshot.bad_reasons(), "commit": snapshot.commit,
         "created": timestamp_text(query.created_ms * 1000),
     }
@@ -52,13 +53,15 @@ def stream_documents(context: Context) -> list[dict]:
     return [stream_document(s, [q.name for q in context.catalog.query_set(s).queries.values()]) for s in streams]
 
 
-def _lag(context: Context, stream: Stream, positions: dict[int, int], asked_at: float | None) -> dict | None:
+def _lag(context: Context, stream: Stream, positions: dict[int, int],
+         asked_at: float | None) -> tuple[dict | None, str | None]:
+    """The lag, or why nobody knows it."""
     try:
         ends = context.ends.read(stream.topic, positions, asked_at)
-    except MarsError:
-        return None
-    behind = {p: max(0, ends.get(p, position) - position) for p, position in positions.items()}
-    return {"tuples": sum(behind.values()), "partitions": {str(p): n for p, n in behind.items()}}
+    except MarsError as error:
+        return None, str(error)
+    behind = {p: max(0, ends[p] - position) for p, position in positions.items()}
+    return {"tuples": sum(behind.values()), "partitions": {str(p): n for p, n in behind.items()}}, None
 
 
 def workers(context: Context, path: str) -> list[dict]:

@@ -175,7 +175,7 @@ def look(client: Client, source: Source) -> Moment:
     query = client.get(f"/v1/queries/{source.name}")
     newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
     return Moment(sent=source.sent, goal=source.goal, read=query["counters"]["tuples"],
-                  lag=(query["lag"] or {}).get("tuples", 0), watermark=query["watermark"] or "",
+                  lag=query["lag"] and query["lag"]["tuples"], watermark=query["watermark"] or "",
                   state=query["state"], columns=newest["columns"], rows=newest["rows"])
 
 

@@ -1,9 +1,11 @@
 """How old an end offset may be: a lag of 0 must mean that all that was sent before the question is committed."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
+from api import offsets, status
 from api.offsets import EndOffsets
 from mars.errors import NotReadyError
 
@@ -16,6 +18,15 @@ class Broker:
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.dead = False
+        self.leaderless = ""
+
+    def topic(self, name):
+        if name == self.leaderless:
+            raise NotReadyError(f"{name} has no leader")
+
+    def connect(self):
+        if self.dead:
+            raise NotReadyError("Kafka does not answer")
 
     def end_offsets(self, _topic, partitions):
         self.asked += 1
@@ -62,3 +73,40 @@ def test_a_dead_broker_is_not_asked_again_at_once():
         with pytest.raises(NotReadyError):
             ends.read("t", [0])
     assert broker.asked == 1
+
+
+def test_a_lag_that_nobody_knows_says_why():
+    """A partition that Kafka does not tell of, or no Kafka at all: never a number."""
+    broker = Broker()
+    ends = EndOffsets(broker)
+    context = SimpleNamespace(ends=ends)
+    stream = SimpleNamespace(topic="t")
+    assert status._lag(context, stream, {0: 0, 1: 1}, None) == ({"tuples": 1, "partitions": {"0": 1, "1": 0}}, None)
+    broker.dead = True
+    lag, reason = status._lag(context, stream, {0: 0, 1: 1}, None)
+    assert lag is None
+    assert "Kafka does not answer" in reason
+
+
+def test_a_broker_that_is_back_is_asked_again_soon(monkeypatch):
+    broker, clock = Broker(), SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(offsets, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    ends = EndOffsets(broker)
+    broker.dead = True
+    with pytest.raises(NotReadyError):
+        ends.read("t", [0])
+    broker.dead = False
+    clock.now += offsets.AWAY_S
+    assert ends.read("t", [0]) == {0: 2}
+    assert offsets.AWAY_S <= 1
+
+
+def test_a_topic_without_a_leader_does_not_hide_the_others():
+    broker = Broker()
+    broker.leaderless = "t"
+    ends = EndOffsets(broker)
+    with pytest.raises(NotReadyError):
+        ends.read("t", [0])
+    assert ends.read("other", [0]) == {0: 1}
+    with pytest.raises(NotReadyError):
+        ends.read("t", [0])

@@ -66,7 +66,7 @@ class Computing:
         view, claim = fetched.view, fetched.claim
         if len(batch) < self.config.batch_tuples or not fetched.letters_kept:
             return None
-        file = spill.write(self.folder, view.stream, view.generation, claim, batch)
+        file = spill.write(self.folder, view.stream, view.generation, claim, batch, fetched.log)
         faults.point("mapper.spilled")
         self.shared.insist(lambda: self.shared.exchange.register(view.stream.id, view.generation, claim, file))
         faults.point("mapper.registered")
@@ -97,7 +97,7 @@ class Computing:
         greatest = max_event_time(view.stream, batch, claim.now_ms, limit) if batch is not None else None
         faults.point("mapper.aggregated")
         for group in groups(results):
-            made = entries(claim, group, view.stream.key_parts, greatest, fetched.leader_epoch)
+            made = entries(claim, group, view.stream.key_parts, greatest, fetched.log)
             tasks = {r.query: claim.tasks[r.query] for r in group}
             self.shared.insist(partial(self.shared.exchange.push, view.stream.id, view.generation, claim, tasks, greatest,
                                        made))

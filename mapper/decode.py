@@ -36,16 +36,17 @@ class CorruptRecords(MarsError):
 class Decoded:
     """The visible messages of some record batches: every offset in [start, next_offset) has been looked at.
 
-    `epochs` has the leader epochs of the batches in log order, each with the first offset of its first batch.
+    `epochs` has the runs of batches of one leader epoch in log order: first offset, offset after the last, leader epoch.
     """
 
     messages: Messages
     next_offset: int
-    epochs: list[tuple[int, int]] = field(default_factory=list)
+    epochs: list[tuple[int, int, int]] = field(default_factory=list)
 
-    def epoch_before(self, offset: int) -> int | None:
-        """The leader epoch of the last batch that starts before `offset`, None if there is none here."""
-        return next((epoch for first, epoch in reversed(self.epochs) if first < offset), None)
+    def epoch_before(self, offset: int) -> tuple[int, int] | None:
+        """The leader epoch of the last batch that starts before `offset`, and the offset, at most this one, up to which the
+        log is surely of it; None if there is no batch here."""
+        return next(((epoch, min(end, offset)) for first, end, epoch in reversed(self.epochs) if first < offset), None)
 
 
 def decode(records: bytes | memoryview, start: int, end: int = FOREVER,
@@ -72,11 +73,13 @@ def decode(records: bytes | memoryview, start: int, end: int = FOREVER,
     return Decoded(messages, next_offset, _epochs(batches))
 
 
-def _epochs(batches: np.ndarray) -> list[tuple[int, int]]:
-    """(first offset, leader epoch) of each run of batches of one leader epoch."""
+def _epochs(batches: np.ndarray) -> list[tuple[int, int, int]]:
+    """(first offset, offset after the last, leader epoch) of each run of batches of one leader epoch."""
     epochs = batches[:, layout.EPOCH]
-    firsts = np.flatnonzero(np.concatenate([[True], epochs[1:] != epochs[:-1]]))
-    return list(zip(batches[firsts, layout.BASE].tolist(), epochs[firsts].tolist(), strict=True))
+    changes = np.flatnonzero(epochs[1:] != epochs[:-1])
+    firsts, lasts = np.append(0, changes + 1), np.append(changes, len(batches) - 1)
+    ends = batches[lasts, layout.BASE] + batches[lasts, layout.LAST_DELTA] + 1
+    return list(zip(batches[firsts, layout.BASE].tolist(), ends.tolist(), epochs[firsts].tolist(), strict=True))
 
 
 def no_messages() -> Messages:

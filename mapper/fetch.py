@@ -23,13 +23,15 @@ PAUSES_S = (0.05, 1.0)  # between tries while Kafka is away: first and longest
 @dataclass
 class Range:
     """All visible messages of [start, end) of a partition, possibly none; `leader_epoch` is that of the last record
-    batch before `end`, to be kept with the position and given as `last_epoch` for the range that starts there."""
+    batch before `end`, to be given as `last_epoch` for the range that starts there. `log` is that epoch and the offset up
+    to which the log is surely of it, to be kept with the position; None if no record batch was seen."""
 
     partition: int
     start: int
     end: int
     messages: Messages
     leader_epoch: int = -1
+    log: tuple[int, int] | None = None
 
 
 class Reader(Protocol):
@@ -103,19 +105,20 @@ class RawReader:
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:
         held = self._surplus.take(partition, start, end) or Held(start, start, Decoded(no_messages(), start))
-        parts, at, epoch = [], start, last_epoch
+        parts, at, epoch, log = [], start, last_epoch, None
         while True:
             parts.append(_slice(held.decoded.messages, at, end))
             at = max(at, held.end)
             found = held.decoded.epoch_before(min(at, end))
-            epoch = epoch if found is None else found
+            if found is not None:
+                epoch, log = found[0], found if found[1] > start else log
             if at >= end:
                 break
             held = self._next(partition, at, end, limit_bytes, epoch, should_stop)
             if held is None:
                 return None
         self._surplus.keep(partition, held, end)
-        return Range(partition, start, end, _join(parts), epoch)
+        return Range(partition, start, end, _join(parts), epoch, log)
 
     def close(self) -> None:
         self._surplus.clear()

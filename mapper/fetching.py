@@ -11,7 +11,7 @@ from mapper.ends import AWAIT_MS
 from mapper.fetch import Range, Reader
 from mapper.read import open_reader
 from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
-from mapper.stop import STATES, why
+from mapper.stop import STATES, state_of, why
 from mars import faults, names
 from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka_errors import KafkaRefused, TopicRecreated, UnknownTopic
@@ -150,10 +150,10 @@ class Fetching:
         """The claim with its tuples; None if it could not be read (then it is left to its lease)."""
         plans = self.shared.suspects.isolate(view, claim, self._plans(view, claim))
         if not plans:
-            return Fetched(view, claim, {}, None, -1)
+            return Fetched(view, claim, {}, None)
         batch = spill.read(view.stream, view.generation, claim)
         if batch is not None:
-            return Fetched(view, claim, plans, batch, -1)
+            return Fetched(view, claim, plans, batch, spill.log_of(claim))
         try:
             got = self._fetch(view, claim)
         except (NotReadyError, UnknownTopic, KafkaRefused):
@@ -163,14 +163,14 @@ class Fetching:
         except tuple(STATES) as error:
             if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
                 return None  # another has got the claim meanwhile, and may have read it when that was possible
-            stop_queries(self.shared.zookeeper, view.stream, plans, STATES[type(error)], why(claim, error))
-            return Fetched(view, claim, {}, None, -1)
+            stop_queries(self.shared.zookeeper, view.stream, plans, state_of(claim, error), why(claim, error))
+            return Fetched(view, claim, {}, None)
         if got is None:
             return None
         # Before the next claim, so that none is larger than it may be.
         self.claimers[view.stream.id].sizes.learn_bytes(claim.end - claim.start, int(got.messages.length.sum()))
         faults.point("mapper.fetched")
-        return Fetched(view, claim, plans, got.messages, got.leader_epoch)
+        return Fetched(view, claim, plans, got.messages, got.log)
 
     def _fetch(self, view: StreamView, claim: Claim) -> Range | None:
         """The claim's range. If this worker read up to its start, the broker is told the leader epoch that was read

@@ -55,18 +55,19 @@ def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
 
 
 def entries(claim: Claim, group: list[TaskResult], key_parts: int, max_event_time: int | None,
-            leader_epoch: int) -> list[tuple[dict, bytes]]:
+            log: tuple[int, int] | None) -> list[tuple[dict, bytes]]:
     """One (marker, cells) per key part, an empty one too: the marker alone moves positions and watermarks.
 
-    marker: p partition, s start, e end, t {query: incarnation}, now, met greatest event time, le leader epoch,
-    l [[query, bytes], ...] in the order of the cells; in key part 0 alone, so that a tuple counts once per query,
+    marker: p partition, s start, e end, t {query: incarnation}, now, met greatest event time, log the leader epoch and the
+    offset up to which the log was of it, l [[query, bytes], ...] in the order of the cells; in key part 0 alone, so that a
+    tuple counts once per query,
     n {query: counts} and r {query: bad reasons}.
     """
     made = []
     for part in range(key_parts):
         marker = {"p": claim.partition, "s": claim.start, "e": claim.end,
                   "t": {r.query: claim.tasks[r.query] for r in group}, "now": claim.now_ms, "met": max_event_time,
-                  "le": leader_epoch, "l": [[r.query, len(r.parts[part])] for r in group if r.parts[part]]}
+                  "log": log, "l": [[r.query, len(r.parts[part])] for r in group if r.parts[part]]}
         if part == 0:
             marker["n"] = {r.query: r.counts for r in group}
             marker["r"] = {r.query: r.bad_reasons for r in group if r.bad_reasons}

@@ -29,13 +29,13 @@ GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 
 @dataclass
 class Fetched:
-    """A claim whose tuples are here: as messages, or already parsed if the local file was found."""
+    """A claim whose tuples are here: as messages, or already parsed if the local file was found. `log`: see Range."""
 
     view: StreamView
     claim: Claim
     plans: dict[str, QueryPlan]
     content: Messages | ParsedBatch | None
-    leader_epoch: int
+    log: tuple[int, int] | None = None
     letters_kept: bool = True
 
 

@@ -24,8 +24,9 @@ from mars.plan import Stream
 HOST = socket.gethostname()
 
 
-def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch) -> dict:
-    """Write the batch and return what is to be registered: host, path, length, crc."""
+def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch,
+          log: tuple[int, int] | None = None) -> dict:
+    """Write the batch and return what is to be registered: host, path, length, crc, and of which log it was read."""
     arrays = {f"column {name}": array for name, array in batch.columns.items()}
     arrays |= {f"bad {name}": pa.array(reasons) for name, reasons in batch.bad.items()}
     if batch.tuple_bad is not None:
@@ -48,7 +49,8 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
     path = folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
     with open(path, "wb") as file:
         file.write(data)
-    return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(np.frombuffer(data, np.uint8))}
+    return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(np.frombuffer(data, np.uint8)),
+            **({"log": log} if log else {})}
 
 
 def read(stream: Stream, generation: int, claim: Claim) -> ParsedBatch | None:
@@ -67,6 +69,12 @@ def read(stream: Stream, generation: int, claim: Claim) -> ParsedBatch | None:
         path.unlink(missing_ok=True)
         return None
     return _batch(table.combine_chunks())
+
+
+def log_of(claim: Claim) -> tuple[int, int] | None:
+    """Of which log the registered file was read (see mapper.fetch.Range)."""
+    log = claim.file.get("log")
+    return tuple(log) if log else None
 
 
 def sweep(folder: Path, registered: set[str], older_than_s: float) -> None:

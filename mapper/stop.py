@@ -5,9 +5,17 @@ from __future__ import annotations
 from mapper.decode import CorruptRecords
 from mars.adapters.exchange import Claim
 from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.log_epochs import truncated
 
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
           CorruptRecords: "FAILED"}
+
+
+def state_of(claim: Claim, error: Exception) -> str:
+    """The state. What lies past the log's end was there when it was claimed: no retention deletes that."""
+    if isinstance(error, OffsetOutOfRange) and claim.start > error.end:
+        return STATES[LogTruncated]
+    return STATES[type(error)]
 
 
 def why(claim: Claim, error: Exception) -> str:
@@ -18,9 +26,7 @@ def why(claim: Claim, error: Exception) -> str:
                 f"[{error.log_start}, {error.end}): lengthen the topic's retention, then DROP QUERY and CREATE QUERY ... "
                 "FROM EARLIEST")
     if isinstance(error, OffsetOutOfRange):
-        return (f"offsets from {claim.start} on {place} are not there, Kafka holds [{error.log_start}, {error.end}): the "
-                "log was truncated or made anew; DROP QUERY and CREATE QUERY ... FROM EARLIEST")
+        return truncated(claim.partition, error.end, claim.start)
     if isinstance(error, LogTruncated):
-        return (f"offsets [{error.diverging_offset}, {error.offset}) {place} were counted and are other records now: an "
-                "unclean leader election; DROP QUERY and CREATE QUERY ... FROM EARLIEST")
+        return truncated(claim.partition, error.diverging_offset, error.offset)
     return f"offsets [{claim.start}, {claim.end}) {place} cannot be read: {error}"

@@ -48,6 +48,8 @@ class QueryCommit:
     positions:      partition -> offset up to which everything is merged (exclusive)
     max_event_time: partition -> greatest min(event time, now) up to the position
     nows:           partition -> [[end offset, now_ms], ...] of merged ranges (rule 26)
+    leader_epochs:  partition -> [[leader epoch, offset], ...], ascending: of which log the records up to there were (see
+                    mars.log_epochs)
     watermark:      the published watermark; windows with end + grace at or below it are closed; never goes back
     state:          segments of cells (a base, then deltas); rows of closed windows in them do not count any more. A commit
                     leaves out segments whose windows have all closed, or puts one new base in the place of all
@@ -63,7 +65,7 @@ class QueryCommit:
     positions: dict[int, int] = field(default_factory=dict)
     max_event_time: dict[int, int] = field(default_factory=dict)
     nows: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    leader_epochs: dict[int, int] = field(default_factory=dict)
+    leader_epochs: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     watermark: int | None = None
     counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
     bad_reasons: dict[str, int] = field(default_factory=dict)
@@ -79,7 +81,8 @@ class QueryCommit:
         """One that changes apart from this one; segments, which never change, are shared."""
         return QueryCommit(**{
             **self.__dict__, "positions": dict(self.positions), "max_event_time": dict(self.max_event_time),
-            "nows": {p: list(pairs) for p, pairs in self.nows.items()}, "leader_epochs": dict(self.leader_epochs),
+            "nows": {p: list(pairs) for p, pairs in self.nows.items()},
+            "leader_epochs": {p: list(pairs) for p, pairs in self.leader_epochs.items()},
             "counters": dict(self.counters), "bad_reasons": dict(self.bad_reasons), "state": list(self.state),
             "results": list(self.results), "counted": dict(self.counted)})
 
@@ -145,6 +148,9 @@ def _query_commit(raw: dict) -> QueryCommit:
     for name in ("positions", "max_event_time", "nows", "leader_epochs", "counted"):
         raw[name] = {int(p): v for p, v in raw.get(name, {}).items()}
     raw["nows"] = {p: [tuple(pair) for pair in pairs] for p, pairs in raw["nows"].items()}
+    # Earlier versions kept an epoch without its offset, which is of no use.
+    raw["leader_epochs"] = {p: [tuple(pair) for pair in pairs] for p, pairs in raw["leader_epochs"].items()
+                            if isinstance(pairs, list)}
     raw["state"] = [Segment(**s) for s in raw["state"]]
     raw["results"] = [ResultSegment.from_json(r) for r in raw["results"]]
     raw["results_index"] = Segment(**raw["results_index"]) if raw["results_index"] else None

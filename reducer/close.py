@@ -17,21 +17,25 @@ WAITING_MAX = 64
 @dataclass(frozen=True)
 class Facts:
     """What the leader saw last. `begun` and `done` number its checks of the broker's partition list; `idle` maps a
-    partition to (high watermark, ms for which it has not moved)."""
+    partition to (high watermark, ms for which it has not moved), `logs` to its log's epochs as text (mars.log_epochs)."""
 
     begun: int = 0
     done: int = 0
     idle: dict[int, tuple[int, int]] = field(default_factory=dict)
+    logs: dict[int, str] = field(default_factory=dict)
 
     @staticmethod
     def parse(raw: dict[str, str]) -> Facts:
-        """Facts from the exchange's hash: 'begun', 'done', 'idle:<partition>' = 'high watermark:quiet ms'."""
-        idle = {}
+        """Facts from the exchange's hash: 'begun', 'done', 'idle:<partition>' = 'high watermark:quiet ms',
+        'log:<partition>'."""
+        idle, logs = {}, {}
         for name, value in raw.items():
             if name.startswith("idle:"):
                 high, quiet_ms = value.split(":")
                 idle[int(name[5:])] = (int(high), int(quiet_ms))
-        return Facts(int(raw.get("begun", 0)), int(raw.get("done", 0)), idle)
+            elif name.startswith("log:"):
+                logs[int(name[4:])] = value
+        return Facts(int(raw.get("begun", 0)), int(raw.get("done", 0)), idle, logs)
 
 
 def watermark(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], commit: QueryCommit,

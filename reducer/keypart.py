@@ -25,6 +25,7 @@ from reducer.close import Facts, watermark
 from reducer.fallback import points
 from reducer.history import History, Point, needed_nows, pointer_to
 from reducer.limits import Limits
+from reducer.logs import Logs
 from reducer.merge import Piece, QueryState
 
 log = logging.getLogger("mars.reducer")
@@ -74,6 +75,7 @@ class KeyPart:
     told: dict[tuple[int, str], int] = field(default_factory=dict)
     tells: bool = True
     told_all_at: float = -math.inf
+    logs: Logs = field(default_factory=Logs)
     limits: Limits = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,6 +145,8 @@ class KeyPart:
             self._merge(entry)
         if entries:
             faults.point("reducer.merged")
+        if received and self._stop_what_was_replaced():
+            return True
         if received:
             self._close()
         if self._commit_is_due():
@@ -244,6 +248,15 @@ class KeyPart:
         faults.point("reducer.trimmed")
         for path in unused:
             self.storage.delete(path)
+
+    def _stop_what_was_replaced(self) -> bool:
+        """Stop queries that have counted what the log has lost, before that is committed if it is known by then. True if
+        there is one: the others go on once the query set without it is known here."""
+        reasons = self.logs.replaced(self.states, self.facts) if self.zookeeper.usable else {}
+        for id_, reason in reasons.items():
+            log.error("query %s stops: %s", self.states[id_].query.name, reason)
+            stop_queries(self.zookeeper, self.view.stream, [id_], "LOG_TRUNCATED", reason)
+        return bool(reasons)
 
     def _stop_what_exceeds(self) -> bool:
         """Stop queries that hold more than they may. True if there is one: the others are committed once the query set

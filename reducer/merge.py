@@ -18,6 +18,7 @@ from mars.cells_layout import schema, tuple_count
 from mars.cells_wire import decode
 from mars.commits import QueryCommit
 from mars.errors import InvariantError
+from mars.log_epochs import note
 from mars.plan import Stream
 from mars.registry import Query
 from reducer.close import CheckedWatermark
@@ -50,7 +51,8 @@ class QueryState:
 
     `commit` is this state's own copy; `open` are the cells of its segments, a table for each, less those of closed
     windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by
-    partition and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least start of an open window.
+    partition and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least start of an open window;
+    `read_on` are partitions whose leader epochs have not been compared since more was read.
     """
 
     query: Query
@@ -64,6 +66,7 @@ class QueryState:
     changed: bool = False
     rewrite: bool = False
     earliest: float = math.inf
+    read_on: set[int] = field(default_factory=set)
 
     @staticmethod
     def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> QueryState:
@@ -72,7 +75,7 @@ class QueryState:
         commit.incarnation = query.incarnation
         if commit.watermark is not None:
             tables = [cells.late_split(query.plan, stream, table, commit.watermark)[1] for table in tables]
-        state = QueryState(query, stream, commit, list(tables))
+        state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs))
         state._find_earliest()
         return state
 
@@ -122,8 +125,9 @@ class QueryState:
         commit.nows.setdefault(partition, []).append((piece.end, marker["now"]))
         if marker["met"] is not None:
             commit.max_event_time[partition] = max(marker["met"], commit.max_event_time.get(partition, marker["met"]))
-        if marker["le"] >= 0:
-            commit.leader_epochs[partition] = marker["le"]
+        if log := marker.get("log"):
+            note(commit.leader_epochs.setdefault(partition, []), *log)
+            self.read_on.add(partition)
         if not is_counted:
             for name, count in marker.get("n", {}).get(id_, {}).items():
                 commit.counters[name] += count

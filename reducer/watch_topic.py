@@ -14,10 +14,11 @@ from mars import names
 from mars.adapters.exchange import Exchange
 from mars.adapters.kafka_errors import UnknownTopic
 from mars.adapters.kafka_security import librdkafka, security_of
-from mars.adapters.kafka_wire import Wire
+from mars.adapters.kafka_wire import TopicInfo, Wire
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
+from mars.log_epochs import Epochs, truncated
 from mars.registry import QuerySet
 from reducer.elect import Candidate
 
@@ -27,18 +28,21 @@ MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0
 IDLE_MARGIN_S = 0.002
 MISSING_S = 10.0
 ASK_S = 2.0
+EPOCHS_MAX = 16  # of a log's earlier epochs are told: each costs a request, once
 CHECKS_BITS = 48  # so many checks fit under one leader's epoch
 
 
 @dataclass
 class Seen:
-    """One stream's topic: the number of the last check, and since when each high watermark has stood still."""
+    """One stream's topic: the number of the last check, since when each high watermark has stood still, and the epochs of
+    each log."""
 
     begun: int = 0
     quiet: dict[int, tuple[int, float]] = field(default_factory=dict)
     told_at: float = 0.0
     missing_since: float | None = None
     told: dict[int, int] = field(default_factory=dict)
+    logs: dict[int, Epochs] = field(default_factory=dict)
 
 
 class TopicWatch:
@@ -76,8 +80,13 @@ class TopicWatch:
         if new := [p for p in topic.partitions if p not in known]:
             self._add_partitions(view, candidate, zookeeper, new)
             return
-        publish({"done": seen.begun, **self._idle(seen, self.wire.high_watermarks(stream.topic, list(topic.partitions)))})
-        self._tell_kafka(view, seen)
+        highs = self.wire.high_watermarks(stream.topic, list(topic.partitions))
+        publish({"done": seen.begun, **self._idle(seen, highs), **self._logs(seen, topic)})
+        if time.monotonic() - seen.told_at >= OFFSETS_S:
+            seen.told_at = time.monotonic()
+            positions = self._positions(view)
+            self._compare(view, zookeeper, topic, highs, positions)
+            self._tell_kafka(view, seen, positions)
 
     def due_in_s(self, view: StreamView) -> float:
         """After how long the topic is to be looked at if nobody asks for it: soon while it moves, when a partition
@@ -115,17 +124,52 @@ class TopicWatch:
                 seen.quiet[partition] = (high, now)
         return {f"idle:{p}": f"{high}:{int((now - since) * 1000)}" for p, (high, since) in seen.quiet.items()}
 
-    def _tell_kafka(self, view: StreamView, seen: Seen) -> None:
+    def _logs(self, seen: Seen, topic: TopicInfo) -> dict[str, str]:
+        """The epochs of all logs. Earlier ones are asked for only where the leader epoch is another than last time: while
+        a leader leads, they do not change."""
+        new = {p: epoch for p, (_, epoch) in topic.partitions.items()
+               if p not in seen.logs or seen.logs[p].current != epoch}
+        ends: dict[int, list[tuple[int, int]]] = {p: [] for p in new}
+        asked = {p: epoch - 1 for p, epoch in new.items() if epoch > 0}
+        for _ in range(EPOCHS_MAX):
+            if not asked:
+                break
+            found = self.wire.epoch_ends(topic.name, asked)
+            # Two epochs with one end: the second one is before all that the log knows, and there is none before it.
+            known = {p: pair for p, pair in found.items() if pair[0] >= 0 and pair[1] not in (end for _, end in ends[p])}
+            for partition, pair in known.items():
+                ends[partition].append(pair)
+            asked = {p: epoch - 1 for p, (epoch, _) in known.items() if epoch > 0}
+        seen.logs |= {p: Epochs(epoch, tuple(reversed(ends[p]))) for p, epoch in new.items()}
+        return {f"log:{p}": epochs.dump() for p, epochs in seen.logs.items()}
+
+    def _positions(self, view: StreamView) -> dict[tuple[int, str], int]:
+        """(partition, query) -> the least committed position, of the running queries."""
+        found, running = self.exchange.least_positions(view.stream.id, view.stream.key_parts), view.queries.running()
+        return {place: offset for place, offset in found.items() if place[1] in running}
+
+    def _compare(self, view: StreamView, zookeeper: ZooKeeper, topic: TopicInfo, highs: dict[int, int],
+                 positions: dict[tuple[int, str], int]) -> None:
+        """Stop queries that have counted past the end of a log: one that was set back whole, its epochs too, which owners
+        cannot notice. A high watermark may lag behind for a moment after the leader has changed: only the end of the
+        leader's own log tells."""
+        beyond = {p for (p, _), offset in positions.items() if offset > highs.get(p, offset)}
+        if not beyond:
+            return
+        ends = self.wire.epoch_ends(topic.name, {p: topic.partitions[p][1] for p in beyond})
+        for (partition, query), offset in positions.items():
+            epoch, end = ends.get(partition, (-1, -1))
+            if partition in ends and epoch == topic.partitions[partition][1] and end < offset:
+                reason = truncated(partition, end, offset)
+                log.error("stream %s: %s", view.stream.name, reason)
+                stop_queries(zookeeper, view.stream, [query], "LOG_TRUNCATED", reason)
+
+    def _tell_kafka(self, view: StreamView, seen: Seen, positions: dict[tuple[int, str], int]) -> None:
         """Commit the least committed positions of the running queries as offsets of group mars-<stream>. It is for
         people's tools alone: Mars never reads it, and does not wait for it."""
-        if time.monotonic() - seen.told_at < OFFSETS_S:
-            return
-        seen.told_at = time.monotonic()
-        running = view.queries.running()
         least: dict[int, int] = {}
-        for (partition, query), offset in self.exchange.least_positions(view.stream.id, view.stream.key_parts).items():
-            if query in running:
-                least[partition] = min(offset, least.get(partition, offset))
+        for (partition, _), offset in positions.items():
+            least[partition] = min(offset, least.get(partition, offset))
         if not least or least == seen.told:
             return
         group = self.groups.get(view.stream.id) or self._group(view)

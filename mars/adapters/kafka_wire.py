@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kafka import errors as kafka_errors
-from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from mars.adapters.kafka_brokers import Brokers
@@ -122,6 +122,12 @@ class Wire:
         found = self._list_offsets(topic, times_ms)
         return {p: offset if offset >= 0 else None for p, (offset, _) in found.items()}
 
+    def epoch_ends(self, topic: str, epochs: dict[int, int]) -> dict[int, tuple[int, int]]:
+        """Of each partition the greatest leader epoch up to the given one of which its log has records, and the offset where
+        these end: of the leader's own epoch the log's end, which no replica has to confirm. Of an epoch before all that
+        it knows: that epoch, and where the first one begins that it knows. (-1, -1) if it knows none."""
+        return self._retry(lambda: self._epoch_ends_once(topic, epochs)) if epochs else {}
+
     def fetch(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int = 500,
               min_bytes: int = 1) -> list[FetchedPartition]:
         """Record batches of these partitions, as far as they come in one answer.
@@ -226,6 +232,24 @@ class Wire:
             for data in (p for t in response.topics for p in t.partitions):
                 self._check(topic, data.error_code, data.partition_index)
                 found[data.partition_index] = (data.offset, data.leader_epoch)
+        return found
+
+    def _epoch_ends_once(self, topic: str, epochs: dict[int, int]) -> dict[int, tuple[int, int]]:
+        info = self._known(topic)
+        Topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+        by_leader = defaultdict(list)
+        for partition, asked in epochs.items():
+            leader, current = self._leader(info, partition)
+            by_leader[leader].append(Topic.OffsetForLeaderPartition(
+                partition=partition, current_leader_epoch=current, leader_epoch=asked))
+        requests = [(leader, OffsetForLeaderEpochRequest(
+            replica_id=-1, topics=[Topic(topic=topic, partitions=partitions)], min_version=2))
+            for leader, partitions in by_leader.items()]
+        found = {}
+        for response in self._send(requests):
+            for data in (p for t in response.topics for p in t.partitions):
+                self._check(topic, data.error_code, data.partition)
+                found[data.partition] = (data.leader_epoch, data.end_offset)
         return found
 
     # --- connections ------------------------------------------------------------------------------------------

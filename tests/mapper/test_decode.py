@@ -92,8 +92,8 @@ def test_aborted_transactions_and_control_batches_are_skipped(codec):
 
 def test_epochs_are_told_by_place():
     decoded = decode(values(0, b"a", epoch=3) + values(1, b"b", epoch=3) + values(2, b"c", epoch=5), 0)
-    assert decoded.epochs == [(0, 3), (2, 5)]
-    assert [decoded.epoch_before(offset) for offset in (0, 1, 2, 3)] == [None, 3, 3, 5]
+    assert decoded.epochs == [(0, 2, 3), (2, 3, 5)]
+    assert [decoded.epoch_before(offset) for offset in (0, 1, 2, 3)] == [None, (3, 1), (3, 2), (5, 3)]
 
 
 def test_every_flipped_byte_under_the_checksum_is_found():

@@ -128,6 +128,15 @@ def test_the_leader_epoch_is_that_of_the_last_batch_before_the_end():
     assert [want.last_epoch for want in raw.wire.asked] == [0, 2]
 
 
+def test_a_range_says_up_to_where_the_log_is_surely_of_its_last_leader_epoch():
+    raw = reader(answer(numbers(0, 5, epoch=1) + numbers(8, 9, epoch=2)), answer(numbers(9, 12, epoch=2), lso=20),
+                 answer(lso=20))
+    assert raw.read(0, 0, 4, LIMIT).log == (1, 4)
+    assert raw.read(0, 4, 7, LIMIT).log == (1, 5)  # what lay in between was compacted away: of either
+    assert raw.read(0, 7, 12, LIMIT).log == (2, 12)
+    assert raw.read(0, 12, 20, LIMIT, last_epoch=2).log is None
+
+
 def test_corruption_is_told_with_its_place():
     data = bytearray(numbers(3, 5))
     data[-1] ^= 1

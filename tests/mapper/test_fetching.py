@@ -57,7 +57,7 @@ def test_a_claim_that_cannot_be_read_is_left_to_its_lease(fetching, monkeypatch,
 
 
 def test_a_claim_that_was_read_is_held_until_it_is_computed(fetching, monkeypatch):
-    monkeypatch.setattr(fetching, "_read", lambda view, claim: Fetched(view, claim, {}, None, -1))
+    monkeypatch.setattr(fetching, "_read", lambda view, claim: Fetched(view, claim, {}, None))
     assert fetching._fetch_one(VIEW)
     assert fetching.shared.leases == {7}
     assert fetching.shared.fetched.get_nowait().claim is CLAIM

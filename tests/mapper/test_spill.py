@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +30,8 @@ def parsed(*values: bytes, columns: tuple[str, ...] = ("t", "k")) -> ParsedBatch
     parsed(b"1,a", b"2,b", b"3,a"), parsed(b"1,a", b"x,b", b",c"), parsed(b"1,a\n2,b", b"3,c"),
     parsed(b"7,a", columns=("k",)), parsed(b"")], ids=["plain", "bad", "packed", "time not wanted", "empty"])
 def test_what_is_written_is_read_again(tmp_path, batch):
-    file = spill.write(tmp_path, STREAM, 2, CLAIM, batch)
+    file = spill.write(tmp_path, STREAM, 2, CLAIM, batch, (4, 7))
+    assert spill.log_of(replace(CLAIM, file=json.loads(json.dumps(file)))) == (4, 7)
     again = spill.read(STREAM, 2, replace(CLAIM, file=file))
     for name in ("event_time", "offset", "line"):
         assert getattr(again, name).tolist() == getattr(batch, name).tolist()

@@ -6,7 +6,7 @@ import pytest
 
 from mapper.decode import CorruptRecords
 from mapper.push import too_many_cells
-from mapper.stop import STATES, why
+from mapper.stop import state_of, why
 from mars.adapters.exchange import Claim
 from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.config import Config
@@ -16,13 +16,13 @@ CLAIM = Claim(1, 3, 100, 200, {"q1": 1}, 1, 0, 1, None)
 
 @pytest.mark.parametrize(("error", "state", "said"), [
     (OffsetOutOfRange("t", 3, 100, 170, 900), "DATA_LOSS", ["[100, 170) of partition 3", "[170, 900)", "FROM EARLIEST"]),
-    (OffsetOutOfRange("t", 3, 100, 0, 40), "DATA_LOSS", ["from 100 on of partition 3", "[0, 40)", "FROM EARLIEST"]),
+    (OffsetOutOfRange("t", 3, 100, 0, 40), "LOG_TRUNCATED", ["[40, 100) of partition 3", "FROM EARLIEST"]),
     (LogTruncated("t", 3, 100, 5, 60), "LOG_TRUNCATED", ["[60, 100) of partition 3", "FROM EARLIEST"]),
     (CorruptRecords("topic t, partition 3: bad CRC", 130), "FAILED", ["[100, 200) of partition 3", "bad CRC"]),
     (TopicRecreated("t", "a", "b"), "TOPIC_RECREATED", ["[100, 200) of partition 3", "its id was a and is b"]),
 ])
 def test_the_reason_names_the_range(error, state, said):
-    assert STATES[type(error)] == state
+    assert state_of(CLAIM, error) == state
     for text in said:
         assert text in why(CLAIM, error)
 

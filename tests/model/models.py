@@ -13,11 +13,12 @@ from tests.model.nows import Nows
 from tests.model.owners import Owners
 from tests.model.poison import Poison
 from tests.model.recovery import Recovery, RollBack
+from tests.model.truncating import Truncating
 from tests.model.visibility import Visibility
 from tests.model.watermarks import NewLeader, NewPartitions, Watermarks
 
-MODELS: tuple[type[Model], ...] = (Claims, Fetching, Recovery, RollBack, Owners, Lanes, Watermarks, NewPartitions, NewLeader,
-                                   Nows, Visibility, Poison, Altering)
+MODELS: tuple[type[Model], ...] = (Claims, Fetching, Truncating, Recovery, RollBack, Owners, Lanes, Watermarks,
+                                   NewPartitions, NewLeader, Nows, Visibility, Poison, Altering)
 
 
 def whole() -> list[Model]:

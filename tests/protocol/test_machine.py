@@ -98,7 +98,7 @@ class Protocol(RuleBasedStateMachine):
         generation, claim = held
         tasks = dict(list(claim.tasks.items())[:1]) if group else claim.tasks
         marker = {"p": claim.partition, "s": claim.start, "e": claim.end, "t": tasks, "l": [], "now": claim.now_ms,
-                  "met": claim.end, "le": -1, "n": {q: {"tuples": claim.end - claim.start} for q in tasks}}
+                  "met": claim.end, "log": None, "n": {q: {"tuples": claim.end - claim.start} for q in tasks}}
         if generation == self.generation:
             self.exchange.push(STREAM.id, generation, claim, tasks, None, [(marker, b"")] * KEY_PARTS)
         if forget and not group:
@@ -195,7 +195,7 @@ class Protocol(RuleBasedStateMachine):
     def _push_all(self) -> None:
         generation, claim = self.hands.pop()
         marker = {"p": claim.partition, "s": claim.start, "e": claim.end, "t": claim.tasks, "l": [], "now": claim.now_ms,
-                  "met": claim.end, "le": -1, "n": {q: {"tuples": claim.end - claim.start} for q in claim.tasks}}
+                  "met": claim.end, "log": None, "n": {q: {"tuples": claim.end - claim.start} for q in claim.tasks}}
         assert self.exchange.push(STREAM.id, generation, claim, claim.tasks, None, [(marker, b"")] * KEY_PARTS)
 
 

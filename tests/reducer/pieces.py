@@ -33,8 +33,8 @@ def piece(seq: int, partition: int, start: int, times: list[int], end: int | Non
     table = cells.aggregate(PLAN, STREAM, {"k": pa.array(offsets % 3), "t": pa.array(times, pa.int64())},
                             np.array(times, np.int64), None, partition, offsets, np.zeros(len(times), np.int32))
     counts = {"tuples": len(times), "bad": 0, "future": 0, "filtered": 0}
-    marker = {"p": partition, "s": start, "e": end, "t": {"q1": 1}, "now": NOW_MS, "met": max(times, default=None), "le": 4,
-              "l": [["q1", 1]], "n": {"q1": counts}, "r": {"q1": {"k: not a number": len(times)}}}
+    marker = {"p": partition, "s": start, "e": end, "t": {"q1": 1}, "now": NOW_MS, "met": max(times, default=None),
+              "log": (4, end), "l": [["q1", 1]], "n": {"q1": counts}, "r": {"q1": {"k: not a number": len(times)}}}
     return Piece(seq, marker, encode(table) if times else b"")
 
 

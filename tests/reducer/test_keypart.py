@@ -165,3 +165,26 @@ def test_entries_of_a_query_that_was_paused_leave_the_log_without_a_commit(part,
     part.step()
     part.step(woken=False)
     assert part.exchange.deleted == [1, 2, 3]
+
+
+def test_a_query_that_has_counted_what_the_log_has_lost_stops_before_it_commits(part, clock, monkeypatch):
+    """The cells were read under leader epoch 4 (see piece); then the log was cut, and is led under epoch 6."""
+    stops = []
+    monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))
+    part.exchange.add(1, 0, [1, 2])
+    part.step()
+    assert (commits(part), stops) == (1, [])
+    part.exchange.facts |= {"log:0": "6 3:1 4:2", "log:1": "0"}
+    part.exchange.add(2, 0, [])
+    clock.now += keypart.RECEIVE_S
+    part.step()
+    assert stops == []
+    part.exchange.facts |= {"log:0": "7 3:1"}
+    part.exchange.entries.clear()
+    part.exchange.add(3, 2, [3, 4, 5])
+    for _ in range(2):  # until the query set is known here without it
+        clock.now += 10
+        part.step()
+    assert commits(part) == 1
+    assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "LOG_TRUNCATED")] * 2
+    assert "offsets [1, 5) of partition 0" in stops[0][2]

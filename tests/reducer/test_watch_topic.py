@@ -66,3 +66,36 @@ def test_the_numbers_of_the_next_leader_are_higher_whatever_its_clock_says(told,
     monkeypatch.setattr(watch_topic.time, "time_ns", lambda: 0)
     look(told, 4, 1)
     assert told[-2]["begun"] > told[-3]["done"]
+
+
+@pytest.mark.parametrize(("position", "end", "stopped"), [
+    (5, 5, []),           # all is there
+    (9, 9, []),           # the high watermark is of a leader that has just begun; its log has all
+    (9, 7, ["q1"]),       # the leader's own log ends earlier
+])
+def test_a_query_stops_that_has_counted_past_the_end_of_the_log(told, monkeypatch, position, end, stopped):
+    stops = []
+    monkeypatch.setattr(watch_topic, "stop_queries", lambda *stop: stops.append(stop))
+    monkeypatch.setattr(told, "least_positions", lambda *_: {(0, "q1"): position, (0, "gone"): 99}, raising=False)
+    monkeypatch.setattr(Broker, "epoch_ends", lambda _self, _topic, asked: {p: (e, end) for p, e in asked.items()},
+                        raising=False)
+    monkeypatch.setattr(TopicWatch, "_tell_kafka", lambda *_: None)
+    look(told, 1, 1)
+    assert [query for stop in stops for query in stop[2]] == stopped
+    if stopped:
+        assert stops[0][3] == "LOG_TRUNCATED"
+        assert "[7, 9) of partition 0" in stops[0][4]
+
+
+def test_epochs_of_a_log_are_asked_for_once_for_each_leader(told, monkeypatch):
+    asked = []
+
+    def epoch_ends(_self: object, _topic: str, epochs: dict[int, int]) -> dict[int, tuple[int, int]]:
+        asked.append(dict(epochs))
+        return {p: (epoch, 600 + epoch) for p, epoch in epochs.items()}
+
+    monkeypatch.setattr(Broker, "epoch_ends", epoch_ends, raising=False)
+    monkeypatch.setattr(Broker, "topic", lambda _self, name: TopicInfo(name, "t1", {0: (1, 2), 1: (1, 0)}))
+    look(told, 1, 3)
+    assert asked == [{0: 1}, {0: 0}]
+    assert all((facts["log:0"], facts["log:1"]) == ("2 0:600 1:601", "0") for facts in told[1::2])

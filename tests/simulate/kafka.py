@@ -142,7 +142,7 @@ class Reader:
         if self.topic.throttled_is_end and self.topic.scheduler.die() < 0.2:
             end = start + (end - start) // 2
         records = [(offset, *log.records[offset]) for offset in range(start, end) if log.records[offset]]
-        return Range(partition, start, end, Records(records), 0)
+        return Range(partition, start, end, Records(records), 0, (0, end))
 
     def close(self) -> None:
         """Nothing to end."""

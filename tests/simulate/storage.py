@@ -101,13 +101,16 @@ class Spill:
     def sweep(self, folder: object, registered: set, older_than_s: float) -> None:
         """Nothing: a killed mapper's files are still there for the next one."""
 
-    def write(self, folder: object, stream: object, generation: int, claim: object, batch: object) -> dict:
+    def write(self, folder: object, stream: object, generation: int, claim: object, batch: object, log: object) -> dict:
         self.disk.scheduler.step()
         if self.disk.full:
             raise OSError(28, "No space left on device")
         path = f"{self.HOST}/{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}"
         self.kept[path] = ((generation, claim.partition, claim.start, claim.end), batch)
-        return {"host": self.HOST, "path": path}
+        return {"host": self.HOST, "path": path, "log": log}
+
+    def log_of(self, claim: object) -> object:
+        return claim.file["log"]
 
     def read(self, stream: object, generation: int, claim: object) -> object | None:
         if not claim.file or claim.file["host"] != self.HOST:

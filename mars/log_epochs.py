@@ -1,0 +1,69 @@
+"""Leader epochs of a Kafka log: is it still the log that was counted? Pure.
+
+Whenever a partition gets a leader, its leader epoch rises, and the broker keeps where the records of each epoch end. A log
+that was cut, and perhaps written again, has other ends than the log that was read, so a commit keeps of which epoch the
+last record before its position was. Nothing else tells two logs of one topic apart: offsets are used again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+NOTED_MAX = 16  # epochs of one partition that are kept until they have been compared
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """A log as its leader of epoch `current` has it: (epoch, offset where its records end) of earlier epochs, ascending. An
+    entry stands for all epochs up to the next one; the first one for all before it too."""
+
+    current: int
+    ends: tuple[tuple[int, int], ...] = ()
+
+    @staticmethod
+    def load(text: str) -> Epochs:
+        """The epochs that were dumped so."""
+        current, *ends = text.split()
+        return Epochs(int(current), tuple((int(epoch), int(end)) for epoch, end in (pair.split(":") for pair in ends)))
+
+    def dump(self) -> str:
+        """As text: the current epoch, then 'epoch:end' of each other."""
+        return " ".join([str(self.current), *(f"{epoch}:{end}" for epoch, end in self.ends)])
+
+    def differs_from(self, epoch: int, offset: int) -> int | None:
+        """From which offset on this is another log than one in which the records up to `offset` were of `epoch`; None if it
+        is not, as far as these epochs tell: of their own time, and later, they tell nothing."""
+        if epoch >= self.current or not self.ends:
+            return None
+        held = [entry for entry in self.ends if entry[0] <= epoch]
+        found, end = held[-1] if held else self.ends[0]
+        if offset > end:
+            return end
+        # No record of that epoch is left: the last one that was read is another one at least.
+        return offset - 1 if held and found < epoch else None
+
+
+def note(noted: list[tuple[int, int]], epoch: int, offset: int) -> None:
+    """Add to (epoch, offset) pairs, ascending, that the log was of `epoch` up to `offset`."""
+    if noted and noted[-1][0] == epoch:
+        noted.pop()
+    noted.append((epoch, offset))
+    del noted[:-NOTED_MAX]
+
+
+def compare(noted: list[tuple[int, int]], epochs: Epochs) -> int | None:
+    """The first offset from which on the log is another one than was noted, None if none is known. A pair is dropped once
+    the log is known to have held it when the next pair's epoch had begun: then that one implies it."""
+    found = [offset for pair in noted if (offset := epochs.differs_from(*pair)) is not None]
+    if found:
+        return min(found)
+    noted[:-1] = [pair for pair, (following, _) in pairwise(noted) if following > epochs.current]
+    return None
+
+
+def truncated(partition: int, first: int, end: int) -> str:
+    """The reason of a query that has counted what the log has lost."""
+    return (f"offsets [{first}, {end}) of partition {partition} were counted, and are other records now or none: the log "
+            "was truncated, by an unclean leader election or a broker that lost what it had acknowledged; DROP QUERY and "
+            "CREATE QUERY ... FROM EARLIEST")

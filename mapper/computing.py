@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +14,20 @@ from mapper.aggregate import aggregate_task, max_event_time
 from mapper.batch import Messages, ParsedBatch
 from mapper.letters import LetterBox
 from mapper.parse import Parser
-from mapper.push import ENDS_PROCESS, TaskResult, entries, groups, too_many_cells, unread, without_letters
+from mapper.push import (
+    ENDS_PROCESS,
+    GROUP_BYTES,
+    TaskResult,
+    entries,
+    groups,
+    never_taken,
+    too_many_cells,
+    unread,
+    without_letters,
+)
 from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
 from mars import faults
-from mars.adapters.exchange import Claim, StaleEpochError, StaleGenerationError
+from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.cells_wire import encode
@@ -24,6 +35,22 @@ from mars.errors import MarsError
 from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
+REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
+ROOM_SHARE = 0.85  # above it the leader makes room (reducer/memory.py)
+
+
+@dataclass
+class Refused:
+    """A group of tasks that is being pushed, and since when Redis has refused it while it had room."""
+
+    group: list[TaskResult]
+    since: float | None = None
+
+    def for_s(self, has_room: bool) -> float:
+        """For how long it has been refused so, this time included."""
+        now = time.monotonic()
+        self.since = (self.since or now) if has_room else None
+        return now - self.since if self.since else 0.0
 
 
 class Computing:
@@ -97,16 +124,33 @@ class Computing:
         greatest = max_event_time(view.stream, batch, claim.now_ms, limit) if batch is not None else None
         faults.point("mapper.aggregated")
         for group in groups(results):
-            made = entries(claim, group, view.stream.key_parts, greatest, fetched.log)
-            tasks = {r.query: claim.tasks[r.query] for r in group}
-            self.shared.insist(partial(self.shared.exchange.push, view.stream.id, view.generation, claim, tasks, greatest,
-                                       made))
+            refused = Refused(group)
+            self.shared.insist(lambda: self._push_group(fetched, refused, greatest))  # noqa: B023
         faults.point("mapper.pushed")
+
+    def _push_group(self, fetched: Fetched, refused: Refused, greatest: int | None) -> int:
+        """Push a group of tasks. If Redis has room and refuses it for REFUSED_S, the query with the most cells stops, and
+        they are not pushed: nothing else ends a push that is too large for what Redis holds besides."""
+        view, claim = fetched.view, fetched.claim
+        made = entries(claim, refused.group, view.stream.key_parts, greatest, fetched.log)
+        tasks = {r.query: claim.tasks[r.query] for r in refused.group}
+        try:
+            return self.shared.exchange.push(view.stream.id, view.generation, claim, tasks, greatest, made)
+        except ExchangeFullError:
+            used, limit = self.shared.exchange.memory()
+            if refused.for_s(used < ROOM_SHARE * limit) < REFUSED_S:
+                raise
+            largest = max(refused.group, key=lambda result: sum(map(len, result.parts)))
+            stop_queries(self.shared.zookeeper, view.stream, [largest.query], "LIMIT_EXCEEDED",
+                         never_taken(claim, sum(map(len, largest.parts)), REFUSED_S, used, limit))
+            refused.group = [self._nothing(view, r.query) if r is largest else r for r in refused.group]
+            refused.since = None
+            raise
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
               batch: ParsedBatch | None) -> TaskResult:
         """One task's cells; of a dead task none. A query that cannot be computed is quarantined and harms no other."""
-        nothing = TaskResult(query, [b""] * view.stream.key_parts, {}, {})
+        nothing = self._nothing(view, query)
         if claim.kills == "reading":
             return unread(nothing)
         if plan is None or batch is None:
@@ -121,8 +165,12 @@ class Computing:
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
         parts = [encode(part) if part.num_rows else b"" for part in done.parts]
-        if (size := sum(map(len, parts))) > self.config.query_cells_bytes_max:
-            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED",
-                         too_many_cells(claim, size, self.config))
+        size = sum(map(len, parts))
+        _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
+        if reason := too_many_cells(claim, size, self.config, redis_bytes):
+            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", reason)
             return nothing
         return TaskResult(query, parts, done.counts, done.bad_reasons)
+
+    def _nothing(self, view: StreamView, query: str) -> TaskResult:
+        return TaskResult(query, [b""] * view.stream.key_parts, {}, {})

@@ -10,6 +10,7 @@ from mars.config import Config
 from mars.letters import NOT_KEPT
 
 GROUP_BYTES = 512 * 1024
+REDIS_SHARE_MAX = 0.25  # of Redis's limit, for the cells of one task: they are there more than once while they are pushed
 ENDS_PROCESS = "reading it ended the worker process"
 
 
@@ -33,11 +34,26 @@ def unread(nothing: TaskResult) -> TaskResult:
     return replace(nothing, counts={"tuples": 1, "bad": 1, "future": 0, "filtered": 0}, bad_reasons={ENDS_PROCESS: 1})
 
 
-def too_many_cells(claim: Claim, size: int, config: Config) -> str:
-    """Why a query stops whose cells of one claim are too large to be pushed, and what to do."""
-    return (f"offsets [{claim.start}, {claim.end}) of partition {claim.partition} gave {size:,} bytes of cells, and "
-            f"query_cells_bytes_max is {config.query_cells_bytes_max:,}; lower run_tuples_max or raise the setting and "
-            "RESUME QUERY, or DROP it and CREATE it with fewer keys or fewer windows for a tuple")
+def too_many_cells(claim: Claim, size: int, config: Config, redis_bytes: int) -> str | None:
+    """Why a query stops whose cells of one claim are too large to be pushed to a Redis of this limit (0: none), and what to
+    do; None if they are not."""
+    most, fits = config.query_cells_bytes_max, int(REDIS_SHARE_MAX * redis_bytes) or size
+    if size <= min(most, fits):
+        return None
+    limit = (f"query_cells_bytes_max is {most:,}" if most <= fits else
+             f"Redis, whose limit is {redis_bytes:,} bytes, takes {fits:,} of one query at once (redis_memory_bytes_max)")
+    return _stops(claim, f"gave {size:,} bytes of cells, and {limit}; lower run_tuples_max or raise the setting")
+
+
+def never_taken(claim: Claim, size: int, seconds: float, used: int, limit: int) -> str:
+    """Why a query stops whose cells Redis refuses again and again, though it has room for others, and what to do."""
+    return _stops(claim, f"gave {size:,} bytes of cells, which Redis has refused for {seconds:.0f} s, though it used only "
+                         f"{used:,} of {limit:,} bytes; lower run_tuples_max or raise redis_memory_bytes_max")
+
+
+def _stops(claim: Claim, why: str) -> str:
+    return (f"offsets [{claim.start}, {claim.end}) of partition {claim.partition} {why} and RESUME QUERY, or DROP it and "
+            "CREATE it with fewer keys, fewer windows for a tuple, or shorter values")
 
 
 def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:

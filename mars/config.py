@@ -88,7 +88,7 @@ class Config(BaseModel):
     query_state_bytes_max: int = Field(512 * MIB, ge=1024, description=(
         "Most bytes of cells that a query may have in the open windows of a key part."))
     query_cells_bytes_max: int = Field(64 * MIB, ge=1024, le=512 * MIB, description=(
-        "Most bytes of cells that a query may make of one run of tuples."))
+        "Most bytes of cells that a query may make of one run of tuples; never more than a quarter of Redis's limit."))
     result_retention_days: int = Field(7, ge=1, le=3_650, description="How long closed windows can be read.")
 
     # The API.

@@ -28,6 +28,14 @@ def test_the_reason_names_the_range(error, state, said):
 
 
 def test_cells_that_are_too_many_are_named_with_range_and_figures():
-    reason = too_many_cells(CLAIM, 70_000_000, Config())
+    reason = too_many_cells(CLAIM, 70_000_000, Config(), 1 << 30)
     assert "offsets [100, 200) of partition 3 gave 70,000,000 bytes" in reason
     assert "query_cells_bytes_max is 67,108,864" in reason
+
+
+def test_cells_that_a_small_redis_never_takes_are_too_many_too():
+    assert too_many_cells(CLAIM, 60_000_000, Config(), 1 << 30) is None
+    assert too_many_cells(CLAIM, 60_000_000, Config(), 0) is None
+    reason = too_many_cells(CLAIM, 60_000_000, Config(), 64 << 20)
+    assert "60,000,000 bytes" in reason
+    assert "takes 16,777,216 of one query at once (redis_memory_bytes_max)" in reason

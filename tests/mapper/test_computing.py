@@ -1,0 +1,87 @@
+"""What becomes of a push that Redis refuses."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from mapper import computing, shared
+from mapper.computing import Computing, Refused
+from mapper.push import TaskResult
+from mapper.shared import Fetched, Shared
+from mars.adapters.exchange import Claim, ExchangeFullError
+
+LIMIT = 1000
+CLAIM = Claim(1, 3, 100, 200, {"large": 1, "small": 1}, 1, 0, 1, None)
+VIEW = SimpleNamespace(stream=SimpleNamespace(id=1, key_parts=2), generation=1)
+
+
+class Redis:
+    """Stands for the exchange: it holds `used` bytes of LIMIT, and takes what fits beside that."""
+
+    def __init__(self, clock: SimpleNamespace, used: int) -> None:
+        self.clock, self.used = clock, used
+        self.took: list[dict] = []
+
+    def push(self, stream_id: int, generation: int, claim: Claim, tasks: dict, greatest: int, entries: list) -> int:
+        self.clock.now += 1.0
+        if self.used + sum(len(cells) for _, cells in entries) > LIMIT:
+            raise ExchangeFullError("Redis is at its memory limit")
+        self.took.append({q: n for marker, _ in entries for q, n in marker["l"]} | {"tasks": tasks})
+        return 7
+
+    def memory(self) -> tuple[int, int]:
+        return self.used, LIMIT
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Pushes a group of one large and one small task to a Redis that holds so much; (what it took, stops, seconds)."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(computing, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(shared, "time", SimpleNamespace(sleep=lambda _: None))
+
+    def push(used: int, becomes: int | None = None) -> tuple[list[dict], list[tuple], float]:
+        stops, made, own = [], object.__new__(Computing), object.__new__(Shared)
+        monkeypatch.setattr(computing, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
+        redis = Redis(clock, used)
+        own.exchange, own.stopping, own.zookeeper, made.shared = redis, threading.Event(), None, own
+        group = [TaskResult("large", [b"x" * 400, b"x" * 100], {}, {}), TaskResult("small", [b"", b"x"], {}, {})]
+        refused, began = Refused(group), clock.now
+
+        def attempt() -> int:
+            if becomes is not None and clock.now - began > 5:
+                redis.used = becomes
+            if clock.now - began > 60:
+                own.stopping.set()
+            return made._push_group(Fetched(VIEW, CLAIM, {}, None), refused, None)
+
+        own.insist(attempt)
+        return redis.took, stops, clock.now - began
+
+    return push
+
+
+def test_what_fits_is_taken(run):
+    assert run(400) == ([{"large": 100, "small": 1, "tasks": CLAIM.tasks}], [], 1.0)
+
+
+def test_what_fits_again_soon_is_waited_for(run):
+    took, stops, _ = run(800, becomes=100)
+    assert (len(took), stops) == (1, [])
+
+
+def test_what_a_redis_with_room_refuses_again_and_again_stops_the_largest_query_and_the_range_is_done(run):
+    took, stops, seconds = run(600)
+    assert took == [{"small": 1, "tasks": CLAIM.tasks}]
+    assert [(ids, state) for ids, state, _ in stops] == [(["large"], "LIMIT_EXCEEDED")]
+    assert "offsets [100, 200) of partition 3 gave 500 bytes of cells" in stops[0][2]
+    assert "600 of 1,000 bytes" in stops[0][2]
+    assert computing.REFUSED_S <= seconds < computing.REFUSED_S + 5
+
+
+def test_a_redis_that_is_full_is_for_the_leader_to_mend(run):
+    took, stops, _ = run(900)
+    assert (took, stops) == ([], [])

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import is_
 
 from mars import names
 from mars.adapters.catalog import answering
@@ -19,6 +20,7 @@ from mars.plan import Stream
 from mars.registry import Query
 
 FRESH_S = 0.05
+TRIES = 10
 COMMIT_WAIT_S = 10.0
 
 
@@ -164,8 +166,17 @@ class SnapshotReader:
         return snapshot
 
     def _read(self, stream: Stream, query: Query) -> Snapshot:
-        manifests = [self.manifest(stream.id, part) for part in range(stream.key_parts)]
+        """All key parts as they were at one moment: read until none has moved meanwhile. So of two snapshots one is later
+        in every key part, and one commit number has one vector, whoever asks for it."""
+        manifests = self._manifests(stream)
+        for _ in range(TRIES):
+            again, manifests = manifests, self._manifests(stream)
+            if all(map(is_, again, manifests)):
+                break
         return Snapshot(stream, query, tuple(m.queries.get(query.id) if m else None for m in manifests))
+
+    def _manifests(self, stream: Stream) -> list[Manifest | None]:
+        return [self.manifest(stream.id, part) for part in range(stream.key_parts)]
 
     def manifest(self, stream_id: int, part: int) -> Manifest | None:
         """A key part's last commit, as of the last notice of a change; None before the first."""

@@ -1,6 +1,7 @@
 """The latency benchmark's arithmetic on made-up readings, and a short run of the whole."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ def test_a_spread_counts_what_was_never_seen():
     assert json.dumps(Spread.of(np.array([])).json())
 
 
+@pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="starts one more instance: set LONG_TESTS=1")
 @pytest.mark.services
 @pytest.mark.e2e
 @pytest.mark.timeout(240)

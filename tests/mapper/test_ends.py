@@ -49,5 +49,5 @@ def test_the_first_tuple_after_a_rest_is_enough_then_they_gather(clock):
     clock[0] += 0.01
     assert found.patience(5_000) == (GATHER_MS - 10, GATHER_BATCHES * 5_000)
     assert found.known == {0: 11}
-    clock[0] += 0.03
+    clock[0] += GATHER_MS / 1000
     assert found.patience(5_000) == (AWAIT_MS, 1)

@@ -9,6 +9,8 @@ import pytest
 from tests.simulate import campaign
 from tests.simulate.run import Run
 
+LASTS_S = 1.0  # a worker process takes some tenths of a second to begin where others are at work
+
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,8 +23,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("short")
 def test_a_campaign_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
     file, said = tmp_path / "totals.jsonl", []
-    first = campaign.campaign(0.05 / 3600, 1, file, said.append)
-    second = campaign.campaign(0.05 / 3600, 1, file, said.append)
+    first = campaign.campaign(LASTS_S / 3600, 1, file, said.append)
+    second = campaign.campaign(LASTS_S / 3600, 1, file, said.append)
     assert first.seeds > 3
     assert first.broken == [4]
     assert second.broken == []

@@ -95,7 +95,9 @@ def test_epochs_of_a_log_are_asked_for_once_for_each_leader(told, monkeypatch):
         return {p: (epoch, 600 + epoch) for p, epoch in epochs.items()}
 
     monkeypatch.setattr(Broker, "epoch_ends", epoch_ends, raising=False)
-    monkeypatch.setattr(Broker, "topic", lambda _self, name: TopicInfo(name, "t1", {0: (1, 2), 1: (1, 0)}))
+    epochs = [2, 2, 3]
+    monkeypatch.setattr(Broker, "topic", lambda _self, name: TopicInfo(name, "t1", {0: (1, epochs.pop(0)), 1: (1, 0)}))
     look(told, 1, 3)
-    assert asked == [{0: 1}, {0: 0}]
-    assert all((facts["log:0"], facts["log:1"]) == ("2 0:600 1:601", "0") for facts in told[1::2])
+    assert asked == [{0: 1}, {0: 0}, {0: 2}, {0: 1}, {0: 0}]
+    assert [facts["log:0"] for facts in told[1::2]] == ["2 0:600 1:601"] * 2 + ["3 0:600 1:601 2:602"]
+    assert {facts["log:1"] for facts in told[1::2]} == {"0"}

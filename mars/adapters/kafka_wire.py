@@ -11,6 +11,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kafka import errors as kafka_errors
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
@@ -34,6 +35,7 @@ from mars.adapters.kafka_security import Security
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST, EARLIEST = -1, -2
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -141,14 +143,13 @@ class Wire:
 
     def _fetch_once(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int,
                     min_bytes: int) -> list[FetchedPartition]:
-        info = self._known(topic, topic_id)
-        by_leader = defaultdict(dict)
-        for partition, want in wants.items():
-            leader, epoch = self._leader(info, partition)
-            by_leader[leader][partition] = (want, epoch)
-        requests = [(leader, _fetch_request(topic_id, asked, max_wait_ms, min_bytes)) for leader, asked in by_leader.items()]
+        Partition = FetchRequest.FetchTopic.FetchPartition
         fetched = []
-        for response in self._send(requests):
+        for response in self._ask_leaders(
+                self._known(topic, topic_id), wants, lambda partition, epoch, want: Partition(
+                    partition=partition, current_leader_epoch=epoch, fetch_offset=want.offset,
+                    last_fetched_epoch=want.last_epoch, log_start_offset=-1, partition_max_bytes=want.max_bytes),
+                lambda partitions: _fetch_request(topic_id, partitions, max_wait_ms, min_bytes)):
             self._check(topic, response.error_code, -1)
             for data in (p for t in response.responses for p in t.partitions):
                 self._check_partition(topic, wants[data.partition_index], data)
@@ -217,42 +218,43 @@ class Wire:
         return self._retry(lambda: self._list_offsets_once(topic, times, isolation)) if times else {}
 
     def _list_offsets_once(self, topic: str, times: dict[int, int], isolation: int) -> dict[int, tuple[int, int]]:
-        info = self._known(topic)
         Topic = ListOffsetsRequest.ListOffsetsTopic
-        by_leader = defaultdict(list)
-        for partition, timestamp in times.items():
-            leader, epoch = self._leader(info, partition)
-            by_leader[leader].append(Topic.ListOffsetsPartition(
-                partition_index=partition, current_leader_epoch=epoch, timestamp=timestamp))
-        requests = [(leader, ListOffsetsRequest(
-            replica_id=-1, isolation_level=isolation, topics=[Topic(name=topic, partitions=partitions)],
-            timeout_ms=int(self.timeout_s * 1000), min_version=4)) for leader, partitions in by_leader.items()]
         found = {}
-        for response in self._send(requests):
+        for response in self._ask_leaders(
+                self._known(topic), times, lambda partition, epoch, time_ms: Topic.ListOffsetsPartition(
+                    partition_index=partition, current_leader_epoch=epoch, timestamp=time_ms),
+                lambda partitions: ListOffsetsRequest(
+                    replica_id=-1, isolation_level=isolation, topics=[Topic(name=topic, partitions=partitions)],
+                    timeout_ms=int(self.timeout_s * 1000), min_version=4)):
             for data in (p for t in response.topics for p in t.partitions):
                 self._check(topic, data.error_code, data.partition_index)
                 found[data.partition_index] = (data.offset, data.leader_epoch)
         return found
 
     def _epoch_ends_once(self, topic: str, epochs: dict[int, int]) -> dict[int, tuple[int, int]]:
-        info = self._known(topic)
         Topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
-        by_leader = defaultdict(list)
-        for partition, asked in epochs.items():
-            leader, current = self._leader(info, partition)
-            by_leader[leader].append(Topic.OffsetForLeaderPartition(
-                partition=partition, current_leader_epoch=current, leader_epoch=asked))
-        requests = [(leader, OffsetForLeaderEpochRequest(
-            replica_id=-1, topics=[Topic(topic=topic, partitions=partitions)], min_version=2))
-            for leader, partitions in by_leader.items()]
         found = {}
-        for response in self._send(requests):
+        for response in self._ask_leaders(
+                self._known(topic), epochs, lambda partition, current, epoch: Topic.OffsetForLeaderPartition(
+                    partition=partition, current_leader_epoch=current, leader_epoch=epoch),
+                lambda partitions: OffsetForLeaderEpochRequest(
+                    replica_id=-1, topics=[Topic(topic=topic, partitions=partitions)], min_version=2)):
             for data in (p for t in response.topics for p in t.partitions):
                 self._check(topic, data.error_code, data.partition)
                 found[data.partition] = (data.leader_epoch, data.end_offset)
         return found
 
     # --- connections ------------------------------------------------------------------------------------------
+
+    def _ask_leaders(self, info: TopicInfo, asked: dict[int, T], part: Callable[[int, int, T], object],
+                     request: Callable[[list], object]) -> list:
+        """The responses of the partitions' leaders: each is sent one request of its parts, which `part` makes of partition,
+        leader epoch and what is asked."""
+        by_leader = defaultdict(list)
+        for partition, what in asked.items():
+            leader, epoch = self._leader(info, partition)
+            by_leader[leader].append(part(partition, epoch, what))
+        return self._send([(leader, request(parts)) for leader, parts in by_leader.items()])
 
     def _send(self, requests: list) -> list:
         """The responses to (node id, request) pairs that are under way at the same time."""
@@ -289,14 +291,10 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(error, KafkaUnreachable) or unknown_node or getattr(error, "retriable", False)
 
 
-def _fetch_request(topic_id: str, asked: dict[int, tuple[Want, int]], max_wait_ms: int, min_bytes: int) -> FetchRequest:
-    """A sessionless Fetch that names topic id, leader epoch and last fetched epoch."""
-    Topic = FetchRequest.FetchTopic
-    partitions = [Topic.FetchPartition(
-        partition=partition, current_leader_epoch=epoch, fetch_offset=want.offset, last_fetched_epoch=want.last_epoch,
-        log_start_offset=-1, partition_max_bytes=want.max_bytes) for partition, (want, epoch) in asked.items()]
+def _fetch_request(topic_id: str, partitions: list, max_wait_ms: int, min_bytes: int) -> FetchRequest:
+    """A sessionless Fetch of these partitions, which name leader epoch and last fetched epoch, by the topic's id."""
     return FetchRequest(
-        max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=sum(want.max_bytes for want, _ in asked.values()),
+        max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=sum(p.partition_max_bytes for p in partitions),
         isolation_level=READ_COMMITTED, session_id=0, session_epoch=-1, forgotten_topics_data=[], rack_id="",
-        topics=[Topic(topic="", topic_id=uuid.UUID(topic_id), partitions=partitions)],
+        topics=[FetchRequest.FetchTopic(topic="", topic_id=uuid.UUID(topic_id), partitions=partitions)],
         min_version=FETCH_MIN, max_version=FETCH_MAX)

@@ -27,7 +27,7 @@ from mapper.push import (
 )
 from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
 from mars import faults
-from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.adapters.exchange import FULL_SHARE, Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.cells_wire import encode
@@ -36,7 +36,6 @@ from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
 REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
-ROOM_SHARE = 0.85  # above it the leader makes room (reducer/memory.py)
 
 
 @dataclass
@@ -138,7 +137,7 @@ class Computing:
             return self.shared.exchange.push(view.stream.id, view.generation, claim, tasks, greatest, made)
         except ExchangeFullError:
             used, limit = self.shared.exchange.memory()
-            if refused.for_s(used < ROOM_SHARE * limit) < REFUSED_S:
+            if refused.for_s(used < FULL_SHARE * limit) < REFUSED_S:
                 raise
             largest = max(refused.group, key=lambda result: sum(map(len, result.parts)))
             stop_queries(self.shared.zookeeper, view.stream, [largest.query], "LIMIT_EXCEEDED",

@@ -252,20 +252,20 @@ class KeyPart:
     def _stop_what_was_replaced(self) -> bool:
         """Stop queries that have counted what the log has lost, before that is committed if it is known by then. True if
         there is one: the others go on once the query set without it is known here."""
-        reasons = self.logs.replaced(self.states, self.facts) if self.zookeeper.usable else {}
-        for id_, reason in reasons.items():
-            log.error("query %s stops: %s", self.states[id_].query.name, reason)
-            stop_queries(self.zookeeper, self.view.stream, [id_], "LOG_TRUNCATED", reason)
-        return bool(reasons)
+        return self._stop("LOG_TRUNCATED", self.logs.replaced(self.states, self.facts) if self.zookeeper.usable else {})
 
     def _stop_what_exceeds(self) -> bool:
         """Stop queries that hold more than they may. True if there is one: the others are committed once the query set
         without it is known here."""
         reasons = {id_: reason for id_, state in self.states.items()
                    if state.changed and (reason := self.limits.exceeded(state, self.number))}
+        return self._stop("LIMIT_EXCEEDED", reasons)
+
+    def _stop(self, state: str, reasons: dict[str, str]) -> bool:
+        """Stop each query of which there is a reason. True if there is one."""
         for id_, reason in reasons.items():
             log.error("query %s stops: %s", self.states[id_].query.name, reason)
-            stop_queries(self.zookeeper, self.view.stream, [id_], "LIMIT_EXCEEDED", reason)
+            stop_queries(self.zookeeper, self.view.stream, [id_], state, reason)
         return bool(reasons)
 
     def _point(self, pointer: Pointer) -> bool:

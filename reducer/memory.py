@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 
 from mars import names
-from mars.adapters.exchange import Exchange
+from mars.adapters.exchange import FULL_SHARE, Exchange
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.registry import RUNNING, QuerySet
@@ -20,7 +20,7 @@ from reducer.elect import Candidate
 
 log = logging.getLogger("mars.leader")
 STATE = "PAUSED_BY_MEMORY"
-FULL_SHARE, ROOM_SHARE = 0.85, 0.5
+ROOM_SHARE = 0.5
 LOOK_S, FULL_S, ROOM_S = 0.5, 2.0, 5.0
 WEIGHT_SHARE_MIN = 0.01  # of the limit: pausing what holds less frees nothing
 

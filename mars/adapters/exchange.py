@@ -21,6 +21,7 @@ from mars.names import CHECKS, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
 
+FULL_SHARE = 0.85  # of Redis's limit: above it the leader makes room by pausing queries
 WEIGHED = 200  # entries a call, so that none blocks Redis for long
 
 

@@ -60,13 +60,8 @@ def run_id_is_not_compared(scene: Scene) -> Verdict:
 def uncommitted_state_survives_a_new_generation(scene: Scene) -> Verdict:
     """A reducer has merged what was future, and can neither commit nor receive while Redis is emptied. The other one merges
     the range as it was claimed again."""
-    kept, other = scene.other, scene.leading
-    merged, received = scene.rest("reducer.merged", kept.pid), scene.rest("reducer.received", other.pid)
-    scene.produce_ahead()
-    merged.reached()
-    received.reached()
-    scene.was_future(kept.key_part)
-    scene.wait_until_past()
+    kept = scene.other
+    merged, received = _both_hold_what_was_future(scene, "reducer.merged")
     for service in ("zookeeper", "redis"):
         scene.cut(service, kept.pid, Rule(reset=True))
     time.sleep(CUT_S / 2)
@@ -84,13 +79,7 @@ def uncommitted_state_survives_a_new_generation(scene: Scene) -> Verdict:
 def commits_are_read_before_the_generation_is_raised(scene: Scene) -> Verdict:
     """Redis is emptied, and one key part commits what was future between the two steps of the recovery. The range is claimed
     again at another time, which the other key part takes."""
-    late, other = scene.other, scene.leading
-    written, received = scene.rest("reducer.files_written", late.pid), scene.rest("reducer.received", other.pid)
-    scene.produce_ahead()
-    written.reached()
-    received.reached()
-    scene.was_future(late.key_part)
-    scene.wait_until_past()
+    written, received = _both_hold_what_was_future(scene, "reducer.files_written")
     first = scene.rest("leader.manifests_read")
     time.sleep(1.5)  # a leader that reads the commits in each of its rounds comes there before anything is lost
     scene.redis.flushall()
@@ -105,6 +94,18 @@ def commits_are_read_before_the_generation_is_raised(scene: Scene) -> Verdict:
     scene.until(scene.generation, "the stream has been recovered")
     received.end()
     return scene.conclude()
+
+
+def _both_hold_what_was_future(scene: Scene, point: str) -> tuple[Rest, Rest]:
+    """Produce what is future; the other reducer rests with it at `point`, the leading one where it has received it. It is no
+    longer future when this returns."""
+    held, received = scene.rest(point, scene.other.pid), scene.rest("reducer.received", scene.leading.pid)
+    scene.produce_ahead()
+    held.reached()
+    received.reached()
+    scene.was_future(scene.other.key_part)
+    scene.wait_until_past()
+    return held, received
 
 
 def _lag_behind(scene: Scene, produce: Callable[[], object], position: int = 1) -> Rest:

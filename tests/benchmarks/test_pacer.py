@@ -1,12 +1,12 @@
 """The paced producer: its batches read as what was meant, and its counts agree with counting the tuples."""
 
-import time
 from collections import Counter
 
 import numpy as np
 import pytest
 from kafka.record import MemoryRecords
 
+from benchmarks import pacer
 from benchmarks.generator import LINE_BYTES, SCHEMA, Pool
 from benchmarks.pacer import VARIANTS, Batches, expected, pace, probes, ticks
 
@@ -28,6 +28,26 @@ class Kept:
         self.batches.append(records)
 
 
+class Clock:
+    """The pacer's `time`: it goes on by what is slept alone, so a slow machine changes nothing."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_799_999_999.0
+
+    def time(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(pacer, "time", made)
+    return made
+
+
 def fields(batch: bytes) -> list[list[str]]:
     """The tuples of a record batch, read by another library."""
     found = MemoryRecords(batch).next_batch()
@@ -47,6 +67,7 @@ def test_a_stamped_batch_has_the_schedules_times_and_one_probe(pool, count):
         assert [(i, f[2]) for i, f in enumerate(tuples) if f[1] == "probe"] == [(batches.probes[variant], "p3")]
 
 
+@pytest.mark.usefixtures("clock")
 def test_the_count_agrees_with_counting_the_tuples(pool):
     kept, batches = Kept(), {p: Batches(pool, p, 40, 4.0, seed=1) for p in (0, 2)}
     log = pace(kept, batches, 4.0, 0.4)
@@ -64,14 +85,20 @@ def test_the_count_agrees_with_counting_the_tuples(pool):
     assert {p: told["made_ms"][told["partition"] == p].astype(np.int64).tolist() for p in probed} == probed
 
 
-def test_a_producer_that_is_held_up_does_not_move_its_schedule(pool):
+def test_a_producer_that_is_held_up_does_not_move_its_schedule(pool, clock):
     kept, batches = Kept(), {0: Batches(pool, 0, 5, 10.0, seed=1)}
-    kept.send_all = lambda records: time.sleep(0.03)
+    kept.send_all = lambda records: clock.sleep(0.03)
     log = pace(kept, batches, 10.0, 0.2)
-    assert np.allclose(np.diff(log.begin_ms), 10.0)
-    assert log.acked_ms[-1] - log.begin_ms[-1] > 60
+    assert np.allclose(np.diff(log.begin_ms), 10.0, atol=0.01)
+    assert np.allclose(np.diff(log.acked_ms), 30.0, atol=0.01)
+    assert log.acked_ms[-1] - log.begin_ms[-1] == pytest.approx(10 + 20 * 30 - 19 * 10, abs=0.01)
     assert len(log.begin_ms) == 20
-    assert len(pace(kept, batches, 10.0, 0.2, patience=1.0).begin_ms) < 15
+    assert len(pace(kept, batches, 10.0, 0.2, patience=1.0).begin_ms) == 7, "the eighth would be sent after 0.22 s"
+
+
+def test_a_producer_that_is_in_time_sends_each_batch_when_its_last_tuple_is_made(pool, clock):
+    log = pace(Kept(), {0: Batches(pool, 0, 5, 10.0, seed=1)}, 10.0, 0.2)
+    assert np.allclose(np.array(log.acked_ms) - log.begin_ms, 10.0, atol=0.01)
 
 
 @pytest.mark.parametrize(("rate", "partitions"), [(40_000, 4), (1_500_000, 4), (100, 3)])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from kazoo.exceptions import SessionExpiredError
 
+from mars import names
 from tests.simulate import faults, patches, zookeeper
 from tests.simulate.driver import Driver
 from tests.simulate.run import STEPS_MAX
@@ -43,6 +44,20 @@ def test_a_run_is_not_through_before_owners_know_that_a_query_is_gone(world: Wor
     assert world.is_followed()
     [query] = world.checker.queries.queries.values()
     world.catalog.drop_query(query.name)
+    assert not driver.is_through()
+    world.scheduler.sleep(1.0)
+    assert driver.is_through()
+
+
+def test_a_run_is_not_through_before_owners_read_what_they_got_back(world: World) -> None:
+    """A key part went to another reducer and came back: what its owner holds from before is thrown away."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    driver.heal()
+    assert driver.is_through()
+    path = names.owner(world.checker.stream_id, 0)
+    session = zookeeper.ZooKeeper("driver", 700)
+    session.client.set(path, world.ensemble.now[path].data)
     assert not driver.is_through()
     world.scheduler.sleep(1.0)
     assert driver.is_through()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import accuracy_table, overload_table, side_by_side_latency, side_by_side_table
+from benchmarks.latency_limit import Limit
 from benchmarks.scaling_run import Result
 from benchmarks.steps import BATCH, Step
 
@@ -67,6 +68,18 @@ def roofline(document: dict) -> list[str]:
             f"The largest gap: {worst.name}."]
 
 
+def limit(found: Limit, burst: float | None) -> list[str]:
+    """How the limit was found, if it was."""
+    if not found.tries:
+        return [f"Shares are of {found.rate:,.0f} tuples/s.", ""]
+    rows = [[f"{each.rate:,.0f}", *(f"{ms:.0f}" for ms in (each.earlier_ms, each.later_ms, each.producer_ms)),
+             f"{100 * each.growth:.0f}", "yes" if each.is_held else "no"]
+            for each in sorted(found.tries, key=lambda each: each.rate)]
+    head = ["tuples/s offered", "freshness ms, earlier half", "later half", "producer late by ms", "left lying, %", "held"]
+    return [f"The limit: {found.text()}. Without readers a burst of {burst:,.0f} tuples/s is committed.", "",
+            *table(head, rows), ""]
+
+
 def latency(document: dict) -> list[str]:
     """The loads' table, ms."""
     rows = []
@@ -76,7 +89,7 @@ def latency(document: dict) -> list[str]:
             rows.append([f"{load['name'].replace('_', ' ')}: {load['rate']:,.0f}/s", name,
                          *(f"{spread[of]:.0f}" for of in ("p50", "p95", "p99", "mean", "max")), f"{spread['samples']:,}",
                          f"{sum(load['cores'].values()):.2f}"])
-    return [f"Limit with the producer on the same cores: {document['limit']:,.0f} tuples/s.", "",
+    return [*limit(Limit.load(document["limit"]), document["burst"]),
             *table(["load", "ms", "p50", "p95", "p99", "mean", "max", "samples", "cores in use"], rows)]
 
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient
-
+from benchmarks import topics
 from benchmarks.generator import LINE_BYTES, POOL, QUERY, SIPS
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.errors import MarsError
@@ -82,8 +81,7 @@ def filled(kafka: str, folder: Path, point: Point) -> Iterator[Filled]:
         yield made
     finally:
         made.feeding.kill()
-        client = AdminClient({"bootstrap.servers": kafka})  # one that is dropped fails what it was asked
-        client.delete_topics([topic])[topic].result(20)
+        topics.delete(kafka, topic)
 
 
 def _check_room(folder: Path, point: Point) -> None:

@@ -1,21 +1,26 @@
-"""How soon each contender's closed windows can be read, at one rate that all of them can take.
+"""How soon each contender's closed windows can be read, at one rate that all of them can take, and at a share of its own
+limit.
 
 `python -m benchmarks.side_by_side_latency` gives each contender its turn on a topic of its own, which a producer fills by a
 schedule, with the moment of making as event time; windows are of one second. It tells
   window closed   from the moment when the watermark passes a window's end until the last of its rows could be read;
   tuple closed    from the making of a tuple until its closed window could be read, less the watermark's delay.
 The first --warm seconds are left out. A window that never was whole is told as missing: its rows were lost or doubled.
+With --share each contender's limit is searched as that of Mars is (benchmarks/latency_limit.py), by turns at other rates: a
+rate is held if closing takes no longer in the later half of a turn than in the earlier one.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,26 +28,34 @@ import orjson
 import pyarrow as pa
 
 from api.services import kafka
+from benchmarks import topics
 from benchmarks.contenders.entrants import Contender, chosen
 from benchmarks.contenders.protocol import Job
 from benchmarks.latency_figures import Spread, readable
-from benchmarks.machine import machine
+from benchmarks.latency_limit import Limit, Try, search
+from benchmarks.machine import command, machine
 from benchmarks.side_by_side import PARTITIONS
 from mars import config as configuration
-from mars.adapters.kafka_admin import KafkaAdmin
 
 CONTENDERS = "mars,spark,flink,storm,storm-unacked"
 WINDOW_MS, WATERMARK_MS = 1_000, 1_000
 START_S, SETTLE_S = 15.0, 8.0
 
 
-def turn(contender: Contender, address: str, rate: float, seconds: float, warm: float, folder: Path) -> dict[str, Spread]:
-    """One contender from start to stop."""
+@dataclass(frozen=True)
+class Load:
+    """Tuples per second, for so many seconds after `warm` seconds that are left out."""
+
+    rate: float
+    seconds: float
+    warm: float
+
+
+def turn(contender: Contender, address: str, load: Load, folder: Path) -> tuple[dict[str, Spread], Try]:
+    """One contender from start to stop under a load: its spreads, and whether the load was held."""
     folder.mkdir()
-    topic = f"paced_{contender.name}"
-    admin = KafkaAdmin(address)
-    admin.create(topic, PARTITIONS)
-    admin.close()
+    topic = f"paced_{folder.name}"
+    topics.create(address, topic, PARTITIONS)
     out, work, events = (folder / name for name in ("out", "work", "events.jsonl"))
     out.mkdir()
     work.mkdir()
@@ -51,66 +64,105 @@ def turn(contender: Contender, address: str, rate: float, seconds: float, warm: 
     try:
         with contender.following(job, events):
             time.sleep(START_S)
-            produce(address, topic, rate, warm + seconds, folder)
+            produce(address, topic, load, folder)
             time.sleep(SETTLE_S)
     finally:
         contender.stop()
-    return spreads(folder, warm)
+        topics.delete(address, topic)
+    return judged(folder, load)
 
 
-def produce(address: str, topic: str, rate: float, seconds: float, folder: Path) -> None:
+def produce(address: str, topic: str, load: Load, folder: Path) -> None:
     """Make and send the tuples; leaves the producer's log and counts in the folder."""
-    command = ["--kafka", address, "--topic", topic, "--rate", str(rate), "--seconds", str(seconds), "--patience", "3",
-               "--window-ms", str(WINDOW_MS), "--log", str(folder / "log.npz"), "--counts", str(folder / "counts.arrow")]
-    subprocess.run([sys.executable, "-m", "benchmarks.pacer", *command], check=True, stdout=subprocess.DEVNULL)
+    words = ["--kafka", address, "--topic", topic, "--rate", str(load.rate), "--seconds", str(load.warm + load.seconds),
+             "--patience", "3", "--window-ms", str(WINDOW_MS), "--log", str(folder / "log.npz"),
+             "--counts", str(folder / "counts.arrow")]
+    subprocess.run([sys.executable, "-m", "benchmarks.pacer", *words], check=True, stdout=subprocess.DEVNULL)
 
 
-def spreads(folder: Path, warm: float) -> dict[str, Spread]:
+def judged(folder: Path, load: Load) -> tuple[dict[str, Spread], Try]:
     """From the producer's log and counts and from what became readable, in a turn's folder."""
     with pa.memory_map(str(folder / "counts.arrow")) as source:
         sums = pa.ipc.open_file(source).read_all().group_by("timestamp").aggregate([("count", "sum")]).to_pydict()
     with np.load(folder / "log.npz") as log:
-        made, begin = log["made_ms"], log["begin_ms"]
-        end_ms = begin[-1] + float(log["span_ms"])
+        made, begin, acked = log["made_ms"], log["begin_ms"], log["acked_ms"]
+        sent = begin + float(log["span_ms"])
     events = [orjson.loads(line) for line in (folder / "events.jsonl").read_bytes().split(b"\n")[:-1]]
     whole = readable(events, dict(zip(sums["timestamp"], sums["count_sum"], strict=True)))
     starts = np.array(sorted(sums["timestamp"]))
     passed = starts + WINDOW_MS + WATERMARK_MS
-    due = (starts > begin[0] + warm * 1000) & (passed < end_ms)
+    due = (starts > begin[0] + load.warm * 1000) & (passed < sent[-1])
     at = np.array([whole.get(int(start), np.nan) for start in starts])
     window = made.astype(np.int64) // WINDOW_MS * WINDOW_MS
     tuple_at = at[np.searchsorted(starts, window)]
-    return {"window closed": Spread.of((at - passed)[due]),
-            "tuple closed": Spread.of((tuple_at - made - WATERMARK_MS)[np.isin(window, starts[due])])}
+    found = {"window closed": Spread.of((at - passed)[due]),
+             "tuple closed": Spread.of((tuple_at - made - WATERMARK_MS)[np.isin(window, starts[due])])}
+    return found, Try.of(load.rate, starts[due], (at - passed)[due], sent, acked - sent, begin[0] + load.warm * 1000)
 
 
-def compare(contenders: list[Contender], rate: float, seconds: float, warm: float, folder: Path,
-            say: Callable[[str], None] = print) -> dict[str, dict[str, Spread]]:
-    """Each contender's spreads, told at once."""
+def own(contender: Contender, address: str, share: float, given: Load, folder: Path, say: Callable[[str], None]) -> dict:
+    """A contender's limit, searched from the given load's rate on, and its spreads at a share of it."""
+    numbers = itertools.count(1)
+
+    def offer(rate: float) -> Try:
+        return turn(contender, address, replace(given, rate=rate), folder / f"{contender.name}_{next(numbers)}")[1]
+
+    limit = search(offer, given.rate, say=say)
+    say(f"{contender.name:<14} limit: {limit.text()}")
+    found, trend = turn(contender, address, replace(given, rate=share * limit.rate), folder / f"{contender.name}_share")
+    _tell(contender, found, say)
+    return {"share": share, "held": trend.is_held, "limit": limit.json(), "latency": _json(found)}
+
+
+def compare(contenders: list[Contender], load: Load, share: float | None, first: float, folder: Path,
+            say: Callable[[str], None] = print) -> dict[str, dict]:
+    """Each contender's spreads at the load and, with a share, at that share of its own limit; told at once."""
     config = configuration.load({"data": folder / "broker"})
     for contender in contenders:
         contender.prepare(config)
     broker = kafka.start(config, config.data)
-    found = {}
+    found: dict[str, dict] = {"latency": {}, "own": {}}
     try:
         for contender in contenders:
-            found[contender.name] = turn(contender, broker.address, rate, seconds, warm, folder / contender.name)
-            for name, spread in found[contender.name].items():
-                say(f"{contender.name:<14} {name:<14} ms  {spread.text()}")
+            spreads, _ = turn(contender, broker.address, load, folder / contender.name)
+            _tell(contender, spreads, say)
+            found["latency"][contender.name] = _json(spreads)
+            if share:
+                found["own"][contender.name] = own(contender, broker.address, share, replace(load, rate=first), folder, say)
     finally:
         broker.stop()
     return found
 
 
+def _tell(contender: Contender, spreads: dict[str, Spread], say: Callable[[str], None]) -> None:
+    for name, spread in spreads.items():
+        say(f"{contender.name:<14} {name:<14} ms  {spread.text()}")
+
+
+def _json(spreads: dict[str, Spread]) -> dict[str, dict]:
+    return {name: spread.json() for name, spread in spreads.items()}
+
+
 def figure(document: dict) -> list[str]:
-    """The table as lines of Markdown."""
-    columns = ("p50", "p95", "p99", "mean", "max")
+    """The tables as lines of Markdown."""
     lines = [f"At {document['rate']:,.0f} tuples/s, windows of {WINDOW_MS} ms, a watermark {WATERMARK_MS} ms behind:", "",
-             f"| contender | ms | {' | '.join(columns)} | samples | missing |",
-             "| --- | --- |" + " ---: |" * (len(columns) + 2)]
-    for name, spreads_ in document["latency"].items():
-        lines += [f"| {name} | {what} | {' | '.join(f'{spread[column]:,.0f}' for column in columns)} | "
-                  f"{spread['samples']:,} | {spread['missing']:,} |" for what, spread in spreads_.items()]
+             *_table({name: (document["rate"], spreads) for name, spreads in document["latency"].items()})]
+    if found := document.get("own"):
+        limits = {name: (each, Limit.load(each["limit"])) for name, each in found.items()}
+        lines += ["", f"At {100 * next(iter(found.values()))['share']:.0f} % of its own limit each:", "",
+                  *_table({name: (each["share"] * limit.rate, each["latency"]) for name, (each, limit) in limits.items()}),
+                  "", *(f"- {name}: {limit.text()}{'' if each['held'] else '; the share was not held'}."
+                        for name, (each, limit) in limits.items())]
+    return lines
+
+
+def _table(loads: dict[str, tuple[float, dict]]) -> list[str]:
+    columns = ("p50", "p95", "p99", "mean", "max")
+    lines = [f"| contender | tuples/s | ms | {' | '.join(columns)} | samples | missing |",
+             "| --- | ---: | --- |" + " ---: |" * (len(columns) + 2)]
+    for name, (rate, spreads) in loads.items():
+        lines += [f"| {name} | {rate:,.0f} | {what} | {' | '.join(f'{spread[column]:,.0f}' for column in columns)} | "
+                  f"{spread['samples']:,} | {spread['missing']:,} |" for what, spread in spreads.items()]
     return lines
 
 
@@ -120,16 +172,19 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=40_000, help="tuples per second")
     parser.add_argument("--seconds", type=float, default=40.0)
     parser.add_argument("--warm", type=float, default=20.0)
+    parser.add_argument("--share", type=float, help="of its own limit: measure each contender there too")
+    parser.add_argument("--first", type=float, default=300_000, help="tuples per second with which a limit's search begins")
     parser.add_argument("--only", default=CONTENDERS)
     parser.add_argument("--json", type=Path, help="file for all figures")
     given = parser.parse_args()
+    load = Load(given.rate, given.seconds, given.warm)
     with tempfile.TemporaryDirectory(prefix="mars-side-by-side-") as folder:
-        found = compare(chosen(given.only.split(",")), given.rate, given.seconds, given.warm, Path(folder))
-    latency = {name: {what: spread.json() for what, spread in each.items()} for name, each in found.items()}
+        found = compare(chosen(given.only.split(",")), load, given.share, given.first, Path(folder))
     if given.json:
         given.json.write_text(json.dumps({"rate": given.rate, "seconds": given.seconds, "machine": machine(),
-                                          "latency": latency}, indent=1) + "\n")
-    sys.exit(1 if any(spread.missing for each in found.values() for spread in each.values()) else 0)
+                                          "command": command(), **found}, indent=1) + "\n")
+    every = [*found["latency"].values(), *(each["latency"] for each in found["own"].values())]
+    sys.exit(1 if any(spread["missing"] for each in every for spread in each.values()) else 0)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from benchmarks.generator import TIME_DIGITS, Generator
 from mars.adapters.kafka_admin import KafkaAdmin
@@ -19,6 +20,7 @@ from mars.errors import MarsError
 START_S = 1_700_000_000
 TUPLES_PER_EVENT_SECOND = 5_000
 END_AFTER_S, END_TUPLES = 600, 64
+DELETE_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,12 @@ def create(kafka: str, name: str, partitions: int) -> None:
     admin = KafkaAdmin(kafka)
     admin.create(name, partitions)
     admin.close()
+
+
+def delete(kafka: str, name: str) -> None:
+    """The topic is no more; its files go a minute later."""
+    client = AdminClient({"bootstrap.servers": kafka})  # one that is dropped fails what it was asked
+    client.delete_topics([name])[name].result(DELETE_S)
 
 
 def producing(kafka: str, name: str, tuples: int, seed: int, counts: Path) -> list[str]:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks.document import DOCS, FIGURES, block, written
+from benchmarks.document import DOCS, FIGURES, block, limit, written
+from benchmarks.latency_limit import Limit, Try
 from benchmarks.scaling import CURVES
 from benchmarks.scaling_run import Result
 from benchmarks.steps import Step
@@ -36,7 +37,8 @@ def test_a_figure_tells_its_command_and_its_numbers(name, tmp_path):
                 "left_out": {}, "repeat": 1, "contenders": {"mars": {"title": "Mars", "guarantee": "g"}},
                 **accuracy_and_load(),
                 "machine": {"cores": 2, "processor": "P"}, "title": "T", "axis": "A", "model": "M", "points": [point],
-                "steps": [asdict(Step("a", 1.0, 370.0, "w"))], "limit": 1e6,
+                "steps": [asdict(Step("a", 1.0, 370.0, "w"))], "burst": 4e6,
+                "limit": Limit(1e6, 1.1e6, [Try(1e6, 370.0, 371.0, 0.0, 2.0)]).json(),
                 "loads": [{"name": "share_50", "rate": 1e5, "cores": {"x": 0.5}, "freshness": spread,
                            "window_closed": spread, "tuple_closed": spread}]}
     (tmp_path / f"{name}.json").write_text(json.dumps(document))
@@ -57,6 +59,15 @@ def accuracy_and_load() -> dict:
             "twice": {"queries": 1, "rate": 9, "seconds": 9.0, "tuples": 9, "growths": [growth], "behind_most": 9,
                       "read_after_s": 9.0, "memory_after_mb": memory, "wrong": []},
             "restart": {"rate": 9, "down_s": 1.0, "up_s": 1.0, "resumed_s": 1.0, "caught_up_s": 1.0, "wrong": []}}
+
+
+def test_the_limit_is_told_with_how_it_was_found_or_that_it_was_given():
+    tries = [Try(5e5, 200.0, 210.0, 0.001, 2.0), Try(7e5, 900.0, float("inf"), float("inf"), 2.0)]
+    text = "\n".join(limit(Limit.load(Limit(5e5, 7e5, tries).json()), 9e5))
+    assert "500,000 tuples/s are held, 700,000 are not (2 runs). Without readers a burst of 900,000 tuples/s" in text
+    assert "| 500,000 | 200 | 210 | 2 | 0 | yes |" in text
+    assert "| 700,000 | 900 | inf | 2 | inf | no |" in text
+    assert limit(Limit(5e5, None), None)[0] == "Shares are of 500,000 tuples/s."
 
 
 def test_a_wrong_point_is_told():

@@ -6,7 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from benchmarks.latency import Bench, Load, describe, loads, picture
+from benchmarks.latency import describe, loads, picture
+from benchmarks.latency_bench import Bench, Load
 from benchmarks.latency_figures import Spread, freshness, readable
 
 

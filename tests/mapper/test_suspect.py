@@ -49,7 +49,7 @@ def test_a_suspect_is_alone_before_it_is_read_and_until_it_is_computed(suspects,
     assert thread.is_alive()
     assert suspects.exchange == []
     suspects.computed = 1
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
 
 

@@ -13,6 +13,7 @@ from api.results_partial import PartialPages
 from api.results_snapshot import SnapshotReader
 from api.results_tables import ResultTables
 from mars.adapters.catalog import CatalogStore
+from mars.adapters.changes import PATIENCE_S
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.kafka_security import security_of
 from mars.adapters.kafka_wire import Wire
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 @dataclass
 class Context:
     """`config` has the addresses of all services. `spark` may be None: only ad-hoc queries need it. Setting `shutdown`
-    ends open streams and waiting requests. Whoever made it calls `close`."""
+    ends open streams and waiting requests. Whoever made it calls `close`.
+
+    `catalog` answers or refuses at once, for who only looks; `definitions` is the same for statements that change what
+    exists, and waits for a ZooKeeper that is away."""
 
     config: Config
     spark: SparkSession | None = None
@@ -37,6 +41,7 @@ class Context:
         # Made here and not lazily, because two requests must not make two sessions.
         self.zk = ZooKeeper(self.config.zookeeper_address, self.config.zookeeper_session_ms)
         self.catalog = CatalogStore(self.zk)
+        self.definitions = CatalogStore(self.zk, PATIENCE_S)
         self.kafka = KafkaAdmin(self.config.kafka_address, security=security_of(self.config))
         self.ends = EndOffsets(Wire(self.config.kafka_address, security_of(self.config), ASK_S, RETRY_S))
         self.storage = Storage(self.config.state_root)

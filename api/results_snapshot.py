@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import is_
 
 from mars import names
-from mars.adapters.catalog import answering
+from mars.adapters.changes import answering
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper

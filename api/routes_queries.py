@@ -52,13 +52,13 @@ def create(context: Here, body: NewQuery, response: Response) -> dict:
 @router.delete("/queries/{name}", status_code=204, summary="Drop a query")
 def drop(context: Here, name: str) -> None:
     """Its results go with it."""
-    context.catalog.drop_query(name)
+    context.definitions.drop_query(name)
 
 
 @router.post("/queries/{name}/pause", summary="Pause a query")
 def pause(context: Here, name: str) -> dict:
     """It stops where it is and keeps its state."""
-    context.catalog.pause(name)
+    context.definitions.pause(name)
     return _document(context, name)
 
 

@@ -11,7 +11,7 @@ from sql.parse import parse
 
 def execute(context: Context, sql: str, id_: str = "") -> Answer:
     """The answer to one statement; MarsError for any that is refused. `id_` is what progress is reported under."""
-    statement = parse(sql, context.catalog.catalog().kind)
+    statement = parse(sql, context.definitions.catalog().kind)
     if isinstance(statement, kinds.SelectStatement):
         return statements_select.over_stream(context, statement, id_)
     if isinstance(statement, kinds.RedriveDeadLetters):

@@ -29,15 +29,15 @@ LOOKED_AT = 20
 def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
     """Register a topic under a name. The topic must exist; its newest tuples are looked at."""
     stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
-    require_free(context.catalog.catalog(), stream.name)
+    require_free(context.definitions.catalog(), stream.name)
     topic = _topic(context, statement)
-    made = context.catalog.create_stream(replace(stream, topic_id=topic.id), topic.partitions)
+    made = context.definitions.create_stream(replace(stream, topic_id=topic.id), topic.partitions)
     return Answer("created", made.name, notes=_look_at_tuples(context, made))
 
 
 def drop_stream(context: Context, statement: kinds.DropStream) -> Answer:
     """Forget a stream that no query uses; the topic is left alone."""
-    return Answer("dropped", context.catalog.drop_stream(statement.name.text).name)
+    return Answer("dropped", context.definitions.drop_stream(statement.name.text).name)
 
 
 def create_query(context: Context, statement: kinds.CreateQuery) -> Answer:
@@ -51,14 +51,14 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
     """Start the query of a SELECT; (False, []) if one of that name and meaning is there, ConflictError if another is."""
     if into:
         raise SqlError("INTO is not supported yet", f"into = {into}", "leave it out and read the results", sql=sql)
-    select = parse(sql, context.catalog.catalog().kind)
+    select = parse(sql, context.definitions.catalog().kind)
     if not isinstance(select, kinds.SelectStatement):
         raise SqlError("this is no SELECT over a stream", "the body's sql is the query's SELECT alone",
                        "send other statements to POST /v1/sql", sql=sql)
     statement = kinds.CreateQuery(kinds.Name(name), None, select, sql)
     _stream, plan = compile_query(context, statement)
     try:
-        there = context.catalog.query(name)[1]
+        there = context.definitions.query(name)[1]
     except NotFoundError:
         return True, _start(context, statement, plan)[1]
     if replace(there.plan, sql="") != replace(plan, sql=""):
@@ -69,12 +69,12 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
 
 def drop_query(context: Context, statement: kinds.DropQuery) -> Answer:
     """End a query and its results."""
-    return Answer("dropped", context.catalog.drop_query(statement.name.text).name)
+    return Answer("dropped", context.definitions.drop_query(statement.name.text).name)
 
 
 def pause_query(context: Context, statement: kinds.PauseQuery) -> Answer:
     """Stop a query where it is."""
-    return Answer("paused", context.catalog.pause(statement.name.text).name)
+    return Answer("paused", context.definitions.pause(statement.name.text).name)
 
 
 def resume_query(context: Context, statement: kinds.ResumeQuery) -> Answer:
@@ -84,10 +84,10 @@ def resume_query(context: Context, statement: kinds.ResumeQuery) -> Answer:
 
 def resume(context: Context, name: str) -> Query:
     """Let a query go on; ConflictError if it stopped because its topic is gone or another one, and still is."""
-    stream, query = context.catalog.query(name)
+    stream, query = context.definitions.query(name)
     if query.state in ("DATA_LOSS", "TOPIC_RECREATED"):
         same_topic(context, stream)
-    return context.catalog.resume(name)
+    return context.definitions.resume(name)
 
 
 def compile_query(context: Context, statement: kinds.CreateQuery) -> tuple[Stream, QueryPlan]:
@@ -100,7 +100,7 @@ def compile_query(context: Context, statement: kinds.CreateQuery) -> tuple[Strea
 
 def source(context: Context, select: kinds.SelectStatement) -> Stream:
     """The stream that a SELECT reads; SqlError at its place with a did-you-mean."""
-    catalog, name = context.catalog.catalog(), select.source
+    catalog, name = context.definitions.catalog(), select.source
     stream = catalog.streams.get(name.text.lower())
     if stream is not None:
         return stream
@@ -131,16 +131,16 @@ def same_topic(context: Context, stream: Stream) -> Topic:
         return topic
     title, fate = ("the stream's topic is gone", "is not there any more") if topic is None else \
         ("the stream's topic is another one", "was deleted and made anew")
-    queries = sorted(f"DROP QUERY {query.name}" for query in context.catalog.query_set(stream).queries.values())
+    queries = sorted(f"DROP QUERY {query.name}" for query in context.definitions.query_set(stream).queries.values())
     steps = ", ".join([*queries, f"DROP STREAM {stream.name}"])
     raise ConflictError(title, f"topic '{stream.topic}' {fate}", f"{steps}, then CREATE STREAM it again")
 
 
 def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> tuple[Query, list[str]]:
     stream = source(context, statement.select)
-    require_free(context.catalog.catalog(), statement.name.text)
+    require_free(context.definitions.catalog(), statement.name.text)
     offsets = start_offsets(context, stream, statement.select, plan, same_topic(context, stream))
-    query = context.catalog.create_query(statement.name.text, plan, offsets)
+    query = context.definitions.create_query(statement.name.text, plan, offsets)
     return query, _skipped(context, stream, offsets, plan)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from api.context import Context
 from api.results_format import timestamp_text
 from mars import names
-from mars.adapters.catalog import answering
+from mars.adapters.changes import answering
 from mars.errors import MarsError
 from mars.plan import Stream
 from mars.registry import Query

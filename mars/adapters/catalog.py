@@ -11,34 +11,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from kazoo.exceptions import (
-    ConnectionClosedError,
-    ConnectionLoss,
-    KazooException,
-    SessionExpiredError,
-)
-from kazoo.handlers.threading import KazooTimeoutError
-
 from mars import names
 from mars.adapters.catalog_names import find_stream, query_place, require_free, unknown
+from mars.adapters.changes import Change, answering, change
 from mars.adapters.zookeeper import ZooKeeper
-from mars.errors import ConflictError, NotFoundError, NotReadyError
+from mars.errors import ConflictError, NotFoundError
 from mars.plan import QueryPlan, Stream
 from mars.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
 
 T = TypeVar("T")
-OUTCOME_UNKNOWN = (ConnectionLoss, ConnectionClosedError, SessionExpiredError, KazooTimeoutError)
-TRIES = 20
 
 
 class CatalogStore:
     """Reads and changes the catalog; may be used from several threads.
 
-    Every method raises NotReadyError when ZooKeeper does not answer. After that a change may or may not have happened.
+    Every method raises NotReadyError when ZooKeeper does not answer for `patience_s`. After that a change may or may not
+    have happened; within that time a change whose outcome was unknown is looked for, and made if it was not.
     """
 
-    def __init__(self, zk: ZooKeeper) -> None:
+    def __init__(self, zk: ZooKeeper, patience_s: float = 0.0) -> None:
         self.zk = zk
+        self.patience_s = patience_s
         self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS)))
 
     # Reading
@@ -77,35 +70,37 @@ class CatalogStore:
         """Make the stream with a new id and all its znodes; `stream.id` is ignored. ConflictError if the name exists."""
         query_set = QuerySet(partitions=tuple(sorted(partitions)))
 
-        def attempt() -> Stream | None:
+        def prepare() -> Change[Stream]:
             catalog, version = self._read_catalog()
             require_free(catalog, stream.name)
             made = replace(stream, id=catalog.next_id)
             catalog.next_id += 1
             catalog.streams[stream.name.lower()] = made
-            return made if self.zk.transact(("set", names.CATALOG, catalog.dump(), version),
-                                            *_stream_znodes(made, query_set)) else None
+            return made, [("set", names.CATALOG, catalog.dump(), version), *_stream_znodes(made, query_set)]
 
-        return self._retry(attempt)
+        return self._change(prepare, lambda made: self._read_catalog()[0].streams.get(made.name.lower()) == made)
 
     def drop_stream(self, name: str) -> Stream:
         """Delete the stream and its znodes. ConflictError names its queries while there are any."""
 
-        def attempt() -> Stream | None:
+        def prepare() -> Change[Stream]:
             catalog, version = self._read_catalog()
             stream = find_stream(catalog, name)
             self._require_unused(catalog, stream)
             del catalog.streams[stream.name.lower()]
             deletions = [("delete", path) for path in self._tree(names.stream(stream.id))]
-            done = self.zk.transact(("set", names.CATALOG, catalog.dump(), version), *deletions)
-            return stream if done else None
+            return stream, [("set", names.CATALOG, catalog.dump(), version), *deletions]
 
-        return self._retry(attempt)
+        def is_made(dropped: Stream) -> bool:
+            there = self._read_catalog()[0].streams.get(dropped.name.lower())
+            return there is None or there.id != dropped.id
+
+        return self._change(prepare, is_made)
 
     def create_query(self, name: str, plan: QueryPlan, start: dict[int, int]) -> Query:
         """Make a running query that starts at the given offsets. ConflictError if the name exists."""
 
-        def attempt() -> Query | None:
+        def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
             require_free(catalog, name)
             stream = find_stream(catalog, plan.stream)
@@ -116,22 +111,34 @@ class CatalogStore:
             queries.queries[query.id] = query
             catalog.next_id += 1
             catalog.queries[name.lower()] = (stream.name, query.id)
-            return query if self._write(stream, catalog, version, queries, queries_version) else None
+            return query, _writes(stream, catalog, version, queries, queries_version)
 
-        return self._retry(attempt)
+        def is_made(query: Query) -> bool:
+            catalog = self._read_catalog()[0]
+            stream, id_ = catalog.queries.get(name.lower(), ("", ""))
+            if id_ != query.id:
+                return False
+            there = self._read_queries(find_stream(catalog, stream))[0].queries[id_]
+            # The id may be another's who was quicker; incarnation, state and partitions may have changed since.
+            return (there.plan, there.created_ms) == (query.plan, query.created_ms)
+
+        return self._change(prepare, is_made)
 
     def drop_query(self, name: str) -> Query:
         """Delete the query; its incarnation is never used again."""
 
-        def attempt() -> Query | None:
+        def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
             stream, id_ = query_place(catalog, name)
             queries, queries_version = self._read_queries(stream)
             query = queries.queries.pop(id_)
             del catalog.queries[name.lower()]
-            return query if self._write(stream, catalog, version, queries, queries_version) else None
+            return query, _writes(stream, catalog, version, queries, queries_version)
 
-        return self._retry(attempt)
+        def is_made(dropped: Query) -> bool:
+            return self._read_catalog()[0].queries.get(name.lower(), ("", ""))[1] != dropped.id
+
+        return self._change(prepare, is_made)
 
     def pause(self, name: str) -> Query:
         """Stop a running query where it is. ConflictError in any other state."""
@@ -143,7 +150,7 @@ class CatalogStore:
         return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it runs already")
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Query], bool], refusal: str) -> Query:
-        def attempt() -> Query | None:
+        def prepare() -> Change[Query]:
             stream, id_ = query_place(self._read_catalog()[0], name)
             queries, version = self._read_queries(stream)
             query = queries.queries[id_]
@@ -151,9 +158,14 @@ class CatalogStore:
                 raise ConflictError("wrong state", f"query {query.name} is {query.state}: {refusal}",
                                     f"see `DESCRIBE {query.name}`")
             queries.raise_incarnation(id_, state)
-            return query if self.zk.transact(("set", names.queries(stream.id), queries.dump(), version)) else None
+            return query, [("set", names.queries(stream.id), queries.dump(), version)]
 
-        return self._retry(attempt)
+        def is_made(changed: Query) -> bool:
+            stream, id_ = query_place(self._read_catalog()[0], name)
+            there = self._read_queries(stream)[0].queries[id_]
+            return (id_, there.incarnation, there.state) == (changed.id, changed.incarnation, changed.state)
+
+        return self._change(prepare, is_made)
 
     # ZooKeeper
 
@@ -166,10 +178,6 @@ class CatalogStore:
         if znode is None:
             raise NotFoundError("unknown stream", f"{stream.name} was dropped meanwhile")
         return QuerySet.load(znode.data), znode.version
-
-    def _write(self, stream: Stream, catalog: Catalog, version: int, queries: QuerySet, queries_version: int) -> bool:
-        return self.zk.transact(("set", names.CATALOG, catalog.dump(), version),
-                                ("set", names.queries(stream.id), queries.dump(), queries_version))
 
     def _require_unused(self, catalog: Catalog, stream: Stream) -> None:
         live = {id_ for of, id_ in catalog.queries.values() if of.lower() == stream.name.lower()}
@@ -184,28 +192,17 @@ class CatalogStore:
         below = [found for child in self.zk.children(path) for found in self._tree(f"{path}/{child}")]
         return [*below, path]
 
-    def _retry(self, attempt: Callable[[], T | None]) -> T:
-        for _ in range(TRIES):
-            done = self._guard(attempt)
-            if done is not None:
-                return done
-        raise NotReadyError("the catalog changes too fast", f"{TRIES} tries were all overtaken", "try again")
+    def _change(self, prepare: Callable[[], Change[T]], is_made: Callable[[T], bool]) -> T:
+        return change(self.zk, prepare, is_made, self.patience_s)
 
     def _guard(self, call: Callable[[], T]) -> T:
-        return answering(self.zk, call)
+        return answering(self.zk, call, self.patience_s)
 
 
-def answering(zk: ZooKeeper, call: Callable[[], T]) -> T:
-    """The call's result; NotReadyError if ZooKeeper does not answer. Never waits for a connection that is gone."""
-    hint = "is it running? see `mars status`; a change may have been made all the same, so look first"
-    if not zk.client.connected:
-        raise NotReadyError("ZooKeeper does not answer", "the connection is interrupted", hint)
-    try:
-        return call()
-    except OUTCOME_UNKNOWN as error:
-        raise NotReadyError("ZooKeeper does not answer", type(error).__name__, hint) from error
-    except KazooException as error:
-        raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
+def _writes(stream: Stream, catalog: Catalog, version: int, queries: QuerySet, queries_version: int) -> list[tuple]:
+    """A change of the catalog together with the stream's query set."""
+    return [("set", names.CATALOG, catalog.dump(), version),
+            ("set", names.queries(stream.id), queries.dump(), queries_version)]
 
 
 def _stream_znodes(stream: Stream, queries: QuerySet) -> list[tuple]:

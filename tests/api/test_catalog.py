@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -9,10 +11,12 @@ import pytest
 
 from mars import names
 from mars.adapters.catalog import CatalogStore
+from mars.adapters.changes import PATIENCE_S
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import ConflictError, NotFoundError, NotReadyError
 from mars.plan import QueryPlan, Stream, StreamColumn, Window
 from mars.registry import PAUSED, RUNNING
+from tests.nemesis.proxy import PASS, Proxy, Rule
 
 pytestmark = pytest.mark.services
 STREAM = Stream("", 0, "topic", "id", (StreamColumn("time", "BIGINT"),), "CSV", "time")
@@ -99,3 +103,73 @@ def test_a_zookeeper_that_is_away_is_said_so(stack):
     zk.stop()
     with pytest.raises(NotReadyError):
         store.catalog()
+
+
+@pytest.fixture
+def proxied(stack) -> Iterator[tuple[CatalogStore, Proxy]]:
+    """A store that waits for ZooKeeper, and the proxy between them."""
+    host, port = stack.config.zookeeper_address.split(":")
+    proxy = Proxy((host, int(port)))
+    zk = ZooKeeper(proxy.address, 4_000)
+    yield CatalogStore(zk, PATIENCE_S), proxy
+    proxy.set(PASS)
+    zk.stop()
+    proxy.close()
+
+
+@pytest.mark.parametrize("fault", [Rule(hold_answers=True), Rule(hold_requests=True)], ids=["made, unheard", "never made"])
+def test_a_change_whose_answer_is_lost_is_made_once(proxied, store, fresh_name, monkeypatch, fault):
+    patient, proxy = proxied
+    stream, query, transact, cut = fresh_name("s"), fresh_name("q"), patient.zk.transact, []
+
+    def losing(*operations):
+        if not cut:
+            cut.append(operations)
+            proxy.set(fault)
+            threading.Timer(0.1, lambda: (proxy.set(Rule(reset=True)), proxy.set(PASS))).start()
+        return transact(*operations)
+
+    monkeypatch.setattr(patient.zk, "transact", losing)
+    made = patient.create_stream(replace(STREAM, name=stream), [0])
+    assert (store.stream(stream), made.id) == (made, store.catalog().next_id - 1)
+    changes = (lambda: patient.create_query(query, plan(stream), {0: 1}), lambda: patient.pause(query),
+               lambda: patient.resume(query))
+    for incarnation, change in enumerate(changes, 1):
+        cut.clear()
+        assert change() == store.query(query)[1]
+        assert store.query(query)[1].incarnation == incarnation
+    for drop, name in ((patient.drop_query, query), (patient.drop_stream, stream)):
+        cut.clear()
+        drop(name)
+        assert store.catalog().kind(name) is None
+
+
+def test_a_query_that_another_made_meanwhile_is_not_taken_for_ones_own(proxied, store, stream, fresh_name, monkeypatch):
+    patient, proxy = proxied
+    name, transact = fresh_name("q"), patient.zk.transact
+
+    def losing(*operations):
+        proxy.set(Rule(hold_requests=True))
+        threading.Timer(0.1, lambda: (proxy.set(Rule(reset=True)), others.append(store.create_query(name, other, {0: 1})),
+                                      proxy.set(PASS))).start()
+        return transact(*operations)
+
+    others, other = [], replace(plan(stream.name), sql="SELECT 2")
+    monkeypatch.setattr(patient.zk, "transact", losing)
+    with pytest.raises(ConflictError):
+        patient.create_query(name, plan(stream.name), {0: 1})
+    assert store.query(name)[1] == others[0]
+
+
+def test_statements_wait_for_a_zookeeper_that_cannot_be_reached(proxied, store, stream, fresh_name):
+    patient, proxy = proxied
+    name = fresh_name("q")
+    for change in (lambda: patient.create_query(name, plan(stream.name), {0: 1}), lambda: patient.drop_query(name)):
+        proxy.set(Rule(reset=True))
+        threading.Timer(0.5, proxy.set, [PASS]).start()
+        change()
+    assert store.catalog().kind(name) is None
+    patient.patience_s = 0.2
+    proxy.set(Rule(reset=True))
+    with pytest.raises(NotReadyError, match="ZooKeeper does not answer"):
+        patient.drop_stream(stream.name)

@@ -28,6 +28,7 @@ from mars.adapters.kafka_security import Security, security_of
 BATCH_TUPLES = 5_000
 TICK_S = 0.1
 TIMEOUT_MS = 30_000
+IN_FLIGHT_MAX = 4  # requests to one leader: the client library takes no more than five
 
 
 class Feeder:
@@ -48,23 +49,33 @@ class Feeder:
         """Append record batches; returns when the broker has them."""
         self.send_all({partition: records})
 
-    def send_all(self, records: dict[int, bytes]) -> None:
-        """Append record batches to several partitions, in one request to each leader."""
-        kind = ProduceRequest.TopicProduceData
-        for leader in {self.leaders[partition] for partition in records}:
-            data = kind(name=self.topic, partition_data=[
-                kind.PartitionProduceData(index=partition, records=batch) for partition, batch in records.items()
-                if self.leaders[partition] == leader])
-            answer = self._call(ProduceRequest(transactional_id=None, acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data],
-                                               min_version=9, max_version=12), leader)
+    def send_all(self, *ticks: dict[int, bytes]) -> None:
+        """Append record batches to several partitions, in one request to each leader for each of `ticks`, IN_FLIGHT_MAX at
+        most: they are on their way together, and are appended in this order."""
+        requests = [self._appending(leader, records) for records in ticks
+                    for leader in {self.leaders[partition] for partition in records}]
+        for answer in self._call_all(requests):
             for done in answer.responses[0].partition_responses:
                 if done.error_code:
                     raise SystemExit(f"the broker refused a batch with error {done.error_code} "
                                      f"{done.error_message or ''}")
 
-    def _call(self, request: object, node: int | None = None) -> object:
-        async def send() -> object:
-            return await self.manager.send(request, node)
+    def _appending(self, leader: int, records: dict[int, bytes]) -> tuple[object, int]:
+        kind = ProduceRequest.TopicProduceData
+        data = kind(name=self.topic, partition_data=[
+            kind.PartitionProduceData(index=partition, records=batch) for partition, batch in records.items()
+            if self.leaders[partition] == leader])
+        return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data],
+                              min_version=9, max_version=12), leader
+
+    def _call(self, request: object) -> object:
+        answer, = self._call_all([(request, None)])
+        return answer
+
+    def _call_all(self, requests: list[tuple[object, int | None]]) -> list:
+        async def send() -> list:
+            coming = [self.manager.send(request, node) for request, node in requests]
+            return [await answer for answer in coming]
         return self.manager.run(send)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.feed import Feeder
+from benchmarks.feed import IN_FLIGHT_MAX, Feeder
 from benchmarks.generator import LINE_BYTES, TYPES, Pool
 from benchmarks.record_batches import Template
 
@@ -85,19 +85,25 @@ def ticks(rate: float, partitions: int, linger_ms: float) -> tuple[int, float]:
 
 
 def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: float, patience: float = 3.0) -> Log:
-    """Send the schedule of the next `seconds`; late ticks follow at once. After `patience` times as long the rest is left
-    out: it is not made."""
+    """Send the schedule of the next `seconds`. Late ticks follow together, as a producer that waits for one answer after the
+    other would be the slowest part of what is measured. After `patience` times as long the rest is left out: it is not
+    made."""
     log, began = Log(), time.time() * 1000 + 100
-    for tick in range(round(seconds * 1000 / span_ms)):
-        begin_ms = began + tick * span_ms
-        if time.time() * 1000 - began > patience * seconds * 1000:
-            break
-        records = {p: each.stamped(tick % VARIANTS, begin_ms) for p, each in batches.items()}
-        if (wait := begin_ms + span_ms - time.time() * 1000) > 0:
+    tick, last = 0, round(seconds * 1000 / span_ms)
+
+    def records(number: int) -> dict[int, bytes]:
+        return {p: each.stamped(number % VARIANTS, began + number * span_ms) for p, each in batches.items()}
+
+    while tick < last and time.time() * 1000 - began <= patience * seconds * 1000:
+        sent = [records(tick)]
+        if (wait := began + (tick + 1) * span_ms - time.time() * 1000) > 0:
             time.sleep(wait / 1000)
-        feeder.send_all(records)
-        log.begin_ms.append(begin_ms)
-        log.acked_ms.append(time.time() * 1000)
+        due = min(last, int((time.time() * 1000 - began) / span_ms), tick + IN_FLIGHT_MAX)
+        sent += [records(number) for number in range(tick + 1, due)]
+        feeder.send_all(*sent)
+        log.begin_ms += [began + number * span_ms for number in range(tick, tick + len(sent))]
+        log.acked_ms += [time.time() * 1000] * len(sent)
+        tick += len(sent)
     return log
 
 

@@ -189,6 +189,8 @@ class KeyPart:
     def _close(self) -> None:
         heard, asks = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None, False
         for state in self.states.values():
+            if state.commit.counted:
+                continue  # what comes again was in time once: no window closes until all of it is back (rule 25)
             reached = watermark(state.query.plan, self.view.stream, self.view.queries.partitions, state.commit,
                                 state.query.start, heard)
             passed = state.checked.offer(reached, self.facts)

@@ -181,13 +181,15 @@ class Leader:
             if owner in load and load[owner] - load[least] < 2:
                 continue
             data = orjson.dumps({"id": least})
-            if self.zookeeper.transact(self.candidate.guard(), ("set", names.owner(stream_id, part), data, version)):
-                load[least] += 1
-                if owner in load:
-                    load[owner] -= 1
-                faults.point("leader.assigned")
-            else:
-                self.cache.forget()
+            done = self.zookeeper.transact(self.candidate.guard(), ("set", names.owner(stream_id, part), data, version))
+            # The next round may be sooner than the notice of our own write: it would even out what is even already.
+            self.cache.forget()
+            if not done:
+                return  # what is known of the others may be as old
+            load[least] += 1
+            if owner in load:
+                load[owner] -= 1
+            faults.point("leader.assigned")
 
     # -- dropped streams ------------------------------------------------------------------------------------------
 

@@ -237,7 +237,8 @@ class World:
         """Has each key part's owner taken it up as it was assigned last, and does it know the query set as it is now? Until
         then it may hold pieces of a dropped query, or those of an assignment before."""
         nodes, owners, id_ = self.ensemble.now, self.owners(), self.checker.stream_id
-        wanted = {k: (nodes[names.owner(id_, k)].version, nodes[self.checker.queries_path].version) for k in range(KEY_PARTS)}
+        version = nodes[self.checker.queries_path].version
+        wanted = {k: (nodes[names.owner(id_, k)].version, version) for k in range(KEY_PARTS)}
         known = {k: (part.owner_version, part.view.queries_version) for worker in self.workers.values()
                  if isinstance(worker, Reducer) for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
         return known == wanted

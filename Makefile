@@ -5,6 +5,8 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
+# Of the tests; each starts a Kafka, ZooKeeper and Redis of its own. TEST_ARGS="-n 0 ..." runs them in one.
+PROCESSES := 2
 LOCKS := requirements.lock requirements-test.lock
 UV := $(shell command -v uv 2>/dev/null)
 # The first interpreter that is new enough; empty if there is none.
@@ -21,7 +23,7 @@ demo: setup ## exact live results from nothing (DEMO_ARGS="--file x.csv" for you
 	@$(VENV)/bin/mars demo $(DEMO_ARGS)
 
 test: setup ## the tests (TEST_ARGS="-k name" for some of them)
-	@$(PY) -m pytest $(TEST_ARGS)
+	@$(PY) -m pytest -n $(PROCESSES) $(TEST_ARGS)
 
 faults: setup ## ten minutes of faults on real processes, or more (HOURS=2, FAULTS_ARGS)
 	@$(PY) -m tests.nemesis $(if $(HOURS),--hours $(HOURS)) $(FAULTS_ARGS)

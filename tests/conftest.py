@@ -1,4 +1,4 @@
-"""One Kafka, ZooKeeper and Redis for all tests that want real ones; each test takes names of its own."""
+"""One Kafka, ZooKeeper and Redis for all tests of a process that want real ones; each test takes names of its own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from api.services import Services, start_all
 from mars.config import Config, load
+from tests import spread
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,20 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def fresh_name() -> Callable[[str], str]:
     """Makes names that no other test uses."""
     return lambda prefix: f"{prefix}_{uuid.uuid4().hex[:8]}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> spread.Units:
+    """Whole files, the longest first."""
+    return spread.Units(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Processes do not get into each other's way."""
+    spread.prepare(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The order in which `spread.Units` gives them out; a single process keeps that of the files."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: spread.unit(item.nodeid))

@@ -2,8 +2,8 @@
 
 `python -m benchmarks.pacer --kafka HOST:PORT --topic T --rate R --seconds S --window-ms W --log FILE --counts FILE`
 sends a record batch to every partition at each tick. A tuple's making is where the schedule has it, not when it could
-be sent: a producer that is held up makes its tuples older, and never fewer. In each batch one tuple is a probe: its type
-is `probe`, and its sip is p<partition>, so that their counts say how far a reader sees.
+be sent: a producer that is held up makes its tuples older, and never fewer. In each partition one tuple of a tick is a
+probe: its type is `probe`, and its sip is p<partition>, so that their counts say how far a reader sees.
 
 FILE of --log (npz): `partition`, `made_ms` of each probe in the order of sending; `end_ms` of each tick, `acked_ms` of
 its batches, `tuples` of one tick. FILE of --counts (Arrow): the tuples of each group and window, the window in ms.
@@ -22,52 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.feed import IN_FLIGHT_MAX, Feeder
-from benchmarks.generator import LINE_BYTES, TYPES, Pool
-from benchmarks.record_batches import Template
-
-PROBE = "probe"
-DIGITS = 13
-VARIANTS = 8
-CHANGING = 6  # digits that are written anew for each tick
-
-
-class Batches:
-    """Ready record batches of one partition, of `count` tuples that are `span_ms` apart from first to next batch."""
-
-    def __init__(self, pool: Pool, partition: int, count: int, span_ms: float, seed: int) -> None:
-        draw = np.random.default_rng((seed, partition))
-        self.after_ms = (np.arange(count) + 0.5) * (span_ms / count)
-        self.chosen = draw.integers(0, len(pool.tails), (VARIANTS, count))
-        self.probes = draw.integers(0, count, VARIANTS)
-        probe = pool.tail(f"p{partition}", PROBE, draw.integers(0, 2, 16).tolist(), LINE_BYTES - DIGITS)
-        self.templates = [self._template(pool, chosen, at, probe)
-                          for chosen, at in zip(self.chosen, self.probes, strict=True)]
-        self.groups = [np.bincount(np.delete(pool.group[chosen], at), minlength=pool.groups)
-                       for chosen, at in zip(self.chosen, self.probes, strict=True)]
-        self.head = -1
-
-    def _template(self, pool: Pool, chosen: np.ndarray, at: int, probe: bytes) -> Template:
-        rows = np.empty((len(chosen), LINE_BYTES), np.uint8)
-        rows[:, DIGITS:] = pool.tails[chosen, :LINE_BYTES - DIGITS]
-        rows[at, DIGITS:] = np.frombuffer(probe, np.uint8)
-        return Template(rows)
-
-    def stamped(self, variant: int, begin_ms: float) -> bytes:
-        """The record batch of a variant whose tuples are made from `begin_ms` on."""
-        times = (begin_ms + self.after_ms).astype(np.int64)
-        template, head = self.templates[variant], int(times[0]) // 10 ** CHANGING
-        if head != self.head or int(times[-1]) // 10 ** CHANGING != head:
-            self.head = head
-            for each in self.templates:
-                each.write(0, digits(times // 10 ** CHANGING, DIGITS - CHANGING))
-        template.write(DIGITS - CHANGING, digits(times, CHANGING))
-        return template.sealed(int(times[-1]))
-
-
-def digits(numbers: np.ndarray, count: int) -> np.ndarray:
-    """The last `count` decimal digits of each number, as text."""
-    powers = 10 ** np.arange(count - 1, -1, -1)
-    return (numbers[:, None] // powers % 10 + ord("0")).astype(np.uint8)
+from benchmarks.generator import TYPES, Pool
+from benchmarks.pacer_batches import PROBE, VARIANTS, Batches
 
 
 @dataclass
@@ -84,26 +40,33 @@ def ticks(rate: float, partitions: int, linger_ms: float) -> tuple[int, float]:
     return count, count * partitions / rate * 1000
 
 
+def together(tick: int, due: int, joined: int) -> list[range]:
+    """The next requests of a producer that has ticks from `tick` to before `due` to send: `joined` ticks in each where as
+    many are due, IN_FLIGHT_MAX requests at most."""
+    found: list[range] = []
+    while tick < due and len(found) < IN_FLIGHT_MAX:
+        found.append(range(tick, tick + (joined if tick % joined == 0 and tick + joined <= due else 1)))
+        tick = found[-1].stop
+    return found
+
+
 def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: float, patience: float = 3.0) -> Log:
-    """Send the schedule of the next `seconds`. Late ticks follow together, as a producer that waits for one answer after the
-    other would be the slowest part of what is measured. After `patience` times as long the rest is left out: it is not
-    made."""
+    """Send the schedule of the next `seconds`. Late ticks follow together, in larger batches and without waiting for each
+    answer, as producers do: else this one would be the slowest part of what is measured. After `patience` times as long
+    the rest is left out: it is not made."""
     log, began = Log(), time.time() * 1000 + 100
-    tick, last = 0, round(seconds * 1000 / span_ms)
-
-    def records(number: int) -> dict[int, bytes]:
-        return {p: each.stamped(number % VARIANTS, began + number * span_ms) for p, each in batches.items()}
-
+    tick, last, joined = 0, round(seconds * 1000 / span_ms), min(each.joined for each in batches.values())
     while tick < last and time.time() * 1000 - began <= patience * seconds * 1000:
-        sent = [records(tick)]
+        due = min(last, int((time.time() * 1000 - began) / span_ms))
+        sent = together(tick, max(due, tick + 1), joined)
+        records = [{p: each.stamped(ticks, began + ticks[0] * span_ms) for p, each in batches.items()} for ticks in sent]
         if (wait := began + (tick + 1) * span_ms - time.time() * 1000) > 0:
             time.sleep(wait / 1000)
-        due = min(last, int((time.time() * 1000 - began) / span_ms), tick + IN_FLIGHT_MAX)
-        sent += [records(number) for number in range(tick + 1, due)]
-        feeder.send_all(*sent)
-        log.begin_ms += [began + number * span_ms for number in range(tick, tick + len(sent))]
-        log.acked_ms += [time.time() * 1000] * len(sent)
-        tick += len(sent)
+        feeder.send_all(*records)
+        acked_ms, tick = time.time() * 1000, sent[-1].stop
+        for ticks in sent:
+            log.begin_ms += [began + number * span_ms for number in ticks]
+            log.acked_ms += [acked_ms] * len(ticks)
     return log
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import orjson
 
-from benchmarks.pacer import PROBE
+from benchmarks.pacer_batches import PROBE
 
 POLL_MS = 50.0
 BACK_S = 8

@@ -9,7 +9,8 @@ from kafka.record import MemoryRecords
 from benchmarks import pacer
 from benchmarks.feed import IN_FLIGHT_MAX
 from benchmarks.generator import LINE_BYTES, SCHEMA, Pool
-from benchmarks.pacer import VARIANTS, Batches, expected, pace, probes, ticks
+from benchmarks.pacer import expected, pace, probes, ticks, together
+from benchmarks.pacer_batches import VARIANTS, Batches
 
 BEGIN = 1_799_999_999_990.25
 
@@ -25,8 +26,8 @@ class Kept:
     def __init__(self) -> None:
         self.batches: list[dict[int, bytes]] = []
 
-    def send_all(self, *ticks: dict[int, bytes]) -> None:
-        self.batches += ticks
+    def send_all(self, *requests: dict[int, bytes]) -> None:
+        self.batches += requests
 
 
 class Clock:
@@ -49,8 +50,8 @@ class HeldUp:
         self.clock, self.seconds = clock, seconds
         self.together: list[tuple[dict[int, bytes], ...]] = []
 
-    def send_all(self, *ticks: dict[int, bytes]) -> None:
-        self.together.append(ticks)
+    def send_all(self, *requests: dict[int, bytes]) -> None:
+        self.together.append(requests)
         self.clock.sleep(self.seconds)
 
 
@@ -73,7 +74,7 @@ def test_a_stamped_batch_has_the_schedules_times_and_one_probe(pool, count):
     batches = Batches(pool, 3, count, 5.0, seed=1)
     for tick, variant in enumerate([0, 1, 0, VARIANTS - 1]):
         begin = BEGIN + 5.0 * tick  # the second batch straddles a change of the leading digits
-        tuples = fields(batches.stamped(variant, begin))
+        tuples = fields(batches.stamped(range(variant, variant + 1), begin))
         assert [int(f[0]) for f in tuples] == [int(begin + after) for after in batches.after_ms]
         assert {len(f) for f in tuples} == {len(SCHEMA.split(","))}
         assert {len(",".join(f)) for f in tuples} == {LINE_BYTES}
@@ -102,18 +103,34 @@ def test_a_producer_that_is_held_up_does_not_move_its_schedule(pool, clock):
     held_up, batches = HeldUp(clock, 0.033), {0: Batches(pool, 0, 5, 10.0, seed=1)}
     log = pace(held_up, batches, 10.0, 0.2)
     assert np.allclose(np.diff(log.begin_ms), 10.0, atol=0.01)
-    assert [len(ticks) for ticks in held_up.together] == [1, 3, 3, 3, 4, 3, 3], "what is due goes together"
-    assert held_up.together[1][2][0] == batches[0].stamped(3, log.begin_ms[3])
+    assert [len(requests) for requests in held_up.together] == [1, 3, 3, 3, 4, 3, 3], "what is due goes together"
+    assert held_up.together[1][2][0] == batches[0].stamped(range(3, 4), log.begin_ms[3])
     assert np.array(log.acked_ms)[[0, 1, 3, 4, 19]] - log.begin_ms[0] == pytest.approx([43, 76, 76, 109, 241], abs=0.01)
     assert len(log.begin_ms) == 20
     assert len(pace(held_up, batches, 10.0, 0.2, patience=1.0).begin_ms) == 17, "the rest would be sent after 0.208 s"
 
 
+def test_ticks_that_are_all_late_go_as_one_batch_of_the_same_tuples(pool, clock):
+    batches = Batches(pool, 0, 5, 10.0, seed=1)
+    held_up = HeldUp(clock, 0.3)
+    log = pace(held_up, {0: batches}, 10.0, 0.2, patience=9.0)
+    assert [[len(fields(each[0])) // 5 for each in requests] for requests in held_up.together] == [
+        [1], [1, 1, 1, 1], [1, 1, 1, 8], [1, 1, 1, 1]]
+    joined = fields(held_up.together[2][3][0])
+    assert joined == [line for tick in range(8, 16) for line in fields(batches.stamped(range(tick, tick + 1),
+                                                                                       log.begin_ms[tick]))]
+
+
+def test_batches_are_joined_as_far_as_a_broker_takes_them(pool):
+    assert [Batches(pool, 0, count, 5.0, seed=1).joined for count in (700, 1_200, 3_000, 7_000)] == [8, 4, 2, 1]
+    assert together(7, 40, 8) == [range(7, 8), range(8, 16), range(16, 24), range(24, 32)]
+    assert together(8, 15, 8) == [range(8, 9), range(9, 10), range(10, 11), range(11, 12)]
+
+
 def test_no_more_than_so_many_requests_are_on_their_way(pool, clock):
     held_up = HeldUp(clock, 0.1)
     pace(held_up, {0: Batches(pool, 0, 5, 10.0, seed=1)}, 10.0, 0.2)
-    assert {len(ticks) for ticks in held_up.together[1:]} == {IN_FLIGHT_MAX, 3}
-    assert sum(map(len, held_up.together)) == 20
+    assert max(map(len, held_up.together)) == IN_FLIGHT_MAX
 
 
 def test_a_producer_that_is_in_time_sends_each_batch_when_its_last_tuple_is_made(pool, clock):

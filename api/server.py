@@ -9,6 +9,7 @@ do without before.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
 import os
@@ -22,10 +23,14 @@ from typing import IO
 from pyspark.sql import SparkSession
 
 from api import spark_session, supervise
+from api.identity import Identity, admit, guard, hold, hold_first
 from api.jobs import Workers
 from api.services import ports
 from mars import names
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.changes import PATIENCE_S, answering
+from mars.adapters.exchange import Exchange, ExchangeFullError
+from mars.adapters.storage import Storage
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
 
@@ -46,10 +51,13 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     supervise.end_with_stdin(lambda: os._exit(1))
     threading.Thread(target=end_with_spark, args=(spark,), name="spark-end", daemon=True).start()
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
-    forget_last_run(zookeeper)
+    identity = identify(config, zookeeper, is_redis_own=not first.redis_address)
+    answering(zookeeper, lambda: forget_last_run(zookeeper), PATIENCE_S)
     workers = Workers(spark, config)
     workers.start()
+    ending = threading.Event()
     try:
+        threading.Thread(target=guard, args=(config, identity, ending), name="guard", daemon=True).start()
         threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
         import mars.warm
         from api.app import create_app, serve
@@ -58,9 +66,18 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
         threading.Thread(target=mars.warm.warm, daemon=True).start()
         serve(create_app(Context(config, spark)), config)
     finally:
+        ending.set()
         zookeeper.ensure(names.STOP)
         workers.stop(STOP_S)
         zookeeper.stop()
+
+
+def identify(config: Config, zookeeper: ZooKeeper, is_redis_own: bool) -> Identity:
+    """Whose services and state these are; ConflictError if not one instance's. A Redis that is away is looked at later."""
+    identity = admit(config, zookeeper, Storage(config.state_root))
+    with contextlib.suppress(NotReadyError, ExchangeFullError):
+        (hold if is_redis_own else hold_first)(Exchange(config.redis_address), config, identity)
+    return identity
 
 
 def forget_last_run(zookeeper: ZooKeeper) -> None:
@@ -86,10 +103,10 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
     deadline = time.monotonic() + WORKERS_S
     for path, count, name in ((names.MAPPERS, config.mappers, "mappers"),
                               (names.REDUCERS, config.reducers, "reducers")):
-        while len(zookeeper.children(path)) < count:
+        while (there := registered(zookeeper, path)) < count:
             if time.monotonic() > deadline:
                 supervise.tell(events, supervise.event(NotReadyError(
-                    f"Only {len(zookeeper.children(path))} of {count} {name} came up in {WORKERS_S:.0f} s",
+                    f"Only {there} of {count} {name} came up in {WORKERS_S:.0f} s",
                     hint=f"the reason is in {config.data / 'logs'}, in server.log and spark.out")))
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
@@ -100,6 +117,14 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
     url = api_url(config)
     supervise.tell(events, {"ready": "api", "detail": f"{url}/docs"})
     supervise.tell(events, {"api": url})
+
+
+def registered(zookeeper: ZooKeeper, path: str) -> int:
+    """How many workers have registered; none while ZooKeeper is away."""
+    try:
+        return len(zookeeper.children(path))
+    except ZOOKEEPER_AWAY:
+        return 0
 
 
 def api_url(config: Config) -> str:

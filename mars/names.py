@@ -14,6 +14,8 @@ MAPPERS = f"{ROOT}/mappers"
 REDUCERS = f"{ROOT}/reducers"
 STREAMS = f"{ROOT}/streams"
 STOP = f"{ROOT}/stop"  # while it is there, workers end
+INSTANCE = f"{ROOT}/instance"  # whose all this is, and in which format (api/identity.py)
+INSTANCE_KEY = "mars:instance"  # the Redis key that says whose Redis it is
 
 
 def stream(stream_id: int) -> str:

@@ -17,7 +17,7 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from mars.errors import MarsError, NotReadyError
-from mars.names import CHECKS, Keys, channel
+from mars.names import CHECKS, INSTANCE_KEY, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
 
@@ -235,6 +235,18 @@ class Exchange:
         with self._translated():
             for key in self.redis.scan_iter(match=f"{Keys(stream_id).prefix}*"):
                 self.redis.unlink(key)
+
+    def hold(self, mark: str) -> str:
+        """Mark this Redis, unless it is marked; the mark that it then has."""
+        with self._translated():
+            held = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
+        return held.decode() if held else mark
+
+    def instance(self) -> str | None:
+        """Whose Redis this is, None if it is not marked."""
+        with self._translated():
+            held = self.redis.get(INSTANCE_KEY)
+        return held.decode() if held else None
 
     def memory(self) -> tuple[int, int]:
         """Redis's used memory and its limit, in bytes; the limit is 0 where there is none."""

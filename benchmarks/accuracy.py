@@ -15,12 +15,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import accuracy_table
-from benchmarks.accuracy_run import Plan, Turn, turn
+from benchmarks.accuracy_run import Plan, Say, Turn, turn
 from benchmarks.clusters import packets
 from benchmarks.clusters.entrants import CLUSTERS, Cluster, chosen
 from benchmarks.clusters.node import NETWORK, PAUSE, WAYS
@@ -28,8 +27,6 @@ from benchmarks.machine import command, machine
 from benchmarks.side_by_side import need_room
 from mars import config as configuration
 from mars.errors import MarsError
-
-Say = Callable[[str], None]
 
 
 def run(clusters: list[Cluster], plan: Plan, seed: int, folder: Path,
@@ -42,7 +39,7 @@ def run(clusters: list[Cluster], plan: Plan, seed: int, folder: Path,
         place = folder / cluster.name
         try:
             cluster.prepare(config)
-            turns.append(turn(cluster, plan.slowed(cluster.rate_max), seed, place))
+            turns.append(turn(cluster, plan.slowed(cluster.rate_max), seed, place, say))
             say(f"{cluster.name:<8} {turns[-1].exactness}; {turns[-1].cuts}; all read after {turns[-1].all_read_s} s")
         except (MarsError, OSError, subprocess.SubprocessError) as error:
             left_out[cluster.name] = str(error)

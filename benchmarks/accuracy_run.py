@@ -26,7 +26,9 @@ from mars import config as configuration
 from mars.errors import MarsError
 
 PARTITIONS = 6
-POLL_S, SETTLE_S, LIMIT_S = 0.25, 1.0, 180.0
+POLL_S, SETTLE_S, SAY_S = 0.25, 1.0, 15.0
+LIMIT_S, SHOW_S = 120.0, 20.0  # to read all after the last tuple; and then at least, to show the last window
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Plan:
 @dataclass(frozen=True)
 class Turn:
     """What one system did. `all_read_s` runs from the last healing, or the last tuple if that is later, until
-    everything is committed; None if that did not happen in LIMIT_S."""
+    everything is committed; None if that did not happen in LIMIT_S, and then `unread` tuples were not: they are among
+    the lost ones."""
 
     contender: str
     tuples: int
@@ -61,10 +64,12 @@ class Turn:
     exactness: Exactness
     cuts: list[CutFigures]
     all_read_s: float | None
+    unread: int = 0
 
 
-def turn(cluster: Cluster, plan: Plan, seed: int, folder: Path) -> Turn:
-    """One system from start to stop, with a broker of its own. Raises MarsError if it does not start."""
+def turn(cluster: Cluster, plan: Plan, seed: int, folder: Path, say: Say = lambda text: None) -> Turn:
+    """One system from start to stop, with a broker of its own; `say` hears how far it is. Raises MarsError if it does not
+    start."""
     folder.mkdir()
     config = configuration.load({"data": folder / "broker"}, environment={})
     broker = kafka.start(config, config.data)
@@ -73,14 +78,18 @@ def turn(cluster: Cluster, plan: Plan, seed: int, folder: Path) -> Turn:
         cluster.start(folder, broker.address, plan.way)
         asked = job(broker.address, cluster.name, plan.tuples, folder)
         cluster.begin(asked)
-        produced, committed, cuts, all_read_s = follow(cluster, asked, plan, seed, folder / "counts.arrow")
+        say(f"{cluster.name}: has begun; {plan.tuples:,} tuples at {plan.rate:,}/s")
+        produced, committed, cuts, all_read_s = follow(cluster, asked, plan, seed, folder / "counts.arrow", say)
         topics.end(broker.address, cluster.name, PARTITIONS, topics.end_s(plan.tuples))
-        found = settled(cluster, asked)
+        unread = max(0, plan.tuples - int(committed.tuples[-1]))
+        say(f"{cluster.name}: {unread:,} tuples are not committed; the results are awaited")
+        found = settled(cluster, asked, SHOW_S if unread else LIMIT_S)
     finally:
         cluster.stop()
         broker.stop()
     verdict = exactness.judge(topics.counted(folder / "counts.arrow"), found)
-    return Turn(cluster.name, plan.tuples, plan.rate, verdict, figures(produced, committed, cuts), all_read_s)
+    return Turn(cluster.name, plan.tuples, plan.rate, verdict, figures(produced, committed, cuts), all_read_s,
+                unread)
 
 
 def job(address: str, topic: str, tuples: int, folder: Path) -> Job:
@@ -92,8 +101,8 @@ def job(address: str, topic: str, tuples: int, folder: Path) -> Job:
                str(folder / "out"), str(folder / "work"))
 
 
-def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int,
-           counts: Path) -> tuple[Curve, Curve, list[Cut], float | None]:
+def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int, counts: Path,
+           say: Say) -> tuple[Curve, Curve, list[Cut], float | None]:
     """Produce, cut and heal, until everything is committed or LIMIT_S is over."""
     line = [*topics.producing(asked.kafka, asked.topic, plan.tuples, seed, counts), "--rate", str(plan.rate)]
     producer = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
@@ -104,8 +113,9 @@ def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int,
             raise MarsError("The producer ended", f"exit code {producer.wait()}")
         began = time.monotonic() - first["sent"] / plan.rate
         produced = [(0.0, 0), (time.monotonic() - began, first["sent"])]
-        with polling(lambda: cluster.progress(asked), committed, began), listening(producer, produced, began):
-            cuts = cut_off(cluster, plan, began)
+        with (polling(lambda: cluster.progress(asked), committed, began), listening(producer, produced, began),
+              telling(cluster.name, produced, committed, say)):
+            cuts = cut_off(cluster, plan, began, say)
             if producer.wait():
                 raise MarsError("The producer failed", f"exit code {producer.returncode}")
             ended_s = time.monotonic() - began
@@ -121,22 +131,24 @@ def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int,
     return Curve.of(produced), Curve.of(committed), cuts, all_read_s
 
 
-def cut_off(cluster: Cluster, plan: Plan, began: float) -> list[Cut]:
+def cut_off(cluster: Cluster, plan: Plan, began: float, say: Say) -> list[Cut]:
     """Each cut in its time, each of another node."""
     cuts = []
     for start, node in zip(plan.starts_s(), cluster.nodes, strict=False):
         time.sleep(max(0.0, began + start - time.monotonic()))
         node.cut()
         from_s = time.monotonic() - began
+        say(f"{cluster.name}: {node.name} is cut off after {from_s:.0f} s")
         time.sleep(plan.cut_s)
         node.heal()
         cuts.append(Cut(node.name, round(from_s, 2), round(time.monotonic() - began, 2)))
+        say(f"{cluster.name}: {node.name} is back after {cuts[-1].to_s:.0f} s")
     return cuts
 
 
-def settled(cluster: Cluster, asked: Job) -> pa.Table:
-    """The results, once the last window is among them and nothing more comes, or after LIMIT_S as they are."""
-    deadline, before = time.monotonic() + LIMIT_S, -1
+def settled(cluster: Cluster, asked: Job, limit_s: float) -> pa.Table:
+    """The results, once the last window is among them and nothing more comes, or after `limit_s` as they are."""
+    deadline, before = time.monotonic() + limit_s, -1
     while True:
         found = cluster.results(asked)
         found = found.filter(pc.less_equal(found["timestamp"], asked.last_window_ms))
@@ -146,6 +158,25 @@ def settled(cluster: Cluster, asked: Job) -> pa.Table:
             return found
         before = total
         time.sleep(SETTLE_S)
+
+
+@contextlib.contextmanager
+def telling(name: str, produced: list[tuple[float, int]], committed: list[tuple[float, int]], say: Say) -> Iterator[None]:
+    """A thread says now and then how far both are."""
+    leaving = threading.Event()
+
+    def tell() -> None:
+        while not leaving.wait(SAY_S):
+            at_s, tuples = committed[-1]
+            say(f"{name}: {at_s:.0f} s, {tuples:,} of {produced[-1][1]:,} tuples that were sent are committed")
+
+    thread = threading.Thread(target=tell, name="telling", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        leaving.set()
+        thread.join()
 
 
 @contextlib.contextmanager

@@ -23,7 +23,8 @@ def figure(document: dict) -> list[str]:
 def _row(about: dict, turn: dict) -> tuple[str, ...]:
     found, cuts = turn["exactness"], turn["cuts"]
     all_read = "never" if turn["all_read_s"] is None else f"{turn['all_read_s']:.1f}"
-    return (about["title"], about["guarantee"], f"{turn['tuples']:,} at {turn['rate']:,}/s", f"{found['lost']:,}",
+    lost = f"{found['lost']:,}" + (f" ({turn['unread']:,} were not read in time)" if turn.get("unread") else "")
+    return (about["title"], about["guarantee"], f"{turn['tuples']:,} at {turn['rate']:,}/s", lost,
             f"{found['doubled']:,}", _each(cuts, "reduced_s"), _each(cuts, "caught_up_s"), _each(cuts, "behind_s"), all_read)
 
 

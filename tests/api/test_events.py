@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -30,13 +31,14 @@ def url(context):
     thread.join(10)
 
 
-def read(url: str, name: str, count: int, last_id: str = "", **parameters) -> list[dict]:
-    """The first `count` events that are no comments."""
+def read(url: str, name: str, count: int, last_id: str = "", then: Callable = lambda: None, **parameters) -> list[dict]:
+    """The first `count` events that are no comments; `then` is called once the reader is connected."""
     events, event = [], {}
     headers = {"Last-Event-ID": last_id} if last_id else {}
     with httpx.stream("GET", f"{url}/v1/queries/{name}/results/stream", headers=headers, params=parameters,
-                      timeout=10) as answer:
+                      timeout=60) as answer:
         assert answer.status_code == 200
+        then()
         for line in answer.iter_lines():
             field, _, value = line.partition(": ")
             if line == "" and "event" in event:
@@ -66,9 +68,7 @@ def test_rows_come_once_and_a_break_loses_none(url, new_query, monkeypatch):
     rest = read(url, name, 2, first[1]["id"])
     sent = [r[2] for e in [*first, *rest] for r in e["data"]["rows"]]
     assert sent == [f"s{i:05}" for i in range(25)] + [f"s{i:05}" for i in range(5)]
-    timer = threading.Timer(0.3, lambda: committer.commit(0, rows(120, 1), watermark=185))
-    timer.start()
-    last, = read(url, name, 1, rest[-1]["id"])
+    last, = read(url, name, 1, rest[-1]["id"], lambda: committer.commit(0, rows(120, 1), watermark=185))
     assert [r[0] for r in last["data"]["rows"]] == ["1970-01-01T00:02:00Z"]
     assert last["data"]["commit"] == 4
 
@@ -77,9 +77,8 @@ def test_from_now_leaves_out_what_is_closed(url, new_query):
     committer = new_query()
     committer.commit(1, watermark=1000)
     committer.commit(0, rows(0, 2), watermark=65)
-    timer = threading.Timer(0.5, lambda: committer.commit(0, rows(60, 1), watermark=125))
-    timer.start()
-    event, = read(url, committer.query.name, 1, **{"from": "now"})
+    event, = read(url, committer.query.name, 1, "", lambda: committer.commit(0, rows(60, 1), watermark=125),
+                  **{"from": "now"})
     assert event["data"]["rows"][0][0] == "1970-01-01T00:01:00Z"
 
 
@@ -113,8 +112,7 @@ def test_what_the_stream_does_not_take_is_refused(url, new_query):
 
 def test_a_dropped_query_ends_its_stream(url, new_query, context):
     name = new_query().query.name
-    threading.Timer(0.3, context.catalog.drop_query, [name]).start()
-    assert [e["event"] for e in read(url, name, 1)] == ["dropped"]
+    assert [e["event"] for e in read(url, name, 1, "", lambda: context.catalog.drop_query(name))] == ["dropped"]
 
 
 def test_a_wrong_event_id_is_refused(url, new_query):

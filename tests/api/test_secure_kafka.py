@@ -65,7 +65,7 @@ def test_tuples_from_claim_to_result(broker: SecureKafka, stack: Stack, tmp_path
         cluster.sql("CREATE STREAM s (ts BIGINT, k INT, t STRING) FROM KAFKA 'tuples' FORMAT CSV TIMESTAMP ts UNIT s")
         cluster.sql("CREATE QUERY q AS SELECT k, count(*) AS n, max(t) AS t FROM s GROUP BY k WINDOWING 1000 s "
                     "WATERMARK 0 s IDLE 1 s FROM EARLIEST")
-        cluster.wait(lambda: cluster.has_read_all("q") and cluster.rows("q").num_rows == 7, 60, "not all is read", ["q"])
+        cluster.wait(lambda: cluster.has_read_all("q") and cluster.rows("q").num_rows == 7, 100, "not all is read", ["q"])
         found = {row["k"]: (row["n"], row["t"]) for row in cluster.rows("q").to_pylist()}
         assert found == {k: (len(range(k, TUPLES, 7)), WIDE) for k in range(7)}
         stream, query = cluster.context.catalog.query("q")

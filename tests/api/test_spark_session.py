@@ -46,7 +46,7 @@ def test_the_end_of_its_jvm_is_heard(spark: SparkSession) -> None:
     heard.join(0.3)
     assert heard.is_alive()
     process.kill()
-    heard.join(10)
+    heard.join(60)
     assert not heard.is_alive()
 
 
@@ -80,11 +80,11 @@ def test_a_cancelled_task_is_gone_and_others_stay(spark: SparkSession, tmp_path:
         thread.start()
     pids = [_read_pid(tmp_path / group) for group in ("first", "second")]
     cancel(spark, "first")
-    threads[0].join(10)
-    psutil.wait_procs([psutil.Process(pids[0])] if psutil.pid_exists(pids[0]) else [], timeout=5)
+    threads[0].join(60)
+    psutil.wait_procs([psutil.Process(pids[0])] if psutil.pid_exists(pids[0]) else [], timeout=60)
     assert (ended, psutil.pid_exists(pids[0]), psutil.pid_exists(pids[1])) == (["first"], False, True)
     cancel(spark, "second")
-    threads[1].join(10)
+    threads[1].join(60)
     assert ended == ["first", "second"]
 
 
@@ -94,7 +94,7 @@ def test_nothing_is_written_on_the_terminal(spark: SparkSession, capfd: pytest.C
 
 
 def _read_pid(file: Path) -> int:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not (file.exists() and file.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -46,7 +46,7 @@ def test_death_at_a_crash_point(cluster, workload, points):
     load.produce()
     load.check()
     for point in points:
-        cluster.wait(lambda point=point: cluster.died_at(point), 30, f"nobody died at {point}", load.queries)
+        cluster.wait(lambda point=point: cluster.died_at(point), 100, f"nobody died at {point}", load.queries)
 
 
 def test_redis_is_emptied_at_random_moments(cluster, workload):

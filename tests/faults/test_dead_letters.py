@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(240)
 
 PARTITIONS = 2
 MESSAGES = 3_000
-WAIT_S = 60
+WAIT_S = 100
 COLUMNS = "(t BIGINT, name STRING, v INT, w INT)"
 SELECT = "SELECT name, count(*), sum({v}) FROM {s} GROUP BY name WINDOWING 60 s"
 

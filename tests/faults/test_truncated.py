@@ -135,7 +135,7 @@ def test_a_query_stops_with_the_exact_range(broker, stack: Stack, tmp_path, grow
         cluster.sql("CREATE STREAM t (t BIGINT, k INT) FROM KAFKA 't' FORMAT CSV TIMESTAMP t UNIT s")
         cluster.sql("CREATE QUERY q AS SELECT k, count(*) FROM t GROUP BY k WINDOWING 10 s WATERMARK 1 s IDLE OFF "
                     "FROM EARLIEST")
-        cluster.wait(lambda: cluster.has_read_all("q"), 60, "not all read", ["q"])
+        cluster.wait(lambda: cluster.has_read_all("q"), 100, "not all read", ["q"])
         broker.kill()
         for number in range(2 * grows):
             cluster.kill("mapper", number)
@@ -143,7 +143,7 @@ def test_a_query_stops_with_the_exact_range(broker, stack: Stack, tmp_path, grow
         if grows:
             broker.send(range(5_000, 6_010))
         state = lambda: cluster.context.catalog.query("q")[1]  # noqa: E731
-        cluster.wait(lambda: state().state == "LOG_TRUNCATED", 30, "not noticed", ["q"])
+        cluster.wait(lambda: state().state == "LOG_TRUNCATED", 100, "not noticed", ["q"])
         assert f"offsets [{LEFT}, " in state().reason
         if not grows:
             assert f"[{LEFT}, {COUNTED}) of partition 0" in state().reason

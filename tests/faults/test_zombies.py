@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(240)
 def owner(cluster, load, key_part: int) -> tuple[int, int]:
     """(reducer slot, assignment epoch) of a key part."""
     stream = cluster.context.catalog.stream(load.name)
-    found = cluster.wait(lambda: _assigned(cluster.context.zk.get(names.owner(stream.id, key_part))), 30, "no owner")
+    found = cluster.wait(lambda: _assigned(cluster.context.zk.get(names.owner(stream.id, key_part))), 100, "no owner")
     return found
 
 
@@ -73,12 +73,12 @@ def test_a_reducer_sleeps_longer_than_its_session(cluster, workload):
     load.produce(0.3)
     load.wait_for_commit()
     for share, of_leader in ((0.6, False), (1.0, True)):
-        cluster.wait(lambda: owner_of_the_first_alone(cluster, load), 30, "one reducer owns both key parts")
+        cluster.wait(lambda: owner_of_the_first_alone(cluster, load), 100, "one reducer owns both key parts")
         slot = cluster.leader() if of_leader else 1 - cluster.leader()
         part = 0 if owner(cluster, load, 0)[0] == slot else 1
         with cluster.paused("reducer", slot):
             load.produce(share)
-            cluster.wait(lambda part=part, slot=slot: owner(cluster, load, part)[0] != slot, 30,
+            cluster.wait(lambda part=part, slot=slot: owner(cluster, load, part)[0] != slot, 100,
                          "the sleeper's key part was not given to another", load.queries)
     load.check()
 
@@ -88,10 +88,10 @@ def test_work_done_twice_is_skipped_and_counted(cluster, workload):
     load = workload()
     load.produce(0.2)
     load.wait_for_commit()
-    slow = cluster.wait(lambda: owner_of_the_first_alone(cluster, load), 30, "one reducer owns both key parts")
+    slow = cluster.wait(lambda: owner_of_the_first_alone(cluster, load), 100, "one reducer owns both key parts")
     with cluster.paused("reducer", slow):
         load.produce(0.6)
-        cluster.wait(lambda: position_in_part(cluster, load, 1) > position_in_part(cluster, load, 0) + 2_000, 30,
+        cluster.wait(lambda: position_in_part(cluster, load, 1) > position_in_part(cluster, load, 0) + 2_000, 100,
                      "one key part is not ahead of the other", load.queries)
         cluster.flush_redis()
         cluster.kill("reducer", slow)

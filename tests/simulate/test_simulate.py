@@ -18,7 +18,7 @@ from tests.simulate.hunt import first_broken
 from tests.simulate.run import run
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNT, TRIES = 1200, 1500
+COUNT, TRIES = 600, 1500
 
 
 @pytest.fixture(scope="module")

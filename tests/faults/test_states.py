@@ -40,7 +40,7 @@ def state(cluster: Cluster, query: str) -> tuple[str, str]:
     return found.state, found.reason
 
 
-def stops(cluster: Cluster, query: str, wanted: str, timeout_s: float = 60) -> str:
+def stops(cluster: Cluster, query: str, wanted: str, timeout_s: float = 100) -> str:
     """Wait until the query is in the state; its reason."""
     cluster.wait(lambda: state(cluster, query)[0] == wanted, timeout_s, f"{query} is not {wanted}", [query])
     return state(cluster, query)[1]
@@ -81,7 +81,7 @@ def test_damaged_files_of_the_last_commits_change_nothing(cluster, workload):
     reader never sees fewer rows."""
     load = workload()
     load.produce(0.7)
-    cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 60, "not all read", load.queries)
+    cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 100, "not all read", load.queries)
     root, pointer, _ = last_commit(cluster, load, 0)
     data = bytearray((root / pointer.manifest.path).read_bytes())
     (root / pointer.manifest.path).write_bytes(bytes(byte ^ 0x5A for byte in data))
@@ -115,7 +115,7 @@ def test_damaged_files_of_the_last_commits_change_nothing(cluster, workload):
 def test_a_query_of_which_nothing_reads_is_named_and_the_others_go_on(cluster, workload):
     load = workload()
     load.produce(0.5)
-    cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 60, "not all read", load.queries)
+    cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 100, "not all read", load.queries)
     lost = cluster.context.catalog.query(load.queries[0])[1]
     kept = {}
     for k in range(2):
@@ -152,7 +152,7 @@ def test_tuples_that_end_every_worker_are_isolated(cluster, workload):
     """One offset that cannot be read, one over which one query cannot be computed: the rest is exact."""
     load = workload()
     load.produce(0.3)
-    cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 60, "not all read", load.queries)
+    cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 100, "not all read", load.queries)
     ends = cluster.context.kafka.end_offsets(load.name, range(3))
     victim = cluster.context.catalog.query(load.queries[1])[1].id
     (cluster.orders / "poison.reading").write_text(f"0 {ends[0]}")
@@ -161,12 +161,12 @@ def test_tuples_that_end_every_worker_are_isolated(cluster, workload):
     cluster.produce((load.name, p, f"{now},poison,{n}".encode()) for p, n in ((0, 1), (1, 1)))
     reason = stops(cluster, load.queries[1], "QUARANTINED", 500)
     assert f"partition 1, offset {ends[1]}" in reason
-    cluster.wait(lambda: cluster.has_read_all(load.queries[0]), 60, "the other query stands", load.queries)
+    cluster.wait(lambda: cluster.has_read_all(load.queries[0]), 100, "the other query stands", load.queries)
     snapshot = cluster.snapshot(load.queries[0])
     assert snapshot.bad_reasons()["reading it ended the worker process"] == 1
     (cluster.orders / f"poison.computing.{victim}").unlink()
     cluster.sql(f"RESUME QUERY {load.queries[1]}")
-    cluster.wait(lambda: cluster.has_read_all(load.queries[1]), 60, "the quarantined query does not go on", load.queries)
+    cluster.wait(lambda: cluster.has_read_all(load.queries[1]), 100, "the quarantined query does not go on", load.queries)
     for query in load.queries:
         counters = cluster.snapshot(query).counters()
         assert counters["tuples"] == load.produced + 2, query
@@ -186,7 +186,7 @@ def test_a_query_beyond_its_limit_stops_itself_and_harms_no_other(cluster, workl
         assert "query_groups_max is 30,000" in reason
         held = int(reason.split(" holds ")[1].split(" groups")[0].replace(",", ""))
         assert 30_000 < held < 62_000
-        cluster.wait(lambda: cluster.has_read_all(load.queries[0]), 60, "the small query stands", load.queries)
+        cluster.wait(lambda: cluster.has_read_all(load.queries[0]), 100, "the small query stands", load.queries)
         assert cluster.snapshot(load.queries[0]).counters()["tuples"] == load.produced + 120_000
 
 
@@ -210,7 +210,7 @@ def test_a_full_redis_pauses_the_heaviest_query_which_goes_on_by_itself(cluster,
     heavy = "SELECT k, v, t, count(*), sum(v) FROM {s} GROUP BY k, v, t WINDOWING 10 s WATERMARK 5 s IDLE OFF"
     with also(cluster, load, "heavy", heavy) as query:
         load.produce(0.2)
-        cluster.wait(lambda: cluster.has_read_all(query), 60, "not all read", [query])
+        cluster.wait(lambda: cluster.has_read_all(query), 100, "not all read", [query])
         hold_a_range(cluster, load)
         load.produce(0.95)
         time.sleep(1.5)
@@ -221,8 +221,8 @@ def test_a_full_redis_pauses_the_heaviest_query_which_goes_on_by_itself(cluster,
             assert [state(cluster, name)[0] for name in load.queries] == ["RUNNING", "RUNNING"]
         finally:
             cluster.redis.config_set("maxmemory", 256 * 1024 * 1024)
-        cluster.wait(lambda: state(cluster, query)[0] == "RUNNING", 60, "it does not go on", [query])
+        cluster.wait(lambda: state(cluster, query)[0] == "RUNNING", 100, "it does not go on", [query])
         load.produce()
         load.check()
-        cluster.wait(lambda: cluster.has_read_all(query), 60, "it does not go on", [query])
+        cluster.wait(lambda: cluster.has_read_all(query), 100, "it does not go on", [query])
         assert cluster.snapshot(query).counters()["tuples"] == len(load.tuples)

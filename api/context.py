@@ -13,7 +13,7 @@ from api.results_partial import PartialPages
 from api.results_snapshot import SnapshotReader
 from api.results_tables import ResultTables
 from mars.adapters.catalog import CatalogStore
-from mars.adapters.changes import PATIENCE_S
+from mars.adapters.changes import GLANCE_S, PATIENCE_S
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.kafka_security import security_of
 from mars.adapters.kafka_wire import Wire
@@ -30,8 +30,8 @@ class Context:
     """`config` has the addresses of all services. `spark` may be None: only ad-hoc queries need it. Setting `shutdown`
     ends open streams and waiting requests. Whoever made it calls `close`.
 
-    `catalog` answers or refuses at once, for who only looks; `definitions` is the same for statements that change what
-    exists, and waits for a ZooKeeper that is away."""
+    `catalog` is for who only looks: it waits no longer than a lost connection takes to come back. `definitions` is the
+    same for statements that change what exists, and waits for a ZooKeeper that is away."""
 
     config: Config
     spark: SparkSession | None = None
@@ -40,7 +40,7 @@ class Context:
     def __post_init__(self) -> None:
         # Made here and not lazily, because two requests must not make two sessions.
         self.zk = ZooKeeper(self.config.zookeeper_address, self.config.zookeeper_session_ms)
-        self.catalog = CatalogStore(self.zk)
+        self.catalog = CatalogStore(self.zk, GLANCE_S)
         self.definitions = CatalogStore(self.zk, PATIENCE_S)
         self.kafka = KafkaAdmin(self.config.kafka_address, security=security_of(self.config))
         self.ends = EndOffsets(Wire(self.config.kafka_address, security_of(self.config), ASK_S, RETRY_S))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import is_
 
 from mars import names
-from mars.adapters.changes import answering
+from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
@@ -151,7 +151,7 @@ class SnapshotReader:
 
     def sync(self, stream: Stream) -> None:
         """Let the next reads know all commits of the stream that were made before this call."""
-        answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)))
+        answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)), GLANCE_S)
         self.cache.forget()
 
     def read_whole(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
@@ -195,7 +195,7 @@ class SnapshotReader:
         return known.manifest
 
     def _pointer(self, stream_id: int, part: int) -> bytes:
-        znode = answering(self.zk, lambda: self.cache.get(names.pointer(stream_id, part)))
+        znode = answering(self.zk, lambda: self.cache.get(names.pointer(stream_id, part)), GLANCE_S)
         return znode.data if znode else b""
 
     def _load(self, stream_id: int, part: int, data: bytes) -> Manifest | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from api.context import Context
 from api.results_format import timestamp_text
 from mars import names
-from mars.adapters.changes import answering
+from mars.adapters.changes import GLANCE_S, answering
 from mars.errors import MarsError
 from mars.plan import Stream
 from mars.registry import Query
@@ -70,7 +70,7 @@ def workers(context: Context, path: str) -> list[dict]:
         found = [context.zk.get(f"{path}/{child}") for child in context.zk.children(path)]
         return [json.loads(znode.data) for znode in found if znode and znode.data]
 
-    return answering(context.zk, read)
+    return answering(context.zk, read, GLANCE_S)
 
 
 def dependencies(context: Context) -> dict[str, dict]:

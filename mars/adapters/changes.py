@@ -25,7 +25,8 @@ from mars.errors import NotReadyError
 T = TypeVar("T")
 Change = tuple[T, list[tuple]]  # what is made, and the transaction that makes it
 OUTCOME_UNKNOWN = (ConnectionLoss, ConnectionClosedError, SessionExpiredError, KazooTimeoutError)
-PATIENCE_S, POLL_S = 15.0, 0.1  # longer than a session and the start of a ZooKeeper that was killed
+PATIENCE_S = 15.0  # longer than a session and the start of a ZooKeeper that was killed
+GLANCE_S, POLL_S = 1.0, 0.1  # longer than a connection that was lost takes to come back
 TRIES = 20
 
 

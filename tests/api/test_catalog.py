@@ -11,7 +11,7 @@ import pytest
 
 from mars import names
 from mars.adapters.catalog import CatalogStore
-from mars.adapters.changes import PATIENCE_S
+from mars.adapters.changes import GLANCE_S, PATIENCE_S
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import ConflictError, NotFoundError, NotReadyError
 from mars.plan import QueryPlan, Stream, StreamColumn, Window
@@ -169,6 +169,12 @@ def test_statements_wait_for_a_zookeeper_that_cannot_be_reached(proxied, store, 
         threading.Timer(0.5, proxy.set, [PASS]).start()
         change()
     assert store.catalog().kind(name) is None
+    # A connection that is only lost comes back within what those wait who only look.
+    patient.patience_s = GLANCE_S
+    for _ in range(3):
+        proxy.set(Rule(reset=True))
+        proxy.set(PASS)
+        patient.catalog()
     patient.patience_s = 0.2
     proxy.set(Rule(reset=True))
     with pytest.raises(NotReadyError, match="ZooKeeper does not answer"):

@@ -19,12 +19,14 @@ Its answer is the sum of all files that counters wrote. ZooKeeper and Nimbus are
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 import benchmarks
@@ -55,13 +57,14 @@ WORKER_LOG = """<Configuration>
 <Appenders><Console name="out"><PatternLayout pattern="%d %p %c{1} %m%n"/></Console></Appenders>
 <Loggers><Root level="warn"><AppenderRef ref="out"/></Root></Loggers></Configuration>
 """
+WORKER = "org.apache.storm.daemon.worker.Worker"
 WORKER_JVM = ["-Xmx1g", "-XX:+UseParallelGC"]
 
 
 class StormCluster(ProcessContender):
     """Nimbus, ZooKeeper, and nodes of their own."""
 
-    rate_max: int | None = 60_000
+    rate_max: int | None = 40_000
 
     def __init__(self, nodes: int = 3) -> None:
         super().__init__(replace(STORM, title="Storm 2.8.2, acking"))
@@ -94,7 +97,7 @@ class StormCluster(ProcessContender):
         self._wait()
 
     def begin(self, job: Job) -> None:
-        """Submit the topology; Storm places it as soon as the nodes have come."""
+        """Submit the topology; return when each node has a worker for it."""
         job.write(self.folder)
         settings = self.folder / "settings.properties"
         settings.write_text("".join(f"{name}={value}\n" for name, value in {**SETTINGS, "nodes": self.count}.items()))
@@ -103,6 +106,7 @@ class StormCluster(ProcessContender):
         done = subprocess.run(line, capture_output=True, text=True, timeout=SUBMIT_S)
         if done.returncode:
             raise MarsError("Storm did not take the topology", "\n".join((done.stdout + done.stderr).splitlines()[-10:]))
+        self.child.wait_ready(lambda: all(map(_has_worker, self.nodes)), START_S)
 
     def progress(self, job: Job) -> int:
         """Messages that are acknowledged, from each partition's beginning on."""
@@ -173,6 +177,15 @@ class StormCluster(ProcessContender):
         file = self.folder / f"{name}.yaml"
         file.write_text(json.dumps(told))
         return file
+
+
+def _has_worker(node: Node) -> bool:
+    """Has its supervisor started a worker?"""
+    for process in node.tree():
+        with contextlib.suppress(psutil.Error):
+            if WORKER in process.cmdline():
+                return True
+    return False
 
 
 def _opened() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,11 +24,12 @@ from benchmarks.overload_figures import Sample
 from benchmarks.overload_queries import Shape
 from benchmarks.parts import held_bytes, processes
 from mars import config as configuration
-from mars.errors import MarsError
+from mars.errors import MarsError, NotReadyError
 
 PARTITIONS = 4
 POLL_S, SAMPLES = 0.02, 120
 STALL_S = 60.0
+REFUSED_S, AGAIN_S, SAY_S = 20.0, 0.5, 30.0
 
 
 @contextlib.contextmanager
@@ -74,14 +76,26 @@ class Loaded:
 
     def committed(self, query: str) -> int:
         """Tuples in the query's last commits of every key part."""
-        return committed(self.mars.client.get(f"/v1/queries/{query}"))
+        return committed(self.told(query))
+
+    def told(self, query: str) -> dict:
+        """What the API says of a query; a 503 is told, and asked again for REFUSED_S. Raises NotReadyError after that."""
+        deadline = time.monotonic() + REFUSED_S
+        while True:
+            try:
+                return self.mars.client.get(f"/v1/queries/{query}")
+            except NotReadyError as error:
+                print(f"asked again: {error}", file=sys.stderr, flush=True)
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(AGAIN_S)
 
     def await_tuples(self, query: str, tuples: Callable[[], float]) -> int:
         """Return when the query has committed as many tuples as `tuples` then says; tells how many it has. Raises
         MarsError if it stands still or does not run."""
         last, moved = -1, time.monotonic()
         while True:
-            found = self.mars.client.get(f"/v1/queries/{query}")
+            found = self.told(query)
             if committed(found) != last:
                 last, moved = committed(found), time.monotonic()
             elif time.monotonic() - moved > STALL_S or found["state"] != "RUNNING":
@@ -164,11 +178,15 @@ def watch(loaded: Loaded, query: str, producer: Producer, seconds: float, tuples
     """Samples until all is committed, when the producer had ended, and when all was committed."""
     loaded.memory_mb()  # which looks for the processes first
     producer.begun.wait()
-    began, ended_s, samples = time.monotonic(), 0.0, []
+    began, ended_s, said_s, samples = time.monotonic(), 0.0, 0.0, []
     while True:
         at_s = time.monotonic() - began
         ended_s = ended_s or (at_s if producer.ended() else 0.0)
         samples.append(Sample(round(at_s, 1), producer.sent, loaded.committed(query), loaded.memory_mb()))
+        if at_s >= said_s + SAY_S:
+            said_s = at_s
+            print(f"{at_s:.0f} s: {samples[-1].committed:,} of {producer.sent:,} tuples that were sent are committed, "
+                  f"{sum(samples[-1].memory_mb.values()):,.0f} MB", file=sys.stderr, flush=True)
         if samples[-1].committed >= tuples:
             return samples, ended_s or at_s, at_s
         if ended_s and at_s > ended_s + 3 * seconds + STALL_S:

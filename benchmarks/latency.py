@@ -22,7 +22,8 @@ from pathlib import Path
 
 from api import up
 from benchmarks import plot
-from benchmarks.latency_bench import Bench, Found, Load
+from benchmarks.latency_bench import Bench
+from benchmarks.latency_figures import Found, Load
 from benchmarks.latency_limit import Limit, search
 from benchmarks.machine import command, machine
 from mars import config as configuration

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from api.demo_check import compare
 from api.runfile import Run
 from benchmarks import topics, watch
 from benchmarks.generator import QUERY, SCHEMA
-from benchmarks.latency_figures import Spread, freshness, readable
+from benchmarks.latency_figures import Found, Load, Spread, freshness, readable
 from benchmarks.latency_limit import Try
 from benchmarks.parts import Meter, processes
 from mars.config import Config
@@ -35,42 +35,6 @@ WARM_S, SETTLE_S = 3.0, 3.0
 WARM_RATE, BURST_S = 40_000, 8.0
 UNPACED = 5e6
 PARTITIONS = 4
-
-
-@dataclass(frozen=True)
-class Load:
-    """One measurement: tuples per second, for so many seconds, in windows of `window_ms`."""
-
-    name: str
-    rate: float
-    seconds: float
-    window_ms: int = 1_000
-    watermark_ms: int = 1_000
-    linger_ms: float = 5.0
-    patience: float = 3.0
-
-
-@dataclass(frozen=True)
-class Found:
-    """What one load gave; spreads in ms, CPU in cores, of the machine's cores that are all in use by Mars, Kafka, producer
-    and readers together; `trend` is what freshness says of whether the load was held."""
-
-    load: Load
-    sent: int
-    freshness: Spread
-    window_closed: Spread
-    tuple_closed: Spread
-    producer: Spread
-    trend: Try
-    cores: dict[str, float]
-    exact: bool
-    difference: str
-
-    def json(self) -> dict:
-        """As it is written to a file."""
-        spreads = {name: getattr(self, name).json() for name in ("freshness", "window_closed", "tuple_closed", "producer")}
-        return {**vars(self.load), "sent": self.sent, **spreads, "held": self.trend.is_held, "cores": self.cores,
-                "exact": self.exact, "difference": self.difference}
 
 
 class Bench:
@@ -152,6 +116,7 @@ class Bench:
         with self.query(name, load):
             readers = [watch.start(kind, self.run.api, f"q_{name}", file) for kind, file in files.items()]
             try:
+                os.sync()  # what loads before this one left to be written would be written beside it
                 time.sleep(1.0)
                 producer = self.produce(name, load)
                 with Meter({**processes(self.run, self.config),

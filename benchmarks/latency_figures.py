@@ -1,4 +1,4 @@
-"""From what was sent and what was seen to latencies. Pure: arrays of times in ms in, arrays of ms out."""
+"""A load and what it gave: from what was sent and what was seen to latencies. Pure: arrays of times in ms in, of ms out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
+
+from benchmarks.latency_limit import Try
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,42 @@ class Spread:
     def json(self) -> dict:
         """As it is written to a file."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Load:
+    """One measurement: tuples per second, for so many seconds, in windows of `window_ms`."""
+
+    name: str
+    rate: float
+    seconds: float
+    window_ms: int = 1_000
+    watermark_ms: int = 1_000
+    linger_ms: float = 5.0
+    patience: float = 3.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one load gave; spreads in ms, CPU in cores, of the machine's cores that are all in use by Mars, Kafka, producer
+    and readers together; `trend` is what freshness says of whether the load was held."""
+
+    load: Load
+    sent: int
+    freshness: Spread
+    window_closed: Spread
+    tuple_closed: Spread
+    producer: Spread
+    trend: Try
+    cores: dict[str, float]
+    exact: bool
+    difference: str
+
+    def json(self) -> dict:
+        """As it is written to a file."""
+        spreads = {name: getattr(self, name).json() for name in ("freshness", "window_closed", "tuple_closed", "producer")}
+        return {**vars(self.load), "sent": self.sent, **spreads, "held": self.trend.is_held, "cores": self.cores,
+                "exact": self.exact, "difference": self.difference}
 
 
 def freshness(made_ms: np.ndarray, partition: np.ndarray, window_ms: int, readings: list[dict]) -> np.ndarray:

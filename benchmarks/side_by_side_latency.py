@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,7 @@ def turn(contender: Contender, address: str, load: Load, folder: Path) -> tuple[
     contender.start(folder, address)
     try:
         with contender.following(job, events):
+            os.sync()  # what turns before this one left to be written would be written beside it
             time.sleep(START_S)
             produce(address, topic, load, folder)
             time.sleep(SETTLE_S)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.latency import describe, loads, picture
-from benchmarks.latency_bench import Bench, Load
-from benchmarks.latency_figures import Spread, freshness, readable
+from benchmarks.latency_bench import Bench
+from benchmarks.latency_figures import Load, Spread, freshness, readable
 
 
 def test_a_probe_is_seen_with_the_first_reading_that_counts_it():

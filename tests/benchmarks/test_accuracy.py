@@ -8,14 +8,15 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from benchmarks.accuracy_figures import Curve, Cut, figures
-from benchmarks.accuracy_run import Plan, turn
+from benchmarks.accuracy_figures import Curve, Cut, CutFigures, figures
+from benchmarks.accuracy_run import Plan, Turn, turn
 from benchmarks.accuracy_table import figure
 from benchmarks.clusters import packets
 from benchmarks.clusters.entrants import chosen
 from benchmarks.clusters.mars import MarsCluster
 from benchmarks.clusters.node import NETWORK, PAUSE, Node
 from benchmarks.clusters.spark import committed_offsets
+from benchmarks.exactness import Exactness
 from mars.config import load
 
 RATE = 1_000
@@ -116,6 +117,16 @@ def test_the_last_committed_micro_batch_tells_how_far_spark_is(tmp_path):
         (tmp_path / "commits" / str(number)).write_text("v1\n{}")
     (tmp_path / "commits" / ".11.tmp").write_text("")
     assert committed_offsets(tmp_path) == 21
+
+
+def test_what_was_not_read_in_time_is_told_apart_from_what_is_lost():
+    cut = CutFigures("node-0", 1.0, 2.0, 0.5, 0.5, 0.5)
+    turns = [asdict(Turn("storm", 100, 10, Exactness(9, 1, 8, 2), [cut], None, unread)) for unread in (0, 7)]
+    about = {"storm": {"title": "Storm", "guarantee": "at least once"}}
+    document = {**asdict(Plan(1, 1, 1, 1.0, PAUSE)), "contenders": about, "turns": turns, "left_out": {}}
+    lost, unread = figure(document)[0].splitlines()[2:4]
+    assert [cell.strip() for cell in lost.split("|")][4:6] == ["8", "2"]
+    assert [cell.strip() for cell in unread.split("|")][4:6] == ["8 (7 were not read in time)", "2"]
 
 
 def test_an_unknown_system_is_refused():

@@ -37,10 +37,12 @@ from benchmarks.latency_limit import Limit, Try, search
 from benchmarks.machine import command, machine
 from benchmarks.side_by_side import PARTITIONS
 from mars import config as configuration
+from mars.errors import MarsError
 
 CONTENDERS = "mars,spark,flink,storm,storm-unacked"
 WINDOW_MS, WATERMARK_MS = 1_000, 1_000
 START_S, SETTLE_S = 15.0, 8.0
+TRY_S = 20.0  # of a rate that is tried, after the seconds that are left out
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def own(contender: Contender, address: str, share: float, given: Load, folder: P
     numbers = itertools.count(1)
 
     def offer(rate: float) -> Try:
-        return turn(contender, address, replace(given, rate=rate), folder / f"{contender.name}_{next(numbers)}")[1]
+        load = replace(given, rate=rate, seconds=TRY_S)
+        return turn(contender, address, load, folder / f"{contender.name}_{next(numbers)}")[1]
 
     limit = search(offer, given.rate, say=say)
     say(f"{contender.name:<14} limit: {limit.text()}")
@@ -123,14 +126,18 @@ def compare(contenders: list[Contender], load: Load, share: float | None, first:
     for contender in contenders:
         contender.prepare(config)
     broker = kafka.start(config, config.data)
-    found: dict[str, dict] = {"latency": {}, "own": {}}
+    found: dict[str, dict] = {"latency": {}, "own": {}, "left_out": {}}
     try:
         for contender in contenders:
             spreads, _ = turn(contender, broker.address, load, folder / contender.name)
             _tell(contender, spreads, say)
             found["latency"][contender.name] = _json(spreads)
             if share:
-                found["own"][contender.name] = own(contender, broker.address, share, replace(load, rate=first), folder, say)
+                try:
+                    given = replace(load, rate=first)
+                    found["own"][contender.name] = own(contender, broker.address, share, given, folder, say)
+                except MarsError as error:
+                    found["left_out"][contender.name] = str(error)
     finally:
         broker.stop()
     return found
@@ -154,7 +161,8 @@ def figure(document: dict) -> list[str]:
         lines += ["", f"At {100 * next(iter(found.values()))['share']:.0f} % of its own limit each:", "",
                   *_table({name: (each["share"] * limit.rate, each["latency"]) for name, (each, limit) in limits.items()}),
                   "", *(f"- {name}: {limit.text()}{'' if each['held'] else '; the share was not held'}."
-                        for name, (each, limit) in limits.items())]
+                        for name, (each, limit) in limits.items()),
+                  *(f"- {name} is left out: {reason}." for name, reason in document["left_out"].items())]
     return lines
 
 

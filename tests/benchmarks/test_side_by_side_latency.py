@@ -50,9 +50,10 @@ def test_the_table_tells_each_contender(folder):
     assert lines[4] == "| mars | 40,000 | window closed | 5 | 7 | 7 | 5 | 7 | 5 | 0 |"
     limit = Limit(6e5, 7e5, [Try(6e5, 1.0, 1.0, 0.0, 1.0)])
     own = {"mars": {"share": 0.5, "held": True, "limit": limit.json(), "latency": latency["mars"]}}
-    lines = figure({**document, "own": own})[len(lines):]
+    lines = figure({**document, "own": own, "left_out": {"storm": "No load was held"}})[len(lines):]
     assert "| mars | 300,000 | window closed | 5 | 7 | 7 | 5 | 7 | 5 | 0 |" in lines
-    assert lines[-1] == "- mars: 600,000 tuples/s are held, 700,000 are not (1 runs)."
+    assert lines[-2:] == ["- mars: 600,000 tuples/s are held, 700,000 are not (1 runs).",
+                          "- storm is left out: No load was held."]
 
 
 def test_a_load_is_held_while_closing_takes_no_longer(folder):

@@ -3,7 +3,8 @@
 `python -m benchmarks.overload` starts an instance with a broker of its own and measures
   limits    how many tuples a second 1, 50 and 200 different queries on one stream take of a producer that sends all it can;
   twice     --queries queries, and for --minutes a producer at twice what they can read: memory of each part, how far
-            they get behind, how long until everything is read;
+            they get behind, how long until everything is read; one more query, which keeps all windows open, must stop
+            itself at its limit of GROUPS_MAX groups;
   restart   at half of what they can read, `mars down` and `mars up`: how long each takes, when work goes on.
 The answers of all queries are compared with the count that was made while the tuples were made.
 """
@@ -30,6 +31,7 @@ TITLE = "Load and limits"
 EVENT_RATE = 5_000
 EVENT_SPEED = 5  # seconds of event time in a second, so that the longest windows close soon
 RESTART_S, RESTART_SHARE = 60.0, 0.5
+GREEDY_TUPLES = 20  # for each group that a query may have, before one must have had too many
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Limit:
 
 @dataclass(frozen=True)
 class Twice:
-    """How `queries` queries did while `rate` tuples a second were produced, for `seconds`."""
+    """How `queries` queries did while `rate` tuples a second were produced, for `seconds`; what became of the one that
+    holds too much, if it was there."""
 
     queries: int
     rate: int
@@ -57,6 +60,7 @@ class Twice:
     read_after_s: float
     memory_after_mb: dict[str, float]
     wrong: list[str]
+    greedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,13 +98,18 @@ def twice(loaded: Loaded, queries: int, rate: float, seconds: float) -> Twice:
     wanted = shapes(queries)
     tuples = round(rate * seconds)
     need_room(loaded.folder, tuples, copies=1.1)
-    with loaded.queries("twice", wanted) as names, loaded.produce("twice", tuples, rate / EVENT_SPEED, rate) as producer:
+    is_enough = loaded.groups_max is not None and tuples > GREEDY_TUPLES * loaded.groups_max
+    with (loaded.queries("twice", wanted) as names, loaded.greedy("twice", is_enough) as greedy,
+          loaded.produce("twice", tuples, rate / EVENT_SPEED, rate) as producer):
         samples, ended_s, read_s = watch(loaded, names[0], producer, seconds, tuples)
         producer.wait()
         for query in names:
             loaded.await_tuples(query, lambda: tuples)
+        wrong, fate = loaded.wrong("twice", names, wanted), loaded.fate(greedy)
+        if is_enough and not fate.startswith("LIMIT_EXCEEDED"):
+            wrong.append(f"{greedy}: {fate}")
         return Twice(queries, round(rate), round(ended_s, 1), tuples, growths(samples, ended_s), behind_most(samples),
-                     round(read_s - ended_s, 1), loaded.memory_mb(), loaded.wrong("twice", names, wanted))
+                     round(read_s - ended_s, 1), loaded.memory_mb(), wrong, fate)
 
 
 def restart(loaded: Loaded, queries: int, rate: float, seconds: float) -> Restart:

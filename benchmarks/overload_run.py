@@ -27,6 +27,7 @@ from mars import config as configuration
 from mars.errors import MarsError, NotReadyError
 
 PARTITIONS = 4
+GROUPS_MAX = 200_000  # of a query in a key part: far above what the queries have that are compared
 POLL_S, SAMPLES = 0.02, 120
 STALL_S = 60.0
 REFUSED_S, AGAIN_S, SAY_S = 20.0, 0.5, 30.0
@@ -36,7 +37,7 @@ REFUSED_S, AGAIN_S, SAY_S = 20.0, 0.5, 30.0
 def started(folder: Path) -> Iterator[Loaded]:
     """An instance with a broker that outlives it."""
     config = configuration.load({"data": folder / "broker"}, environment={})
-    broker, mars = kafka.start(config, config.data), Mars()
+    broker, mars = kafka.start(config, config.data), Mars({"query_groups_max": GROUPS_MAX})
     try:
         mars.start(folder, broker.address)
         yield Loaded(mars, broker.address, folder, {"kafka": [psutil.Process(broker.pid)]})
@@ -65,6 +66,28 @@ class Loaded:
         for query in names:
             self.mars.client.sql(f"DROP QUERY {query}")
         self.mars.client.sql(f"DROP STREAM {name}")
+
+    @property
+    def groups_max(self) -> int | None:
+        """How many groups a query may have here, None where that was not set."""
+        return self.mars.settings.get("query_groups_max")
+
+    @contextlib.contextmanager
+    def greedy(self, stream: str, wanted: bool) -> Iterator[str]:
+        """A query with a group for nearly each tuple, whose windows stay open; its name, '' if it is not wanted."""
+        name = f"{stream}_greedy" if wanted else ""
+        if name:
+            keys = "sip, type, port, session, timestamp"
+            self.mars.client.sql(f"CREATE QUERY {name} AS SELECT {keys}, count(*) FROM {stream} GROUP BY {keys} "
+                                 "WINDOWING 60 s WATERMARK 1 d FROM EARLIEST")
+        yield name
+        if name:
+            self.mars.client.sql(f"DROP QUERY {name}")
+
+    def fate(self, query: str) -> str:
+        """Its state and the reason, '' for no query."""
+        found = self.told(query) if query else {"state": "", "reason": ""}
+        return f"{found['state']} {found['reason'] or ''}".strip()
 
     def produce(self, topic: str, tuples: int, event_rate: float, rate: float | None = None) -> Producer:
         """A producer process that has begun."""

@@ -21,11 +21,15 @@ def figure(document: dict) -> list[str]:
         markdown(limits), "",
         f"Twice the load: {twice['queries']} queries, {twice['rate']:,} tuples/s for {twice['seconds']:,.0f} s, "
         f"{twice['tuples']:,} in all. At most {twice['behind_most']:,} waited in Kafka; all was read "
-        f"{twice['read_after_s']:,.0f} s after the last one. Answers: {_answers(twice)}.", "",
+        f"{twice['read_after_s']:,.0f} s after the last one. Answers: {_answers(twice)}.{_greedy(twice)}", "",
         markdown(growth), "",
         f"Stop and start under {restart['rate']:,} tuples/s: `mars down` {restart['down_s']:.1f} s, `mars up` "
         f"{restart['up_s']:.1f} s; the first new commit {restart['resumed_s']:.1f} s and the last of what had waited "
         f"{restart['caught_up_s']:.1f} s after the start of `mars up`. Answers: {_answers(restart)}."]
+
+
+def _greedy(twice: dict) -> str:
+    return f" One more query, which held too much: {twice['greedy']}." if twice.get("greedy") else ""
 
 
 def _answers(found: dict) -> str:

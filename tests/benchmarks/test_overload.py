@@ -80,9 +80,10 @@ def test_the_table_tells_each_part():
     growth = Growth("mappers", 100.0, 110.0, 120.0, 0.5)
     memory = dict.fromkeys(("mappers", "reducers", "redis"), 90.0)
     answer = {"limits": [asdict(Limit(200, 3.0, 10, 250_000, memory, ["q7: differs"]))],
-              "twice": asdict(Twice(50, 400, 600.0, 240_000, [growth], 7_000, 550.0, memory, [])),
+              "twice": asdict(Twice(50, 400, 600.0, 240_000, [growth], 7_000, 550.0, memory, [], "LIMIT_EXCEEDED at 9")),
               "restart": asdict(Restart(100, 2.0, 9.0, 10.0, 12.0, []))}
     text = "\n".join(figure(answer))
     assert re.search(r"\| 200 +\| 0.25 +\| 50.0 .*\| 1 WRONG", text)
     assert re.search(r"\| mappers \| 100 +\| 110 +\| 120 +\| \+0.5 +\| 90", text)
-    assert "At most 7,000 waited in Kafka; all was read 550 s after the last one. Answers: exact." in text
+    assert "At most 7,000 waited in Kafka; all was read 550 s after the last one. Answers: exact. One more query" in text
+    assert "which held too much: LIMIT_EXCEEDED at 9." in text

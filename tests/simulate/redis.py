@@ -48,7 +48,7 @@ class Server:
 
     def keep(self) -> None:
         """Now and then a replica catches up."""
-        if self.keeps and self.scheduler.die() < self.keeps:
+        if self.scheduler.die() < self.keeps:
             self.history.append({id_: scripts.copy(store) for id_, store in self.stores.items()})
 
     def run_id(self) -> str:
@@ -76,7 +76,7 @@ class Exchange:
         """One script and what may become of it; see faults.FATES."""
         server = self.server
         server.scheduler.step()
-        fate = server.network.fate("redis")
+        fate = server.network.fate("redis") if server.network.rate else ""
         if fate in (LATE, ECHOED):
             server.network.late(partial(self._arrive_late, call, server.run_number))
         if fate in (LOST, LATE):
@@ -86,7 +86,8 @@ class Exchange:
         answer = call()
         if fate == REPEATED:
             answer = call()
-        server.keep()
+        if server.keeps:
+            server.keep()
         if fate == UNKNOWN:
             server.scheduler.step()
             raise NotReadyError("Redis does not answer", "the answer is lost")

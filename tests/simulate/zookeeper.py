@@ -130,10 +130,10 @@ class Ensemble:
 
     def tick(self) -> None:
         """Expire what has been cut off for longer than its session."""
-        if self.unheard:
-            for number, session in sorted(self.unheard.items()):
-                if self.scheduler.now - session.unheard_since > session.session_ms / 1000:
-                    self.expire(number)
+        now = self.scheduler.now
+        for number in sorted([number for number, session in self.unheard.items()
+                              if now - session.unheard_since > session.session_ms / 1000]):
+            self.expire(number)
 
 
 class ZooKeeper(Source):
@@ -213,9 +213,13 @@ class ZooKeeper(Source):
 
     def _arrive(self) -> str:
         """What becomes of a call that reaches the ensemble; raises if it does not, or if the session is over by then."""
+        ensemble = self.ensemble
         self.scheduler.step()
-        self._must_be_heard()
-        fate = self.ensemble.network.fate("zookeeper")
+        if ensemble.unheard or self.cut_since is not None or self.over:
+            self._must_be_heard()
+        if not ensemble.network.rate:
+            return ""
+        fate = ensemble.network.fate("zookeeper")
         if self.over:  # meanwhile: the call was slow, and an ephemeral znode that it made now would stay for ever
             self._must_be_heard()
         return fate

@@ -50,7 +50,7 @@ class Process:
 class Run:
     """One running instance. Addresses are host:port, `api` is a URL that this machine reaches; empty until known.
     `api_certificate` is the file of the API's certificate, if it has one, `api_name` a host name in it. `processes` has
-    those that the supervisor started, by name."""
+    those that the supervisor started, by name; `troubles` says of each part that is not up why, and what comes next."""
 
     supervisor: Process
     state: str = STARTING
@@ -61,6 +61,7 @@ class Run:
     redis: str = ""
     zookeeper: str = ""
     processes: dict[str, Process] = field(default_factory=dict)
+    troubles: list[str] = field(default_factory=list)
 
     def save(self, data: Path) -> None:
         """Write the run file so that a reader sees all of the old one or all of the new one."""

@@ -56,9 +56,9 @@ class ServerProcess:
         """Why it ended: its own word, else the end of its log."""
         return self.error or MarsError("The server process ended", f"{self.log}:\n{tail(self.log)}")
 
-    def stop(self) -> None:
-        """End it and all that it started."""
-        supervise.stop(self.identity, PATIENCE_S)
+    def stop(self, patience_s: float = PATIENCE_S) -> None:
+        """End it and all that it started: ask, and kill after `patience_s`."""
+        supervise.stop(self.identity, patience_s)
         self.process.wait()
 
     def _listen(self) -> None:

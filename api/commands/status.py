@@ -26,12 +26,14 @@ def status(data: Path | None, as_json: bool) -> None:
 
 def collect(config: Config) -> dict:
     """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded: then
-    `reason` says what does not answer."""
+    `reason` says what does not answer; it also says what has ended and is being started again."""
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}
     found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
              "mappers": [], "reducers": [], "queries": [], "data": str(config.data)}
+    if run.troubles:
+        found["reason"] = "; ".join(run.troubles)
     if run.state == runfile.READY:
         try:
             found["mappers"], found["reducers"] = workers(run, config)

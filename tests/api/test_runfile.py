@@ -7,7 +7,9 @@ import sys
 import pytest
 
 from api import runfile
+from api.commands.status import collect
 from api.runfile import Process, Run
+from mars.config import load
 from mars.errors import ConflictError
 
 
@@ -16,6 +18,13 @@ def test_an_instance_is_found_while_its_supervisor_lives(tmp_path):
         ).save(tmp_path)
     assert runfile.require(tmp_path).api == "http://127.0.0.1:1"
     assert runfile.require(tmp_path).processes["me"].find().pid == os.getpid()
+
+
+def test_what_is_being_started_again_stands_in_the_status(tmp_path):
+    trouble = "server: ZooKeeper does not answer; start 3 is due in 2 s"
+    Run(Process.of(os.getpid()), runfile.STARTING, troubles=[trouble]).save(tmp_path)
+    found = collect(load({"data": tmp_path}, environment={}))
+    assert (found["state"], found["reason"]) == ("starting", trouble)
 
 
 def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):

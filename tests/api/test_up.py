@@ -129,6 +129,22 @@ def test_a_killed_worker_and_a_killed_redis_come_back(instance):
         pass
 
 
+def test_what_ends_while_the_server_starts_comes_back_too(instance):
+    before = runfile.running(instance)
+    os.kill(before.processes["server"].pid, signal.SIGKILL)
+    os.kill(before.processes["zookeeper"].pid, signal.SIGKILL)
+    assert wait_until(lambda: runfile.running(instance).processes["zookeeper"] != before.processes["zookeeper"], 60)
+    assert wait_until(lambda: runfile.running(instance).processes["server"] != before.processes["server"], 60)
+    again = runfile.running(instance)
+    os.kill(again.processes["server"].pid, signal.SIGKILL)
+
+    def mended():
+        now = runfile.running(instance)
+        return now.processes["server"] != again.processes["server"] and status(instance)["state"] == "ready"
+
+    assert wait_until(mended, 120)
+
+
 def test_a_killed_supervisor_takes_everything_with_it(instance):
     processes = family(instance)
     assert len(processes) > 6

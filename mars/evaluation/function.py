@@ -19,11 +19,13 @@ class Function:
     """`compute(arguments, type)` gives the result for arguments of which at least one is an array.
 
     `by_value` promises that NULL in gives NULL out and that rows do not depend on each other, so that the function may
-    be computed on the values of a dictionary.
+    be computed on the values of a dictionary. `setting` is the place of the argument that is a constant by the function's
+    rule: it is handed over as a scalar always.
     """
 
     compute: Callable[[list[Value], str], pa.Array]
     by_value: bool = True
+    setting: int | None = None
 
 
 def arrays(arguments: list[Value]) -> list[pa.Array]:

@@ -14,6 +14,8 @@ from mars.evaluation.arrays import masked, numbers, valid_mask
 from mars.evaluation.function import Function, Value, on_doubles
 
 EXACT = 2.0 ** 52
+# No number has a digit so far from its point; rounding beyond costs what rounding there does.
+DIGITS_MAX = 400
 
 
 def to_long(values: np.ndarray) -> np.ndarray:
@@ -63,6 +65,7 @@ def _round(arguments: list[Value], type_: str) -> pa.Array:
     digits = arguments[1].as_py() if len(arguments) == 2 else 0
     if digits is None:
         return pa.nulls(len(column), column.type)
+    digits = max(-DIGITS_MAX, min(digits, DIGITS_MAX))
     if pa.types.is_decimal(column.type):
         return _round_decimals(column, digits, types.to_arrow(type_))
     if pa.types.is_integer(column.type):
@@ -94,11 +97,12 @@ def round_doubles(values: np.ndarray, digits: int) -> np.ndarray:
     |x| lies in [n, n + 1) / 10^digits, and is rounded up if it is at least the double next to the midpoint: for
     integers below 2^52 that quotient is correctly rounded. Values beyond go through decimal one by one.
     """
-    size = np.abs(values)
+    size, power = np.abs(values), 10.0 ** min(abs(digits), 15)
     with np.errstate(all="ignore"):
-        plain = np.isfinite(values) & (size * 10.0 ** digits < EXACT) & (size < EXACT) & (abs(digits) <= 15)
+        plain = np.isfinite(values) & (size < EXACT) & (abs(digits) <= 15)
+        plain &= (size * power if digits >= 0 else size / power) < EXACT
         whole = np.where(plain, size, 0)
-        scale, unit = (10.0 ** digits, 1.0) if digits >= 0 else (1.0, 10.0 ** -digits)
+        scale, unit = (power, 1.0) if digits >= 0 else (1.0, power)
         n = np.floor(whole / unit * scale)
         n -= n * unit / scale > whole
         n += (n + 1) * unit / scale <= whole
@@ -118,5 +122,5 @@ def _round_printed(value: float, digits: int) -> float:
 FUNCTIONS = {
     "sqrt": Function(on_doubles(np.sqrt)), "exp": Function(on_doubles(np.exp)), "power": Function(on_doubles(_power)),
     "sign": Function(on_doubles(_sign)), "ln": _logarithm(np.log), "log10": _logarithm(np.log10),
-    "floor": _whole(np.floor), "ceil": _whole(np.ceil), "round": Function(_round),
+    "floor": _whole(np.floor), "ceil": _whole(np.ceil), "round": Function(_round, setting=1),
 }

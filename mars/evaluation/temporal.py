@@ -20,8 +20,6 @@ def _part(arrow: Callable) -> Function:
 
 def _date_trunc(arguments: list[Value], type_: str) -> pa.Array:
     unit, column = arguments
-    if isinstance(column, pa.Scalar) or not unit.is_valid:
-        return pa.nulls(len(column), INSTANT)
     return pc.floor_temporal(column, unit=unit.as_py().lower(), week_starts_monday=True)
 
 
@@ -37,6 +35,6 @@ FUNCTIONS = {
     "year": _part(pc.year), "month": _part(pc.month), "day": _part(pc.day), "hour": _part(pc.hour),
     "minute": _part(pc.minute), "second": _part(pc.second),
     "to_date": Function(lambda arguments, type_: arguments[0]),
-    "date_trunc": Function(_date_trunc), "from_unixtime": Function(_from_unixtime),
+    "date_trunc": Function(_date_trunc, setting=0), "from_unixtime": Function(_from_unixtime),
     "unix_timestamp": Function(_unix_timestamp),
 }

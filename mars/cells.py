@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mars import aggregates, hashing, window
 from mars.aggregates import Order
@@ -105,7 +106,9 @@ def _columns(plan: QueryPlan) -> list[str]:
 
 
 def _first(key: pa.Array, groups: Groups) -> pa.Array:
-    return taken(key, groups.first_row)
+    """The key of each group: that of its first row, -0 as 0, else the order of tuples would show."""
+    first = taken(key, groups.first_row)
+    return pc.add(first, pa.scalar(0, first.type)) if pa.types.is_floating(first.type) else first
 
 
 def _is_true(condition: pa.Array) -> np.ndarray:

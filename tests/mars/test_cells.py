@@ -12,6 +12,7 @@ from mars.cells_wire import METADATA
 from mars.errors import InvariantError
 from mars.expressions import Call, Column, Literal
 from mars.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.types import to_arrow
 
 KEY = Column("k", "STRING")
 COUNT = AggregateCall("count", None, None, "BIGINT")
@@ -52,6 +53,20 @@ def test_rows_come_by_window_then_key_with_null_first() -> None:
 def test_the_window_is_shown_in_the_event_time_columns_own_type(type_, unit, time, expected) -> None:
     table = aggregate(plan(type_), stream(type_, unit), [time], ["a"])
     assert cells.finish(plan(type_), stream(type_, unit), table)["t"].to_pylist() == [expected]
+
+
+@pytest.mark.parametrize("type_", ["FLOAT", "DOUBLE"])
+@pytest.mark.parametrize("earlier", [0.0, -0.0])
+def test_a_key_of_zero_is_shown_alike_whatever_came_first(type_, earlier) -> None:
+    key = Column("d", type_)
+    query = plan(keys=(Key("d", key, type_),), outputs=(Output("d", Column("k0", type_), type_),))
+    source = Stream("s", 1, "topic", "id", (StreamColumn("t", "BIGINT"), StreamColumn("d", type_)), "CSV", "t", "ms")
+    batches = [cells.aggregate(query, source, {"d": pa.array(values, to_arrow(type_))}, np.zeros(len(values), np.int64), None,
+                               0, np.arange(len(values)), np.zeros(len(values), np.int32))
+               for values in ([earlier, -earlier], [earlier], [None])]
+    for tables in (batches[:1], batches, [batches[1].slice(0), *batches]):
+        rows = cells.finish(query, source, cells.merge(query, source, tables))
+        assert [str(value) for value in rows["d"].to_pylist() if value is not None] == ["0.0"]
 
 
 def test_having_keeps_the_rows_for_which_it_is_true() -> None:

@@ -17,7 +17,7 @@ import click
 from tests.nemesis import journal
 from tests.nemesis.bugs import ALL, BUGS
 from tests.nemesis.campaign import Campaign
-from tests.nemesis.faults import every
+from tests.nemesis.faults import every, named
 from tests.nemesis.hunting import Hunter
 
 
@@ -40,8 +40,9 @@ def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: flo
         journal.report(folder)
         return
     kinds = tuple(filter(None, only.split(",")))
-    if unknown := set(kinds) - every().keys():
-        raise click.UsageError(f"no fault is named {', '.join(sorted(unknown))}; there are {', '.join(sorted(every()))}")
+    there = {*every(), *(kind.__name__ for kind in named.kinds())}
+    if unknown := set(kinds) - there:
+        raise click.UsageError(f"no fault is named {', '.join(sorted(unknown))}; there are {', '.join(sorted(there))}")
     notes = journal.Journal(folder, seed, "bugs" if bugs else "")
     if bugs:
         with Hunter(notes, click.echo) as hunter:

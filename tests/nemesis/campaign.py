@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.nemesis import census, nodes, privileges, schedule
-from tests.nemesis.faults import Fault, World, disk, named
+from tests.nemesis.faults import Fault, World, WrongError, disk, named
 from tests.nemesis.instance import Instance
 from tests.nemesis.journal import Journal
 from tests.nemesis.loaded import LoadedStream
@@ -31,7 +31,7 @@ class Campaign:
         self.nodes = nodes.make() if is_root else None
         self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else [])])
         self.kinds, self.lacking = schedule.possible(self.rights, only)
-        self.only = only
+        self.named = [kind for kind in named.kinds() if not only or kind.__name__ in only]
         self.index, self.rounds = journal.next_index(), journal.count("named")
         self.stopping = threading.Event()
         self.wrong: list[str] = []
@@ -41,11 +41,15 @@ class Campaign:
 
     def run(self, seconds: float, faults_max: int | None = None) -> bool:
         """Rounds for so long, or for so many faults; True if nothing was wrong."""
-        began, first = time.monotonic(), self.index
+        began, first = time.monotonic(), self._done()
         while not (self.stopping.is_set() or time.monotonic() - began > seconds
-                   or (faults_max is not None and self.index - first >= faults_max)):
-            self._round(began + seconds, None if faults_max is None else first + faults_max)
+                   or (faults_max is not None and self._done() - first >= faults_max)):
+            self._round(began + seconds, None if faults_max is None else self.index + faults_max - self._done() + first)
         return not self.wrong
+
+    def _done(self) -> int:
+        """How many faults there were; named ones where no others are wanted."""
+        return self.index if self.kinds else self.rounds
 
     def __enter__(self) -> Campaign:
         """Everything runs; at the end of the block nothing is left of it."""
@@ -76,7 +80,7 @@ class Campaign:
         try:
             self.stopping.wait(WARM_S)
             end = min(end, began + self.round_s)
-            while time.monotonic() < end and not self.stopping.is_set() and self.index != last_index:
+            while self.kinds and time.monotonic() < end and not self.stopping.is_set() and self.index != last_index:
                 if not self._fault(stream):
                     break
             self._named(number)
@@ -137,9 +141,9 @@ class Campaign:
 
     def _named(self, name: str) -> None:
         """One of the faults that must end in a named state, in turn, while the other stream is under load."""
-        if self.stopping.is_set() or self.only:
+        if self.stopping.is_set() or not self.named:
             return
-        kind = named.KINDS[self.rounds % len(named.KINDS)]
+        kind = self.named[self.rounds % len(self.named)]
         began, self.rounds = time.monotonic(), self.rounds + 1
         wrong = kind(self.instance, f"{name}_named").run()
         self.journal.add("named", kind=kind.__name__, seconds=round(time.monotonic() - began, 1), wrong=wrong)
@@ -152,6 +156,8 @@ class Campaign:
         except Exception as error:  # the other fault of a pair may stand in the way; the instance is what is judged
             if action in (self.instance.ensure, self.instance.ensure_services):
                 wrong.append(f"{fault.name}: nothing runs again: {error}")
+            elif isinstance(error, WrongError):
+                wrong.append(f"{fault.name}: {error}")
             self.say(f"     {fault.name}: {action.__name__}: {type(error).__name__}: {error}")
 
     def _note(self, wrong: list[str]) -> None:

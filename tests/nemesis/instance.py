@@ -37,7 +37,7 @@ SETTINGS = {"mappers": 2, "reducers": 2, "key_parts": 2, "batch_tuples": 1_000, 
             "zookeeper_session_ms": 4_000, "spark_driver_memory_mb": 512, "kafka_heap_mb": 512,
             "redis_memory_bytes_max": 256 * 1024 * 1024, "future_limit_ms": 0}
 PLACES = {"mapper": names.MAPPERS, "reducer": names.REDUCERS}
-UP = [sys.executable, "-c", "from api.cli import main; main()", "up"]
+UP = [sys.executable, "-P", "-c", "from api.cli import main; main()", "up"]
 
 
 class Instance:
@@ -48,9 +48,8 @@ class Instance:
         self.orders, self.switches = folder / "orders", folder / "switches"
         for place in (self.data, self.orders, self.switches):
             place.mkdir(parents=True, exist_ok=True)
-        paths = os.pathsep.join((str(HOOK), str(ROOT)))
-        self.environment = {"PYTHONPATH": paths, "NEMESIS_SWITCHES": str(self.switches),
-                            "NEMESIS_NODES": ",".join(nodes.files if nodes else [])}
+        self.environment = {"NEMESIS_SWITCHES": str(self.switches), "NEMESIS_NODES": ",".join(nodes.files if nodes else [])}
+        self.take(ROOT, 0)
         base, host = load({"data": folder, **SETTINGS}, environment={}), nodes.address if nodes else "127.0.0.1"
         self.kafka, self.redis, self.zookeeper = (kind(base, folder, host) for kind in (Kafka, Redis, ZooKeeper))
         self.servers = {server.name: server for server in (self.kafka, self.redis, self.zookeeper)}
@@ -69,14 +68,23 @@ class Instance:
         self.zk.start(timeout=20)
         self.up()
 
-    def up(self) -> None:
-        """`mars up`, on the same data as before."""
-        file = self.folder / "mars.toml"
-        wanted = json.loads(self.config.to_json())
+    def take(self, code: Path, newer: int) -> None:
+        """Use the code in a folder from the next start on; `newer`: how many versions it is newer than this tree."""
+        self.newer = newer
+        self.environment["PYTHONPATH"] = os.pathsep.join((str(HOOK), str(code), str(ROOT)))
+
+    def launch(self, name: str, environment: dict[str, str], **changes: object) -> Child:
+        """`mars up` with these changes of its settings."""
+        config = self.config.model_copy(update=changes)
+        file, wanted = self.folder / f"{name}.toml", json.loads(config.to_json())
         file.write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in wanted.items()
                                   if name in self.config.model_fields_set))
-        self.mars = Child("mars", [*UP, "--config", str(file)], log_dir(self.folder) / f"up-{time.time():.0f}.log",
-                          environment=self.environment)
+        return Child(name, [*UP, "--config", str(file)], log_dir(self.folder) / f"{name}-{time.time():.0f}.log",
+                     environment=environment)
+
+    def up(self) -> None:
+        """`mars up`, on the same data as before."""
+        self.mars = self.launch("up", self.environment)
         deadline = time.monotonic() + UP_S
         while (run := runfile.running(self.data)) is None or run.state != runfile.READY:
             self.mars.check()

@@ -23,7 +23,8 @@ from mars.config import Config
 from tests.nemesis.proxy import Proxy
 
 READY_S = 180.0
-# A second listener, and topics that leave the disk soon after they are deleted. Java takes the last of two equal names.
+# A second listener, topics that leave the disk soon after they are deleted, and a cleaner that looks often. Java takes the
+# last of two equal names.
 KAFKA_SETTINGS = """
 listeners=MARS://127.0.0.1:{mars},LOAD://127.0.0.1:{load},CONTROLLER://127.0.0.1:{controller}
 advertised.listeners=MARS://{proxy},LOAD://127.0.0.1:{load}
@@ -31,6 +32,7 @@ listener.security.protocol.map=MARS:PLAINTEXT,LOAD:PLAINTEXT,CONTROLLER:PLAINTEX
 inter.broker.listener.name=LOAD
 file.delete.delay.ms=1000
 log.segment.delete.delay.ms=1000
+log.cleaner.backoff.ms=500
 """
 
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from tests.nemesis.loaded import LoadedStream
 
 
+class WrongError(Exception):
+    """The fault has itself seen that something is wrong."""
+
+
 @dataclass
 class World:
     """What a fault may touch: the instance, the stream under load, and the seeded chance."""
@@ -48,9 +52,9 @@ class Fault:
 
 def every() -> dict[str, type[Fault]]:
     """All kinds by name, family by family."""
-    from tests.nemesis.faults import clock, disk, kafka, network, processes, queries, redis
+    from tests.nemesis.faults import clock, disk, instances, kafka, network, processes, queries, redis
     found = {}
-    for family in (processes, network, redis, kafka, disk, clock, queries):
+    for family in (processes, network, redis, kafka, disk, clock, queries, instances):
         for kind in vars(family).values():
             if isinstance(kind, type) and issubclass(kind, Fault) and kind.__module__ == family.__name__ \
                     and not kind.__name__.startswith("_"):

@@ -1,4 +1,5 @@
-"""Faults that Mars cannot make good and must name: records deleted, a topic made anew, a topic gone (N15, N16).
+"""Faults that Mars cannot make good and must name: records deleted, a topic made anew, a topic gone (N15, N16); and one
+that it must not name (compacted.py).
 
 Each has a small stream of its own. Its query must stop in the named state, with what is missing in the reason, and what it
 had given out before must stay.
@@ -26,6 +27,7 @@ class Named:
 
     state: ClassVar[str] = ""
     number: ClassVar[str] = ""
+    settings: ClassVar[dict[str, str]] = {}  # of the topic
 
     def __init__(self, instance: Instance, name: str) -> None:
         self.instance, self.topic = instance, name
@@ -61,11 +63,15 @@ class Named:
         """Inflict it; words that the reason must hold."""
         raise NotImplementedError
 
+    def key(self, number: int) -> bytes | None:
+        """Of the tuple with this number."""
+        return None
+
     def produce(self, count: int) -> None:
         """Append so many tuples."""
         producer = Producer({"bootstrap.servers": self.instance.kafka.load_address, "linger.ms": 5})
         for i in range(self.made, self.made + count):
-            producer.produce(self.topic, f"{FIRST_MS + i * STEP_MS},{i}".encode(), partition=0)
+            producer.produce(self.topic, f"{FIRST_MS + i * STEP_MS},{i}".encode(), self.key(i), partition=0)
         self.made += count
         assert producer.flush(30) == 0
 
@@ -73,13 +79,13 @@ class Named:
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:  # one that was just deleted may still be going
             with contextlib.suppress(Exception):
-                self.admin.create_topics([NewTopic(self.topic, 1, 1)])[self.topic].result(20)
+                self.admin.create_topics([NewTopic(self.topic, 1, 1, config=self.settings)])[self.topic].result(20)
                 return
             time.sleep(0.2)
         raise AssertionError("the topic cannot be made")
 
-    def _rows(self) -> list[dict]:
-        return [row for page in self.instance.api.pages(self.query) for row in page.to_pylist()]
+    def _rows(self, **parameters: str) -> list[dict]:
+        return [row for page in self.instance.api.pages(self.query, **parameters) for row in page.to_pylist()]
 
     def _wait(self, otherwise: str, condition: Callable[[dict], bool]) -> dict:
         deadline, document = time.monotonic() + PATIENCE_S, {}
@@ -136,4 +142,7 @@ class TopicGone(Named):
         return [self.topic]
 
 
-KINDS = (RecordsDeleted, TopicMadeAnew, TopicGone)
+def kinds() -> tuple[type[Named], ...]:
+    """All of them, in the order of their turns."""
+    from tests.nemesis.faults.compacted import Compacted
+    return RecordsDeleted, TopicMadeAnew, TopicGone, Compacted

@@ -18,11 +18,12 @@ from mars.adapters.view import StreamView
 from mars.commits import QueryCommit
 from mars.errors import InvariantError
 from mars.registry import QuerySet
-from reducer import fallback
-from reducer.close import CheckedWatermark
+from reducer import fallback, merge
+from reducer.close import CheckedWatermark, Facts
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from reducer.lead import Leader
+from reducer.logs import Logs
 from reducer.merge import QueryState
 from tests.simulate import claiming, redis, scripts
 from tests.simulate.world import World
@@ -379,4 +380,28 @@ def whoever_lost_a_claim_stops_queries(world: World) -> Iterator[None]:
     """Found by the simulation: a range that is deleted after others have read it is missed by a mapper that was paused."""
     real = redis.Exchange.renew
     with patch.object(redis.Exchange, "renew", lambda *arguments: real(*arguments) or True):
+        yield
+
+
+@bug
+def cut_logs_are_not_noticed(world: World) -> Iterator[None]:
+    """What was counted is not compared with the log as it is now."""
+
+    def replaced(logs: Logs, states: dict[str, QueryState], facts: Facts) -> dict[str, str]:
+        for state in states.values():
+            state.read_on = set()
+        return {}
+
+    with patch.object(Logs, "replaced", replaced):
+        yield
+
+
+@bug
+def only_the_last_epoch_is_noted(world: World) -> Iterator[None]:
+    """Who reads on from the new log forgets that it has counted the old one."""
+
+    def note(noted: list[tuple[int, int]], epoch: int, offset: int) -> None:
+        noted[:] = [(epoch, offset)]
+
+    with patch.object(merge, "note", note):
         yield

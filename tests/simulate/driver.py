@@ -14,10 +14,11 @@ from tests.simulate.world import PLAN, WORKERS, World
 HEAL_S = 30.0
 PARTITIONS_MAX, QUERIES_MAX = 4, 3
 BURST_MS, AHEAD_MS = 300, (150, 450)
+CUT_MAX = 6
 # How often each thing happens, before the seed's mixture weighs it.
 LOAD = (("produce", 30), ("burst", 6), ("transaction", 4), ("end_transaction", 6), ("wait", 4))
 TROUBLE = (("kill", 5), ("pause", 4), ("cut", 3), ("lose_redis", 4), ("damage", 1), ("poison", 1), ("fill", 2), ("query", 3),
-           ("change_query", 4), ("add_partition", 2), ("delete_records", 1), ("make_topic_anew", 0.2))
+           ("change_query", 4), ("add_partition", 2), ("delete_records", 1), ("make_topic_anew", 0.2), ("cut_log", 1))
 
 
 class Driver:
@@ -56,6 +57,9 @@ class Driver:
         for _, end in self.open:
             end(True)
         self.open.clear()
+        for p, log in enumerate(world.topic.logs):  # what was claimed before a log was cut can be read again
+            for _ in range(len(log.records), log.longest):
+                self._append(p, self._now())
         # What waits for another commit gets one.
         self.burst()
         until = world.scheduler.now + HEAL_S
@@ -69,11 +73,11 @@ class Driver:
             world.tick()
 
     def look_after(self) -> None:
-        """A query of which records were deleted unread cannot go on: its user drops it and makes another. What else has
-        stopped one is over, and it is resumed."""
+        """A query of which records were deleted unread, or lost when it had counted them, cannot go on: its user drops it
+        and makes another. What else has stopped one is over, and it is resumed."""
         queries, catalog = self.world.checker.queries.queries, self.world.catalog
         for query in [query for query in queries.values() if query.state != RUNNING]:
-            change = catalog.drop_query if query.state == "DATA_LOSS" else catalog.resume
+            change = catalog.drop_query if query.state in ("DATA_LOSS", "LOG_TRUNCATED") else catalog.resume
             self.world.call(lambda change=change, query=query: change(query.name))
         if not self.world.checker.queries.queries:
             self.new_query("EARLIEST")
@@ -87,6 +91,7 @@ class Driver:
         store, known = self.world.server.stores[checker.stream_id], checker.queries.queries
         return (checker.lag() == 0 and not store.claims and all(q.state == RUNNING for q in known.values())
                 and all(id_ in queries for id_ in known for queries in committed) and self.world.is_followed()
+                and self.world.is_compared()
                 and not any(self._is_live(marker) for log in store.log.values() for marker, _ in log.values()))
 
     def _is_live(self, marker: str) -> bool:
@@ -234,6 +239,17 @@ class Driver:
         log.first = self.random.randint(log.first, log.stable)
         self.world.network.count("records deleted")
         return f"records of partition {p} are deleted up to {log.first}"
+
+    def cut_log(self) -> str:
+        """Another broker leads a partition, and may lack its last records; not where poison or a transaction is."""
+        p = self._partition()
+        log = self.world.topic.logs[p]
+        if log.stable < len(log.records) or any(p == q for q, _ in self.world.checker.poisoned.values()):
+            return ""
+        length, left = len(log.records), self.random.randint(max(log.first, len(log.records) - CUT_MAX), len(log.records))
+        log.cut(left)
+        self.world.network.count("log cut" if left < length else "leader changed")
+        return f"partition {p} is led by another broker, whose log ends at {left} instead of {length}"
 
     def make_topic_anew(self) -> str:
         self.world.network.count("topic made anew")

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from mapper.batch import Messages
 from mapper.fetch import Range
-from mars.adapters.kafka_errors import OffsetOutOfRange, TopicRecreated
+from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.adapters.kafka_wire import TopicInfo
 from mars.errors import NotReadyError
 from tests.simulate.cells import cell
 from tests.simulate.faults import Network
+from tests.simulate.log import Log
 from tests.simulate.scheduler import Scheduler, Source
-
-
-@dataclass
-class Log:
-    """A partition: (id, event time) by offset, None for an offset without a visible record; the cells of the same, 0 for
-    none; the last stable offset; and the first that has not been deleted."""
-
-    records: list[tuple[int, int] | None] = field(default_factory=list)
-    cells: list[int] = field(default_factory=list)
-    stable: int = 0
-    first: int = 0
 
 
 class Topic(Source):
@@ -43,9 +32,7 @@ class Topic(Source):
     def append(self, partition: int, time: int, ahead: bool = False) -> None:
         """One record, visible at once unless a transaction is open before it; `ahead` if its time is not yet."""
         log = self.logs[partition]
-        self.ids += 1
-        if ahead:
-            self.ahead.add(self.ids)
+        self._number(log, ahead)
         closed = log.stable == len(log.records)
         log.records.append((self.ids, time))
         log.cells.append(cell(self.ids, time))
@@ -57,7 +44,7 @@ class Topic(Source):
         log = self.logs[partition]
         first = len(log.records)
         for time in times:
-            self.ids += 1
+            self._number(log)
             log.records.append((self.ids, time))
             log.cells.append(cell(self.ids, time))
 
@@ -71,6 +58,12 @@ class Topic(Source):
             self.notify()
 
         return end
+
+    def _number(self, log: Log, ahead: bool = False) -> None:
+        """The next id; what is written again after a cut may be ahead of the time of a claim that was there before."""
+        self.ids += 1
+        if ahead or len(log.records) < log.longest:
+            self.ahead.add(self.ids)
 
     def make_anew(self) -> None:
         """The name stands for another topic, of which nothing is read; `logs` stay what was."""
@@ -134,15 +127,30 @@ class Reader:
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool) -> Range | None:
-        self._ask()
         log = self.topic.logs[partition]
-        assert end <= log.stable, "a claim past the last stable offset"
-        if start < log.first:
-            raise OffsetOutOfRange("topic", partition, start, log.first, len(log.records))
+        self._check(log, partition, start, last_epoch)
+        while end > log.stable:
+            assert log.longest >= end, "a claim past the last stable offset"
+            if should_stop():
+                return None
+            self.topic.scheduler.sleep(0.5, self.topic)  # until it is as long again
+            self._check(log, partition, start, last_epoch)
         if self.topic.throttled_is_end and self.topic.scheduler.die() < 0.2:
             end = start + (end - start) // 2
+        log.read_to = max(log.read_to, end)
         records = [(offset, *log.records[offset]) for offset in range(start, end) if log.records[offset]]
-        return Range(partition, start, end, Records(records), 0, (0, end))
+        epoch = log.epoch_before(end)
+        return Range(partition, start, end, Records(records), epoch, (epoch, end))
+
+    def _check(self, log: Log, partition: int, start: int, last_epoch: int) -> None:
+        """As the broker does it: is the offset there, and the log the one that was read up to it?"""
+        self._ask()
+        if not log.first <= start <= len(log.records):
+            log.refused |= start > len(log.records)
+            raise OffsetOutOfRange("topic", partition, start, log.first, len(log.records))
+        epoch, end = log.end_of(last_epoch) if last_epoch >= 0 else (last_epoch, start)
+        if epoch < last_epoch or end < start:
+            raise LogTruncated("topic", partition, start, epoch, end)
 
     def close(self) -> None:
         """Nothing to end."""
@@ -163,7 +171,11 @@ class Wire:
 
     def topic(self, name: str) -> TopicInfo:
         self._ask()
-        return TopicInfo(name, self.log.id, dict.fromkeys(range(len(self.log.logs)), (1, 0)))
+        return TopicInfo(name, self.log.id, {p: (1, log.epoch) for p, log in enumerate(self.log.logs)})
+
+    def epoch_ends(self, topic: str, epochs: dict[int, int]) -> dict[int, tuple[int, int]]:
+        self._ask()
+        return {p: self.log.logs[p].end_of(epoch) for p, epoch in epochs.items()}
 
     def high_watermarks(self, topic: str, partitions: list[int]) -> dict[int, int]:
         self._ask()

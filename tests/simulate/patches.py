@@ -91,7 +91,7 @@ def installed(sched: scheduler.Scheduler, disk: storage.Disk, faults: dict[str, 
 
 def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> dict[ModuleType, dict[str, object]]:
     """What stands for outside systems, and for the work on tuples."""
-    spill = storage.Spill(disk)
+    spill = disk.spill
     return {
         mars.faults: faults,
         mars.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan), "json": JSON, "zlib": PLAIN},

@@ -9,7 +9,7 @@ from mars.adapters import storage
 from mars.adapters.storage import CorruptFileError
 from mars.commits import Segment
 from tests.simulate.faults import Network
-from tests.simulate.scheduler import Scheduler
+from tests.simulate.scheduler import Actor, Scheduler
 
 
 class Disk:
@@ -22,6 +22,7 @@ class Disk:
         self.loose: dict[str, str] | None = None
         self.full = False
         self.damaged: set[str] = set()
+        self.spill = Spill(self)
 
     def killed(self, node: str) -> None:
         """A node is gone, and with it what it had not made durable."""
@@ -88,25 +89,30 @@ class Storage(storage.Storage):
 
 
 class Spill:
-    """Stands for the module mapper.spill: local files by host, gone with nothing, wrong for other generations."""
+    """Stands for the module mapper.spill: local files by host, gone with nothing, wrong for other generations. `kept` has
+    for each the thread that wrote it, and when."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
-        self.kept: dict[str, tuple[tuple, object]] = {}
+        self.kept: dict[str, tuple[tuple, object, Actor, float]] = {}
 
     @property
     def HOST(self) -> str:  # noqa: N802
         return self.disk.scheduler.current.node
 
     def sweep(self, folder: object, registered: set, older_than_s: float) -> None:
-        """Nothing: a killed mapper's files are still there for the next one."""
+        now = self.disk.scheduler.now
+        for path, (*_, at) in list(self.kept.items()):
+            if path.startswith(f"{self.HOST}/") and path not in registered and now - at > older_than_s:
+                del self.kept[path]
 
     def write(self, folder: object, stream: object, generation: int, claim: object, batch: object, log: object) -> dict:
-        self.disk.scheduler.step()
+        scheduler = self.disk.scheduler
+        scheduler.step()
         if self.disk.full:
             raise OSError(28, "No space left on device")
         path = f"{self.HOST}/{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}"
-        self.kept[path] = ((generation, claim.partition, claim.start, claim.end), batch)
+        self.kept[path] = ((generation, claim.partition, claim.start, claim.end), batch, scheduler.current, scheduler.now)
         return {"host": self.HOST, "path": path, "log": log}
 
     def log_of(self, claim: object) -> object:
@@ -115,7 +121,7 @@ class Spill:
     def read(self, stream: object, generation: int, claim: object) -> object | None:
         if not claim.file or claim.file["host"] != self.HOST:
             return None
-        header, batch = self.kept.get(claim.file["path"], (None, None))
+        header, batch, *_ = self.kept.get(claim.file["path"], (None, None))
         return batch if header == (generation, claim.partition, claim.start, claim.end) else None
 
     def delete(self, file: dict | None) -> None:

@@ -11,6 +11,7 @@ from kazoo.exceptions import SessionExpiredError
 from mars import names
 from tests.simulate import faults, patches, zookeeper
 from tests.simulate.driver import Driver
+from tests.simulate.log import Log
 from tests.simulate.run import STEPS_MAX
 from tests.simulate.world import PLAN, World
 
@@ -116,3 +117,54 @@ def test_a_query_made_while_a_partition_is_added_reads_it_too(world: World) -> N
     assert world.checker.queries.queries[made.id].start == {0: 0, 1: 0, 2: 0}
     world.checker.finish()
     world.nothing_waits()
+
+
+@pytest.mark.parametrize("regrows", [False, True])
+def test_who_has_counted_what_a_log_has_lost_is_stopped(world: World, regrows: bool) -> None:
+    """Also if the log is as long again, with other records."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    driver.burst()
+    world.scheduler.sleep(1.0)
+    log = world.topic.logs[0]
+    log.cut(len(log.records) - 1)
+    if regrows:
+        driver.burst()
+    world.scheduler.sleep(1.5)
+    [query] = world.checker.queries.queries.values()
+    assert query.state == "LOG_TRUNCATED"
+    driver.heal()
+    world.checker.finish()
+    world.nothing_waits()
+
+
+def test_another_leader_with_the_same_log_and_a_cut_of_what_nobody_has_read_stop_nobody(world: World) -> None:
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    driver.burst()
+    world.scheduler.sleep(1.0)
+    for log in world.topic.logs:
+        log.cut(len(log.records))
+    world.server.full = True  # so that nobody reads what comes now
+    driver.burst()
+    for log in world.topic.logs:
+        log.cut(log.read_to)
+    driver.heal()
+    [query] = world.checker.queries.queries.values()
+    assert (query.state, query.incarnation) == ("RUNNING", 1)
+    world.checker.finish()
+
+
+def test_a_log_tells_where_epochs_end() -> None:
+    """As a broker does: of one that it does not know any more, where the first that it knows begins."""
+    log = Log()
+    log.records += [None] * 4
+    log.cut(4)
+    log.records += [None] * 4
+    log.cut(6)
+    assert [log.end_of(epoch) for epoch in (0, 1, 2, 3)] == [(0, 4), (1, 6), (2, 6), (-1, -1)]
+    assert [log.epoch_before(offset) for offset in (1, 4, 5, 6)] == [0, 0, 1, 1]
+    log.cut(2)
+    assert [log.end_of(epoch) for epoch in (0, 1, 2, 3)] == [(0, 2), (0, 2), (0, 2), (3, 2)]
+    log.cut(0)
+    assert [log.end_of(epoch) for epoch in (0, 3, 4)] == [(0, 0), (3, 0), (4, 0)]

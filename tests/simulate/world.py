@@ -14,6 +14,7 @@ from mars.adapters.view import StreamView
 from mars.config import Config
 from mars.errors import InvariantError, MarsError
 from mars.expressions import Column
+from mars.log_epochs import Epochs
 from mars.plan import AggregateCall, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
 from tests.simulate import kafka, redis, storage, zookeeper
@@ -242,6 +243,15 @@ class World:
         known = {k: (part.owner_version, part.view.queries_version) for worker in self.workers.values()
                  if isinstance(worker, Reducer) for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
         return known == wanted
+
+    def is_compared(self) -> bool:
+        """Has each key part's owner compared what it has counted with the logs that have got another leader?"""
+        epochs, owners = {p: log.epoch for p, log in enumerate(self.topic.logs) if log.epoch}, self.owners()
+        parts = [part for worker in self.workers.values() if epochs and isinstance(worker, Reducer)
+                 for (_, k), part in worker.parts.items() if worker.id == owners.get(k)]
+        return all(p in part.facts.logs and Epochs.load(part.facts.logs[p]).current == epoch
+                   and not any(p in state.read_on for state in part.states.values())
+                   for part in parts for p, epoch in epochs.items())
 
     def owners(self) -> dict[int, str]:
         """Who owns each key part, for the story."""

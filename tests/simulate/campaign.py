@@ -117,7 +117,7 @@ def campaign(hours: float, jobs: int, file: Path = TOTALS, say: Callable[[str], 
             say(f"seeds up to {one.next_seed - 1}: {made.seeds} done, {made.calls} calls, broken: {made.broken or 'none'}")
     finally:
         for worker in workers:
-            worker.terminate()
+            worker.kill()  # no gentler signal: what it raised would end a simulated process, and be caught there
         save(file, load(file))
     return made
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +36,35 @@ def test_a_campaign_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
     [total] = campaign.load(file)
     assert total.seeds == first.seeds + second.seeds == total.next_seed
     assert (total.calls, total.faults["worker killed"]) == (10 * total.seeds, total.seeds)
+
+
+def test_a_campaign_that_is_ended_leaves_no_worker_though_runs_catch_what_ends_a_process(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(seed: int, rounds: int) -> Run:
+        while seed:
+            try:
+                time.sleep(60)
+            except SystemExit:
+                continue
+        return Run(seed)
+
+    def ended(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(campaign, "CHUNK", 1)
+    monkeypatch.setattr(campaign, "run", run)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            campaign.campaign(1.0, 2, tmp_path / "totals.jsonl", ended)
+        left = multiprocessing.active_children()
+        for worker in left:
+            worker.join(5.0)
+        assert [worker for worker in left if worker.is_alive()] == []
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for worker in multiprocessing.active_children():
+            worker.kill()
 
 
 @pytest.mark.usefixtures("short")

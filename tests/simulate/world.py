@@ -17,7 +17,7 @@ from mars.expressions import Column
 from mars.log_epochs import Epochs
 from mars.plan import AggregateCall, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
-from tests.simulate import kafka, redis, storage, zookeeper
+from tests.simulate import ensemble, kafka, redis, storage, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
 from tests.simulate.faults import FATES, STRIKES, Mix, Network
@@ -44,7 +44,7 @@ class World:
         self.scheduler = Scheduler(seed, steps_max)
         self.random = self.scheduler.random
         self.network = Network(self.scheduler)
-        self.ensemble = zookeeper.ZooKeeper.ensemble = zookeeper.Ensemble(self.scheduler, self.network)
+        self.ensemble = zookeeper.ZooKeeper.ensemble = ensemble.Ensemble(self.scheduler, self.network)
         self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
         self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
         self.topic = kafka.Reader.topic = kafka.Wire.log = kafka.Topic(self.scheduler, self.network, PARTITIONS)

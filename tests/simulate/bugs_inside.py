@@ -1,0 +1,204 @@
+"""Planted bugs of the real code: leaders, owners and their commits, mappers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import patch
+
+from mapper.lease import LeaseKeeper
+from mars import names
+from mars.adapters.view import StreamView
+from mars.commits import QueryCommit
+from mars.errors import InvariantError
+from mars.registry import QuerySet
+from reducer import fallback, merge
+from reducer.close import CheckedWatermark, Facts
+from reducer.job import Reducer
+from reducer.keypart import KeyPart
+from reducer.lead import Leader
+from reducer.logs import Logs
+from reducer.merge import QueryState
+from tests.simulate.planted import bug
+from tests.simulate.world import World
+
+
+@bug
+def commits_are_read_before_the_generation_is_raised(world: World) -> Iterator[None]:
+    recover, manifests = Leader._recover_if_needed, Leader._manifests
+
+    def early(leader: Leader, view: StreamView, *rest: object) -> bool:
+        kept = manifests(leader, view)
+        with patch.object(leader, "_manifests", lambda view: kept):
+            return recover(leader, view, *rest)
+
+    with patch.object(Leader, "_recover_if_needed", early):
+        yield
+
+
+@bug
+def unknown_outcome_is_taken_for_done(world: World) -> Iterator[None]:
+    with patch.object(KeyPart, "_outcome", lambda *_: True):
+        yield
+
+
+@bug
+def log_is_trimmed_before_the_commit(world: World) -> Iterator[None]:
+    real = KeyPart.commit
+
+    def commit(part: KeyPart) -> None:
+        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
+                           list(part.undone), {})
+        real(part)
+
+    with patch.object(KeyPart, "commit", commit):
+        yield
+
+
+@bug
+def uncommitted_state_survives_a_new_generation(world: World) -> Iterator[None]:
+    real = Reducer._keep_up
+
+    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
+        part, view = reducer.parts.get(key), reducer.views[key[0]]
+        if part and part.view.generation != view.generation:
+            part.view, part.after, part.undone = view, 0, {}
+        real(reducer, key, owner_version)
+
+    with patch.object(Reducer, "_keep_up", keep_up):
+        yield
+
+
+@bug
+def positions_are_not_compared(world: World) -> Iterator[None]:
+    """A range that overlaps what is merged is merged too."""
+    real = QueryState.accept
+
+    def accept(state: QueryState, piece: object) -> None:
+        try:
+            real(state, piece)
+        except InvariantError:
+            state._merge(piece)
+
+    def skip(state: QueryState, piece: object) -> None:
+        if piece.cells:
+            state._merge(piece)
+
+    with patch.object(QueryState, "accept", accept), patch.object(QueryState, "_skip", skip):
+        yield
+
+
+@bug
+def windows_close_without_a_check(world: World) -> Iterator[None]:
+    with patch.object(CheckedWatermark, "offer", lambda self, reached, facts: reached):
+        yield
+
+
+@bug
+def watermark_passes_a_gap(world: World) -> Iterator[None]:
+    """The event time of an entry that waits counts already."""
+    real = QueryState.accept
+
+    def accept(state: QueryState, piece: object) -> None:
+        p, met = piece.marker["p"], piece.marker["met"]
+        if met is not None:
+            state.commit.max_event_time[p] = max(met, state.commit.max_event_time.get(p, met))
+        real(state, piece)
+
+    with patch.object(QueryState, "accept", accept):
+        yield
+
+
+@bug
+def incarnations_are_used_again(world: World) -> Iterator[None]:
+    def raise_incarnation(queries: QuerySet, query_id: str, state: str, reason: str = "") -> None:
+        queries.queries[query_id].state, queries.queries[query_id].reason = state, reason
+
+    with patch.object(QuerySet, "raise_incarnation", raise_incarnation):
+        yield
+
+
+@bug
+def failed_reads_keep_their_lease(world: World) -> Iterator[None]:
+    """The bug that the simulation found in a mapper: what cannot be read is renewed all the same."""
+    real = LeaseKeeper.drop
+
+    def drop(keeper: LeaseKeeper, stream_id: int, claim: object) -> None:
+        held = world.server.stores[stream_id].claims.get(claim.id)
+        if held is None or held["epoch"] != claim.epoch:
+            real(keeper, stream_id, claim)
+
+    with patch.object(LeaseKeeper, "drop", drop):
+        yield
+
+
+@bug
+def new_partitions_keep_closed_windows(world: World) -> Iterator[None]:
+    """The bug that the model found in a reducer: it goes on with windows that it closed without the new partition."""
+    real = Reducer._keep_up
+
+    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
+        part, view = reducer.parts.get(key), reducer.views[key[0]]
+        if part and part.view.queries.partitions != view.queries.partitions:
+            part.take_queries(view)
+        real(reducer, key, owner_version)
+
+    with patch.object(Reducer, "_keep_up", keep_up):
+        yield
+
+
+@bug
+def a_fall_back_counts_again(world: World) -> Iterator[None]:
+    """Counters and results stay, and what they have already is counted once more."""
+    real = fallback.keep_results
+
+    def keep_results(entry: QueryCommit, last: QueryCommit) -> QueryCommit:
+        return replace(real(entry, last), counted={})
+
+    with patch.object(fallback, "keep_results", keep_results):
+        yield
+
+
+@bug
+def a_fall_back_takes_results_back(world: World) -> Iterator[None]:
+    """Nobody remembers what readers have been told."""
+    real = fallback.again
+
+    def again(entry: QueryCommit, newer: list, commits: int, published: int | None) -> QueryCommit:
+        return real(entry, newer, commits, None)
+
+    with patch.object(fallback, "again", again):
+        yield
+
+
+@bug
+def a_fall_back_asks_for_no_recovery(world: World) -> Iterator[None]:
+    """The lanes stay where they are, and nobody reads again what the fall-back left out."""
+    elsewhere = SimpleNamespace(**{**names.__dict__, "recovery_request": lambda id_: f"{names.stream(id_)}/elsewhere"})
+    with patch.object(fallback, "names", elsewhere):
+        yield
+
+
+@bug
+def cut_logs_are_not_noticed(world: World) -> Iterator[None]:
+    """What was counted is not compared with the log as it is now."""
+
+    def replaced(logs: Logs, states: dict[str, QueryState], facts: Facts) -> dict[str, str]:
+        for state in states.values():
+            state.read_on = set()
+        return {}
+
+    with patch.object(Logs, "replaced", replaced):
+        yield
+
+
+@bug
+def only_the_last_epoch_is_noted(world: World) -> Iterator[None]:
+    """Who reads on from the new log forgets that it has counted the old one."""
+
+    def note(noted: list[tuple[int, int]], epoch: int, offset: int) -> None:
+        noted[:] = [(epoch, offset)]
+
+    with patch.object(merge, "note", note):
+        yield

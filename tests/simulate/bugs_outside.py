@@ -1,0 +1,196 @@
+"""Planted bugs of outside systems and of what they check: Redis's scripts, ZooKeeper's transactions, files, the topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unittest.mock import patch
+
+from tests.simulate import claiming, redis, scripts
+from tests.simulate.planted import bug
+from tests.simulate.world import World
+
+
+@bug
+def commit_ignores_generation(world: World) -> Iterator[None]:
+    world.ensemble.unchecked = ("/generation",)
+    yield
+
+
+@bug
+def commit_ignores_query_set(world: World) -> Iterator[None]:
+    world.ensemble.unchecked = ("/queries",)
+    yield
+
+
+@bug
+def commit_ignores_owner_and_pointer(world: World) -> Iterator[None]:
+    world.ensemble.unchecked = ("/owner", "/pointer")
+    yield
+
+
+@bug
+def claims_cross_stops(world: World) -> Iterator[None]:
+    real = scripts.install
+
+    def install(store: scripts.Store, *arguments: object) -> None:
+        real(store, *arguments)
+        store.stops.clear()
+
+    with patch.object(scripts, "install", install):
+        yield
+
+
+@bug
+def tasks_are_frozen_anew(world: World) -> Iterator[None]:
+    real = claiming._again
+
+    def again(store: scripts.Store, held: dict, now: float) -> dict:
+        held["tasks"] |= {q: lane[0] for q, lane in store.lanes[held["partition"]].items()}
+        return real(store, held, now)
+
+    with patch.object(claiming, "_again", again):
+        yield
+
+
+@bug
+def lanes_join_before_they_are_equal(world: World) -> Iterator[None]:
+    real = claiming._lanes_of
+
+    def lanes_of(store: scripts.Store, p: int) -> tuple:
+        main, joined, others = real(store, p)
+        return main, joined + [(q, i, False) for q, i, cursor in others if cursor <= main], []
+
+    with patch.object(claiming, "_lanes_of", lanes_of):
+        yield
+
+
+@bug
+def push_deletes_the_claim_first(world: World) -> Iterator[None]:
+    """Two calls instead of one: a mapper that is killed between them takes the cells with it."""
+    real = scripts.push
+
+    def push(store: scripts.Store, generation: int, claim: dict, *rest: object) -> int:
+        if scripts._is_held(store, claim):
+            kept = dict(store.claims[claim["id"]]), store.leases[claim["id"]]
+            del store.claims[claim["id"]], store.leases[claim["id"]]
+            world.scheduler.sleep(0.2)
+            store.claims[claim["id"]], store.leases[claim["id"]] = kept
+        return real(store, generation, claim, *rest)
+
+    with patch.object(scripts, "push", push):
+        yield
+
+
+@bug
+def scripts_ignore_the_generation(world: World) -> Iterator[None]:
+    with patch.object(scripts.Store, "check", lambda *_: None):
+        yield
+
+
+@bug
+def run_id_is_not_compared(world: World) -> Iterator[None]:
+    world.server.same_run_id = True
+    yield
+
+
+@bug
+def open_transactions_are_idle(world: World) -> Iterator[None]:
+    world.topic.idle_by_stable = True
+    yield
+
+
+@bug
+def pointer_is_set_before_the_files_are_durable(world: World) -> Iterator[None]:
+    world.disk.loose = {}
+    yield
+
+
+@bug
+def empty_throttled_answers_are_the_end(world: World) -> Iterator[None]:
+    world.topic.throttled_is_end = True
+    yield
+
+
+@bug
+def nows_are_forgotten(world: World) -> Iterator[None]:
+    real = scripts.install
+
+    def install(store: scripts.Store, *arguments: object) -> None:
+        real(store, *arguments)
+        store.nows.clear()
+
+    with patch.object(scripts, "install", install):
+        yield
+
+
+@bug
+def late_trims_lower_positions(world: World) -> Iterator[None]:
+    """Found by the simulation: a trim that comes late takes back what was told, and claims stand at their bound."""
+
+    def tell(store: scripts.Store, k: int, name: tuple[int, str], offset: int) -> None:
+        store.positions[k][name] = offset
+
+    with patch.object(scripts, "tell", tell):
+        yield
+
+
+@bug
+def late_attaches_take_a_newer_lane(world: World) -> Iterator[None]:
+    real = scripts.attach
+
+    def attach(store: scripts.Store, generation: int, epoch: int, query: str, incarnation: int, state: dict) -> None:
+        for p in state["cursors"]:
+            if query in store.lanes[p] and store.lanes[p][query][0] > incarnation:
+                del store.lanes[p][query]
+        real(store, generation, epoch, query, incarnation, state)
+
+    with patch.object(scripts, "attach", attach):
+        yield
+
+
+@bug
+def late_detaches_take_a_newer_lane(world: World) -> Iterator[None]:
+    real = scripts.detach
+
+    def detach(store: scripts.Store, generation: int, epoch: int, query: str, attached: dict[int, int]) -> None:
+        real(store, generation, epoch, query, dict.fromkeys(attached, 1_000_000))
+
+    with patch.object(scripts, "detach", detach):
+        yield
+
+
+@bug
+def late_facts_are_told(world: World) -> Iterator[None]:
+    def facts(store: scripts.Store, generation: int, epoch: int, told: dict[str, object]) -> None:
+        store.check_leader(generation, epoch)
+        store.facts |= {name: str(value) for name, value in told.items()}
+
+    with patch.object(scripts, "facts", facts):
+        yield
+
+
+@bug
+def nothing_tells_what_kills(world: World) -> Iterator[None]:
+    """No mark is kept: what ends every worker is given again for ever."""
+    with patch.object(scripts, "mark", lambda *_: True):
+        yield
+
+
+@bug
+def queries_share_a_now(world: World) -> Iterator[None]:
+    """Found by the simulation: a range is claimed again with the time at which another query has merged it."""
+
+    def wanted_nows(store: scripts.Store, p: int, end: int, queries: set[str]) -> dict[str, int]:
+        times = [entry for entry in sorted(store.nows[p]) if entry[0] >= end]
+        return dict.fromkeys(queries, times[0][1]) if times else {}
+
+    with patch.object(claiming, "_wanted_nows", wanted_nows):
+        yield
+
+
+@bug
+def whoever_lost_a_claim_stops_queries(world: World) -> Iterator[None]:
+    """Found by the simulation: a range that is deleted after others have read it is missed by a mapper that was paused."""
+    real = redis.Exchange.renew
+    with patch.object(redis.Exchange, "renew", lambda *arguments: real(*arguments) or True):
+        yield

@@ -82,15 +82,17 @@ def doctor(data: Path | None, file: Path | None) -> None:
 @data_option
 @api_option
 @ca_option
-@click.option("-c", "--command", "text", metavar="SQL", help="Run these statements.")
+@click.option("-c", "--command", "texts", metavar="SQL", multiple=True, help="Run these statements; may be repeated.")
 @click.option("-f", "--file", "script", metavar="FILE", help="Run the statements of a file; - is stdin.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="Default: table on a terminal, else csv.")
 @click.argument("dash", required=False, type=click.Choice(["-"]), metavar="[-]")
-def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, script: str | None,
+def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, ...], script: str | None,
         format_: str | None, dash: str | None) -> None:
     """Run SQL statements, or an interactive shell without any."""
     from api.commands.sql import sql
 
+    # Each ends on a line of its own, so that a comment at its end takes nothing of the next.
+    text = "\n;\n".join(texts) if texts else None
     if sum(given is not None for given in (text, script, dash)) > 1:
         raise click.UsageError("Give one of -c, -f and -.")
     check_ca(api, ca)

@@ -42,7 +42,7 @@ class LineFile:
                             f"jq -c '.[]?' {path} writes it so")
         guess = guess_schema(sample)
         if guess is None:
-            raise MarsError(f"{path} holds no tuple", "it is empty or has blank lines alone")
+            raise MarsError(f"{path} holds no tuple", "it is empty, or has blank lines and a header alone")
         self.guess: Guess = guess
         self.header = guess.header if header is None else header and guess.format == "CSV"
         self.bytes = path.stat().st_size

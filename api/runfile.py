@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from mars.errors import ConflictError, NotReadyError
+from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 STARTING, READY = "starting", "ready"
 
@@ -101,12 +101,22 @@ def remove(data: Path) -> None:
     _path(data).unlink(missing_ok=True)
 
 
+def make_folder(data: Path) -> None:
+    """Make the data folder if it is missing; ConfigurationError if it cannot be made, or not written to."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(data / "run.lock", os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise ConfigurationError(f"{data} cannot be the data folder", error.strerror or str(error),
+                                 "give a folder that you may write to, with --data or MARS_DATA") from None
+
+
 def lock(data: Path) -> int:
     """Take the folder for this process, until the returned descriptor is closed or the process ends.
 
-    Raises ConflictError, with the address of the instance that has it."""
-    data.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(data / "run.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    Raises ConflictError, with the address of the instance that has it, ConfigurationError as make_folder."""
+    make_folder(data)
+    descriptor = os.open(data / "run.lock", os.O_RDWR)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

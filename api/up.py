@@ -49,6 +49,7 @@ def detach(config: Config, report: Report) -> Run:
     """Start an instance that outlives this process; return when it is ready.
 
     Raises MarsError with its reason when it cannot start; it has then stopped what it had started."""
+    runfile.make_folder(config.data)
     child = supervise.spawn("api.up", config.data, "supervisor")
     try:
         supervise.tell(child.stdin, {"config": config.to_json()})

@@ -108,6 +108,35 @@ def test_a_file_that_is_not_there_is_1_without_a_trace(mars, tmp_path):
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("detach", [[], ["--detach"]])
+def test_a_data_folder_that_cannot_be_made_is_1_and_named(mars, tmp_path, detach):
+    (tmp_path / "file").touch()
+    for data in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/mars")):
+        done = mars("up", "--data", str(data), *detach)
+        assert done.returncode == 1
+        assert f"{data} cannot be the data folder" in done.stderr
+        assert "--data" in done.stderr
+
+
+def test_a_repeated_command_runs_all_its_statements(mars, monkeypatch):
+    class Api:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def sql(self, statement, _id):
+            seen.append(statement.strip())
+            return {"kind": "created", "name": "x", "notes": []}
+
+    seen = []
+    monkeypatch.setattr("api.commands.sql.connect", lambda *_: Api())
+    done = mars("sql", "-c", "PAUSE QUERY a -- first", "-c", "RESUME QUERY a; DROP QUERY a;", "-c", "SHOW STREAMS")
+    assert done.returncode == 0, done.stderr
+    assert seen == ["PAUSE QUERY a -- first", "RESUME QUERY a", "DROP QUERY a", "SHOW STREAMS"]
+
+
 def test_an_api_that_does_not_answer_is_named(mars):
     done = mars("sql", "--api", "http://127.0.0.1:9", "-c", "SHOW STREAMS")
     assert done.returncode == 1

@@ -5,8 +5,8 @@
 | nodes | 3 supervisors with two slots each, one worker in use on each | a free slot is where a lost worker's tasks go |
 | topology | 3 Kafka spouts, 3 counters, 3 ackers | one of each a node |
 | counters | write their counts each 100 ms, then acknowledge | never acknowledged from memory alone |
-| topology.max.spout.pending | 20,000 | more than a spout reads until the counts are written; the spout searches all tuples |
-| | | that it has to send again for each of them, so many more of them would be read again for minutes |
+| topology.max.spout.pending | 5,000 | more than a spout reads until the counts are written; the spout searches all tuples |
+| | | that it has to send again for each of them, so with 20,000 a node that was away kept it busy for good |
 | topology.transfer.batch.size | 500 | tuples travel between nodes in bulk |
 | topology.message.timeout.secs | 20 | what a lost node had is read again then; less is too little for a backlog |
 | nimbus.task.timeout, nimbus.supervisor.timeout, supervisor.worker.timeout | 10 s | the defaults are 30 and 60 s |
@@ -22,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +45,9 @@ from mars.config import Config
 from mars.errors import MarsError
 
 HOST, START_S, SUBMIT_S, GROUP = "127.0.0.1", 90.0, 60.0, "storm-0"
+WARM_S = 20.0
 SETTINGS = {**LOCAL, "topology.transfer.batch.size": 500, "topology.transfer.buffer.size": 2_000,
-            "topology.message.timeout.secs": 20}
+            "topology.message.timeout.secs": 20, "topology.max.spout.pending": 5_000}
 SESSION_MS = 6_000
 DAEMON = {
     "storm.zookeeper.session.timeout": SESSION_MS, "nimbus.task.timeout.secs": 10, "nimbus.supervisor.timeout.secs": 10,
@@ -64,7 +66,7 @@ WORKER_JVM = ["-Xmx1g", "-XX:+UseParallelGC"]
 class StormCluster(ProcessContender):
     """Nimbus, ZooKeeper, and nodes of their own."""
 
-    rate_max: int | None = 40_000
+    rate_max: int | None = 30_000
 
     def __init__(self, nodes: int = 3) -> None:
         super().__init__(replace(STORM, title="Storm 2.8.2, acking"))
@@ -97,7 +99,7 @@ class StormCluster(ProcessContender):
         self._wait()
 
     def begin(self, job: Job) -> None:
-        """Submit the topology; return when each node has a worker for it."""
+        """Submit the topology; return WARM_S after each node has a worker for it: none says when it is ready."""
         job.write(self.folder)
         settings = self.folder / "settings.properties"
         settings.write_text("".join(f"{name}={value}\n" for name, value in {**SETTINGS, "nodes": self.count}.items()))
@@ -107,6 +109,7 @@ class StormCluster(ProcessContender):
         if done.returncode:
             raise MarsError("Storm did not take the topology", "\n".join((done.stdout + done.stderr).splitlines()[-10:]))
         self.child.wait_ready(lambda: all(map(_has_worker, self.nodes)), START_S)
+        time.sleep(WARM_S)
 
     def progress(self, job: Job) -> int:
         """Messages that are acknowledged, from each partition's beginning on."""

@@ -118,7 +118,7 @@ class CatalogStore:
             stream, id_ = catalog.queries.get(name.lower(), ("", ""))
             if id_ != query.id:
                 return False
-            there = self._read_queries(find_stream(catalog, stream))[0].queries[id_]
+            there = _present(self._read_queries(find_stream(catalog, stream))[0], id_, name)
             # The id may be another's who was quicker; incarnation, state and partitions may have changed since.
             return (there.plan, there.created_ms) == (query.plan, query.created_ms)
 
@@ -131,7 +131,8 @@ class CatalogStore:
             catalog, version = self._read_catalog()
             stream, id_ = query_place(catalog, name)
             queries, queries_version = self._read_queries(stream)
-            query = queries.queries.pop(id_)
+            query = _present(queries, id_, name)
+            del queries.queries[id_]
             del catalog.queries[name.lower()]
             return query, _writes(stream, catalog, version, queries, queries_version)
 
@@ -153,7 +154,7 @@ class CatalogStore:
         def prepare() -> Change[Query]:
             stream, id_ = query_place(self._read_catalog()[0], name)
             queries, version = self._read_queries(stream)
-            query = queries.queries[id_]
+            query = _present(queries, id_, name)
             if not allowed(query):
                 raise ConflictError("wrong state", f"query {query.name} is {query.state}: {refusal}",
                                     f"see `DESCRIBE {query.name}`")
@@ -162,7 +163,7 @@ class CatalogStore:
 
         def is_made(changed: Query) -> bool:
             stream, id_ = query_place(self._read_catalog()[0], name)
-            there = self._read_queries(stream)[0].queries[id_]
+            there = _present(self._read_queries(stream)[0], id_, name)
             return (id_, there.incarnation, there.state) == (changed.id, changed.incarnation, changed.state)
 
         return self._change(prepare, is_made)
@@ -197,6 +198,14 @@ class CatalogStore:
 
     def _guard(self, call: Callable[[], T]) -> T:
         return answering(self.zk, call, self.patience_s)
+
+
+def _present(queries: QuerySet, id_: str, name: str) -> Query:
+    """The query that the catalog has just named; NotFoundError if it was dropped between the two reads."""
+    query = queries.queries.get(id_)
+    if query is None:
+        raise NotFoundError("unknown query", f"{name} was dropped meanwhile", "`SHOW QUERIES` lists them all")
+    return query
 
 
 def _writes(stream: Stream, catalog: Catalog, version: int, queries: QuerySet, queries_version: int) -> list[tuple]:

@@ -97,6 +97,17 @@ def test_a_wrong_name_is_told_the_right_one(store, stream):
         store.query(stream.name)
 
 
+@pytest.mark.parametrize("change", ["drop_query", "pause", "resume"])
+def test_who_changes_a_query_that_is_being_dropped_hears_that_it_is_gone(store, stream, fresh_name, monkeypatch, change):
+    name = fresh_name("q")
+    store.create_query(name, plan(stream.name), {})
+    catalog = store._read_catalog()
+    store.drop_query(name)
+    monkeypatch.setattr(store, "_read_catalog", lambda: catalog)  # read just before the drop
+    with pytest.raises(NotFoundError, match=f"{name} was dropped meanwhile"):
+        getattr(store, change)(name)
+
+
 def test_a_zookeeper_that_is_away_is_said_so(stack):
     zk = ZooKeeper(stack.config.zookeeper_address, 4_000)
     store = CatalogStore(zk)

@@ -28,6 +28,8 @@ from sql.statements import (
 from sql.words import Word, read_words, spans
 
 Resolve = Callable[[str], str | None]
+# What is longer would keep the reader busy for seconds.
+STATEMENT_MAX = 65_536
 
 
 def parse(sql: str, resolve: Resolve | None = None) -> Statement:
@@ -36,11 +38,24 @@ def parse(sql: str, resolve: Resolve | None = None) -> Statement:
     resolve: says of a name whether it is a 'stream', a 'query' or neither (None); a SELECT over queries
     alone is kept as text for the embedded engine. Without it every name counts as a stream.
     """
+    refuse_unreadable(sql)
     try:
         return read_statement(sql, resolve or (lambda name: "stream"))
     except RecursionError:
         raise refusal(sql, 0, 1, "too deeply nested", "the statement has too many levels",
                       "write it flatter, with IN or AND") from None
+
+
+def refuse_unreadable(sql: str) -> None:
+    """Refuses, before any of it is read, a statement that is too long or holds what is no character."""
+    if len(sql) > STATEMENT_MAX:
+        raise SqlError("the statement is too long", f"it has {len(sql):,} characters, and may have {STATEMENT_MAX:,}",
+                       "keep long lists of values in a stream of their own, or ask in parts")
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise refusal(sql, error.start, error.end, "half a character", f"{ascii(sql[error.start])} is none by itself",
+                      "send the text in UTF-8, or both halves of the character") from None
 
 
 def split_statements(sql: str) -> list[str]:

@@ -10,7 +10,7 @@ from mars.errors import SqlError
 from sql.refusals import closest, refusal, refusal_at
 from sql.words import Word
 
-AMOUNT = re.compile(r"([0-9]{1,18})([A-Za-z]*)")
+AMOUNT = re.compile(r"([0-9]{1,100})([A-Za-z]*)")
 UNITS = "ms, s, min, h, d, or second, minute, hour, day"
 
 

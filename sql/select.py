@@ -6,6 +6,7 @@ call with its arguments as written; sqlglot's own rewriting of functions would l
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from sqlglot import exp
@@ -95,7 +96,8 @@ def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
     index = next((i for i, w in enumerate(words) if w.end >= end), len(words) - 1)
     word, description = words[index], found.get("description", "")
     for near in words[max(0, index - 1):index + 1][::-1]:
-        meant = closest(near.value, KEYWORDS) if near.kind == "name" and not near.is_(*KEYWORDS) else None
+        is_ours = near.value.upper().split(" ")[0] in KEYWORDS  # GROUP BY is one word
+        meant = closest(near.value, KEYWORDS) if near.kind == "name" and not is_ours else None
         if meant:
             return refusal_at(sql, near, f"unexpected {sql[near.start:near.end]}",
                               "the statement does not read here", f"did you mean {meant}?")
@@ -104,7 +106,7 @@ def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
                           "an expression is not complete", "complete it, or remove what leads to it")
     detail = "the statement does not read here"
     if description.startswith("Expect"):
-        detail = description.split("<class")[0].strip().lower()
+        detail = re.split(r"<class| but got", description)[0].strip().lower()
     shown = sql[word.start:word.end] or "end of the statement"
     return refusal_at(sql, word, f"unexpected {shown}", detail,
                       "a name with other characters stands in `backticks`")

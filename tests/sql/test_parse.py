@@ -6,7 +6,7 @@ import pytest
 
 from mars.errors import SqlError
 from sql import statements
-from sql.parse import parse, split_statements
+from sql.parse import STATEMENT_MAX, parse, split_statements
 from sql.statements import Name
 
 
@@ -79,3 +79,30 @@ def test_scripts_are_split_outside_quotes_and_comments() -> None:
     assert split_statements(script) == ["SELECT ';' FROM a", "/* ; */ SHOW STREAMS", "SELECT `;` FROM b"]
     assert split_statements("-- nothing\n ;; ") == []
     assert split_statements("SHOW STREAMS; SELECT 'open; x") == ["SHOW STREAMS", "SELECT 'open; x"]
+
+
+@pytest.mark.parametrize("part", ["1+", "a,", "NOT ", "x", "'", "("])
+def test_a_statement_that_is_too_long_is_refused_before_it_is_read(part, monkeypatch) -> None:
+    monkeypatch.setattr("sql.parse.read_words", None)
+    with pytest.raises(SqlError, match="too long: it has 5,") as refused:
+        parse("SELECT " + part * (5_000_000 // len(part)))
+    assert len(str(refused.value)) < 200
+
+
+def test_a_statement_of_the_greatest_length_is_read() -> None:
+    sql = "SELECT a FROM s WHERE a IN (1" + ",1" * ((STATEMENT_MAX - 30) // 2) + ")"
+    assert len(sql) in (STATEMENT_MAX, STATEMENT_MAX - 1)
+    assert parse(sql).source.text == "s"
+
+
+def test_half_a_character_is_refused_at_its_place() -> None:
+    with pytest.raises(SqlError, match="half a character") as refused:
+        parse("SELECT\n \ud800 FROM s")
+    assert (refused.value.line, refused.value.column) == (2, 2)
+    str(refused.value).encode()
+
+
+def test_nothing_of_the_reader_within_shows_in_a_refusal() -> None:
+    with pytest.raises(SqlError) as refused:
+        parse("SELECT * FROM")
+    assert refused.value.detail == "expected table name"

@@ -17,6 +17,10 @@ SETTINGS = {
     "allow_community_extensions": "false", "python_enable_replacements": "false", "temp_directory": "",
     "memory_limit": "1GB", "threads": "2", "lock_configuration": "true",
 }
+# Types of the engine that the dialect has too, or whose values fit one that it has; values of all others become text.
+KEPT = {"boolean", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint", "hugeint",
+        "float", "double", "decimal", "varchar", "date", "timestamp", "timestamp with time zone", "null"}
+CONVERSIONS = ("Conversion Error", "Out of Range Error", "Invalid Input Error")
 TIMEOUT_S = 30.0
 ROWS_MAX = 10_000
 
@@ -66,7 +70,22 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, rows_max: int | None
         raise SqlError("the statement gives no rows", hint="write SELECT ... FROM the query", sql=sql)
     if rows_max is not None:
         relation = relation.limit(rows_max)
-    return _as_dialect_types(relation.to_arrow_table())
+    return _as_dialect_types(_as_text(relation).to_arrow_table())
+
+
+def _as_text(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The relation with types that nobody else has as text, written by the engine: intervals, lists, times of day."""
+    def column(place: int, type_: str) -> str:
+        if type_ in KEPT:
+            return f"#{place}"
+        return f"CAST(#{place} AS {'TIMESTAMP' if type_.startswith('timestamp') else 'VARCHAR'})"
+
+    types = [type_.id for type_ in relation.types]
+    if KEPT.issuperset(types):
+        return relation
+    names = ['"' + name.replace('"', '""') + '"' for name in relation.columns]
+    return relation.project(", ".join(f"{column(i, type_)} AS {name}"
+                                      for i, (type_, name) in enumerate(zip(types, names, strict=True), 1)))
 
 
 def _without_zone(table: pa.Table) -> pa.Table:
@@ -77,7 +96,7 @@ def _without_zone(table: pa.Table) -> pa.Table:
 
 
 def _as_dialect_types(table: pa.Table) -> pa.Table:
-    """The columns in types that the dialect has: what it does not know becomes text, counts stay whole numbers."""
+    """The columns in types that the dialect has; counts stay whole numbers."""
     columns = [_as_dialect_type(column) for column in table.columns]
     return pa.Table.from_arrays(columns, names=table.column_names)
 
@@ -87,20 +106,18 @@ def _as_dialect_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(type_):
         return column.cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
     if pa.types.is_decimal(type_) and type_.scale == 0 and type_.precision == 38:
-        return _whole_numbers(column)
-    if pa.types.is_integer(type_):
-        return column.cast(pa.int64()) if type_ != pa.int32() else column
-    if pa.types.is_nested(type_) or pa.types.is_binary(type_) or pa.types.is_interval(type_) or pa.types.is_time(type_):
-        return pa.chunked_array([pa.array([None if v is None else str(v) for v in column.to_pylist()], pa.string())])
+        return _whole_numbers(column, type_)
+    if pa.types.is_integer(type_) and type_ != pa.int32():
+        return _whole_numbers(column, pa.decimal128(20, 0))
     return column.cast(pa.string()) if pa.types.is_large_string(type_) else column
 
 
-def _whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """DuckDB sums BIGINT as a 128-bit integer; as BIGINT again where it fits."""
+def _whole_numbers(column: pa.ChunkedArray, wider: pa.DataType) -> pa.ChunkedArray:
+    """As BIGINT, else in the wider type: DuckDB sums BIGINT as a 128-bit integer."""
     try:
         return pc.cast(column, pa.int64())
     except pa.ArrowInvalid:
-        return column
+        return column.cast(wider)
 
 
 def _refusal(sql: str, error: duckdb.Error) -> SqlError:
@@ -109,7 +126,11 @@ def _refusal(sql: str, error: duckdb.Error) -> SqlError:
     kind, _, message = _first_line(error).partition(": ")
     line, column, length = _place(sql, text)
     meant = re.search(r"(?:Did you mean|Candidate bindings:|Candidate functions:) (.+)", text)
-    hint = f"did you mean {meant[1].strip('?')}?" if meant else "DESCRIBE the query for its columns"
+    hint = "DESCRIBE the query for its columns"
+    if meant:
+        hint = f"did you mean {meant[1].strip('?')}?"
+    elif kind in CONVERSIONS:
+        hint = "try_cast(x AS type) gives NULL for what does not fit"
     return SqlError("the embedded engine refuses the statement", message or kind, hint, sql=sql,
                     line=line, column=column, length=length)
 
@@ -117,8 +138,8 @@ def _refusal(sql: str, error: duckdb.Error) -> SqlError:
 def _place(sql: str, text: str) -> tuple[int, int, int]:
     """Line, column and length of what the engine's message is about; zeros if it does not say."""
     marked = re.search(r"LINE (\d+): (.*)\n( *)\^", text)
-    if marked:
-        return int(marked[1]), _column(sql, marked), 1
+    if marked and (place := _marked(sql, int(marked[1]), marked[2], len(marked[3]) - len(f"LINE {marked[1]}: "))):
+        return place
     named = re.search(r'(?:column|name|alias) "?([^\s"!]+)"?', text)
     found = named and re.search(rf"(?<!\w){re.escape(named[1])}(?!\w)", sql, re.IGNORECASE)
     if not found:
@@ -126,11 +147,17 @@ def _place(sql: str, text: str) -> tuple[int, int, int]:
     return sql.count("\n", 0, found.start()) + 1, found.start() - sql.rfind("\n", 0, found.start()), len(named[1])
 
 
-def _column(sql: str, place: re.Match) -> int:
-    """The column in the user's line; the engine's excerpt of a long line begins with dots."""
-    lead = 3 if place[2].startswith("...") else 0
-    shift = sql.split("\n")[int(place[1]) - 1].find(place[2][lead:].removesuffix("..."))
-    return max(1, len(place[3]) - len(f"LINE {place[1]}: ") - lead + max(shift, 0) + 1)
+def _marked(sql: str, number: int, excerpt: str, at: int) -> tuple[int, int, int] | None:
+    """The place of an excerpt's character in the user's lines, if it is of one: the engine counts lines of its own before
+    them, and cuts long ones at both ends."""
+    lead = 3 if excerpt.startswith("...") else 0
+    shown = excerpt[lead:].removesuffix("...")
+    lines = sql.split("\n")
+    for place in range(min(number, len(lines)) - 1, -1, -1):
+        shift = lines[place].find(shown)
+        if shift >= 0:
+            return place + 1, max(1, at - lead + shift + 1), 1
+    return None
 
 
 def _first_line(error: Exception) -> str:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -89,7 +90,7 @@ def _converter(type_: pa.DataType) -> Callable[[pa.ChunkedArray], list]:
     if pa.types.is_decimal(type_):
         return lambda column: [None if v is None else format(v, "f") for v in column.to_pylist()]
     if pa.types.is_date(type_):
-        return lambda column: column.cast(pa.string()).to_pylist()
+        return lambda column: _written(column.combine_chunks().cast(pa.int32()), "D")
     if pa.types.is_floating(type_):
         return _floats
     return lambda column: column.to_pylist()
@@ -98,16 +99,23 @@ def _converter(type_: pa.DataType) -> Callable[[pa.ChunkedArray], list]:
 def _timestamps(column: pa.ChunkedArray) -> list[str | None]:
     # Few instants repeat in many rows, so that each is written once.
     coded = column.cast(pa.timestamp("us")).combine_chunks().dictionary_encode()
-    texts = [_trimmed(text) for text in coded.dictionary.cast(pa.string()).to_pylist()]
+    texts = [f"{_trimmed(text)}Z" for text in _written(coded.dictionary.cast(pa.int64()), "us")]
     return [None if code is None else texts[code] for code in coded.indices.to_pylist()]
 
 
+def _written(column: pa.Array, unit: str) -> list[str | None]:
+    """Times since the epoch in ISO 8601; a year beyond 9999, which RFC 3339 does not know, has a sign."""
+    # The least number means no time to numpy.
+    values = np.maximum(column.fill_null(0).to_numpy().astype(np.int64), np.iinfo(np.int64).min + 1)
+    texts = np.datetime_as_string(values.view(f"datetime64[{unit}]")).tolist()
+    return [None if not known else text if text[4] == "-" or text[0] == "-" else f"+{text}"
+            for text, known in zip(texts, column.is_valid().to_pylist(), strict=True)]
+
+
 def _trimmed(text: str) -> str:
-    whole, _, fraction = text.replace(" ", "T").partition(".")
+    whole, _, fraction = text.partition(".")
     fraction = fraction.rstrip("0")
-    if not fraction:
-        return f"{whole}Z"
-    return f"{whole}.{fraction.ljust(3 if len(fraction) <= 3 else 6, '0')}Z"
+    return f"{whole}.{fraction.ljust(3 if len(fraction) <= 3 else 6, '0')}" if fraction else whole
 
 
 def _floats(column: pa.ChunkedArray) -> list[float | str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from api import results_format
 from api.embedded import Engine
 from mars.errors import SqlError
 
@@ -53,3 +54,34 @@ def test_one_statement_does_not_see_anothers_tables(engine):
     engine.run("SELECT * FROM q", {"q": TABLE})
     with pytest.raises(SqlError):
         engine.run("SELECT * FROM q", {})
+
+
+@pytest.mark.parametrize(("sql", "place"), [
+    ("SELECT 1,\n cast('a/' AS INT) FROM q", (2, 2)), ("SELECT * FROM q WHERE count > 'x'", (1, 31)),
+    ("SELECT * FROM q\nWHERE window_start > 'abc'", (2, 22)), ("SELECT cast('2024-13-45' AS DATE) FROM q", (1, 8)),
+    ("SELECT error('a\nb\nc') FROM q", (0, 0)), ("SELECT count + 9223372036854775807 FROM q", (0, 0))])
+@pytest.mark.parametrize("rows_max", [None, 10])
+def test_a_value_that_does_not_fit_is_refused_with_its_place(engine, sql, place, rows_max):
+    with pytest.raises(SqlError) as caught:
+        engine.run(sql, {"q": TABLE}, rows_max)
+    assert caught.value.detail
+    assert (caught.value.line, caught.value.column) == place
+    assert "try_cast" in caught.value.hint or "error(" in sql
+
+
+@pytest.mark.parametrize(("expression", "value", "type_"), [
+    ("18446744073709551615::UBIGINT", "18446744073709551615", "DECIMAL(20,0)"), ("7::UBIGINT", 7, "BIGINT"),
+    ("9999999999999999999999::HUGEINT", "9999999999999999999999", "DECIMAL(38,0)"), ("7::HUGEINT", 7, "BIGINT"),
+    ("to_timestamp(60)::TIMESTAMP - window_start", "00:01:00", "STRING"), ("INTERVAL 14 MONTH", "1 year 2 months", "STRING"),
+    ("NULL::INTERVAL", None, "STRING"), ("[DATE 'infinity']", "[infinity]", "STRING"), ("{'a': 1}", "{'a': 1}", "STRING"),
+    ("TIME '12:00:00'", "12:00:00", "STRING"), ("'a'::ENUM('a', 'b')", "a", "STRING"), ("1::UTINYINT", 1, "BIGINT"),
+    ("TIMESTAMP_NS '2024-01-01 00:00:00.123456789'", "2024-01-01T00:00:00.123457Z", "TIMESTAMP"),
+    ("TIMESTAMP '12000-01-01 00:00:00'", "+12000-01-01T00:00:00Z", "TIMESTAMP"), ("NULL", None, "VOID"),
+    ("DATE '12000-01-01'", "+12000-01-01", "DATE"),
+    ("TIMESTAMP 'infinity'", "+294247-01-10T04:00:54.775807Z", "TIMESTAMP"), ("DATE '2024-02-29'", "2024-02-29", "DATE")])
+def test_every_type_of_the_engine_has_a_text(engine, expression, value, type_):
+    sql = f'SELECT {expression} AS "a ""b""", 1 AS "a ""b""" FROM q ORDER BY window_start LIMIT 1'
+    found = engine.run(sql, {"q": TABLE})
+    assert results_format.rows(found) == [(value, 1)]
+    assert results_format.named_types(found.schema)[0] == {"name": 'a "b"', "type": type_}
+    assert results_format.to_csv(found)

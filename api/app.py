@@ -11,6 +11,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 
 from api import problems, routes_letters, routes_queries, routes_results, routes_sql, routes_system
+from api.body_limit import BodyLimit
 from api.context import Context
 from api.problems import UnauthorizedError
 from mars.config import Config
@@ -29,6 +30,7 @@ def create_app(context: Context) -> FastAPI:
         app.include_router(module.router)
     if not is_loopback(context.config.api_host):
         app.middleware("http")(_token_guard(context.config.api_token))
+    app.add_middleware(BodyLimit)
     return app
 
 

@@ -13,8 +13,10 @@ from mars.errors import MarsError, SqlError
 
 LOG = logging.getLogger("mars.api")
 MEDIA_TYPE = "application/problem+json"
-TYPES = {400: "sql", 401: "token", 404: "unknown-name", 406: "format", 409: "conflict", 410: "gone", 422: "request",
-         503: "not-ready"}
+TYPES = {400: "sql", 401: "token", 404: "unknown-name", 406: "format", 409: "conflict", 410: "gone", 413: "too-large",
+         422: "request", 503: "not-ready"}
+BODY_HINT = "send a JSON object with Content-Type: application/json"
+TITLE_MAX, TEXT_MAX = 200, 4_000
 
 
 class RequestError(MarsError):
@@ -45,10 +47,16 @@ def install(app: FastAPI) -> None:
 
 def problem(status: int, title: str, detail: str = "", hint: str = "", type_: str = "", **more: object) -> JSONResponse:
     """The answer that a problem is."""
-    body = {"type": f"urn:mars:problem:{type_ or TYPES.get(status, 'internal')}", "title": title, "status": status,
-            "detail": detail, "hint": hint, **more}
+    body = {"type": f"urn:mars:problem:{type_ or TYPES.get(status, 'internal')}", "title": shown(title, TITLE_MAX),
+            "status": status, "detail": shown(detail, TEXT_MAX), "hint": shown(hint, TEXT_MAX), **more}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return JSONResponse(body, status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def shown(text: str, length_max: int) -> str:
+    """The text as an answer can hold it: cut, and without halves of characters. It may have been sent to us."""
+    text = text if len(text) <= length_max else text[:length_max - 1] + "…"
+    return text.encode(errors="replace").decode()
 
 
 def of_error(error: MarsError) -> JSONResponse:
@@ -65,15 +73,16 @@ def _mars_error(request: Request, error: MarsError) -> JSONResponse:
     return of_error(error)
 
 
-def _invalid_request(_request: Request, error: RequestValidationError) -> JSONResponse:
+def _invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
     faults = error.errors()
     first = faults[0]
     place = [str(part) for part in first["loc"]]
     if first["type"] == "json_invalid":
-        return problem(422, "the body is not JSON", str(first.get("ctx", {}).get("error", first["msg"])),
-                       "send a JSON object with Content-Type: application/json")
+        return problem(422, "the body is not JSON", str(first.get("ctx", {}).get("error", first["msg"])), BODY_HINT)
     where = ".".join(place[1:]) or place[0]
-    hint = "send a JSON object with Content-Type: application/json" if place[0] == "body" else "see /docs"
+    if first["type"] == "extra_forbidden":
+        return problem(422, f"unknown key {where}", f"{request.url.path} does not take it in its body", "see /docs")
+    hint = BODY_HINT if place[0] == "body" else "see /docs"
     return problem(422, f"wrong {where}", "; ".join(f"{'.'.join(map(str, f['loc'][1:])) or f['loc'][0]}: {f['msg']}"
                                                      for f in faults), hint)
 
@@ -83,6 +92,8 @@ def _http_error(request: Request, error: HTTPException) -> JSONResponse:
         return problem(404, "unknown path", f"there is nothing at {request.url.path}", "see /docs", "unknown-path")
     if error.status_code == 405:
         return problem(405, "wrong method", f"{request.method} does not work on {request.url.path}", "see /docs", "method")
+    if error.status_code == 400:  # the framework's word for a body that it cannot decode
+        return problem(422, "the body is not JSON", "it is not UTF-8", BODY_HINT)
     return problem(error.status_code, str(error.detail))
 
 

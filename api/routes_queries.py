@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api import statements_define, status
 from api.context import Context
@@ -17,6 +17,7 @@ router = APIRouter(prefix="/v1", tags=["Streams and queries"])
 class NewQuery(BaseModel):
     """`sql` is the SELECT of a continuous query; `into` a sink."""
 
+    model_config = ConfigDict(extra="forbid")
     name: str = Field(min_length=1, max_length=200)
     sql: str = Field(min_length=1)
     into: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api import statements
 from api.dependencies import Here
@@ -17,6 +17,7 @@ router = APIRouter(tags=["SQL"])
 class Sql(BaseModel):
     """A statement. With an `id` of the client's choice, GET and DELETE /v1/sql/{id} follow and stop it while it runs."""
 
+    model_config = ConfigDict(extra="forbid")
     sql: str
     id: str | None = Field(None, min_length=1, max_length=100)
 

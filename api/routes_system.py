@@ -26,12 +26,14 @@ def docs(request: Request) -> HTMLResponse:
     return HTMLResponse(docs_page.page(request.app.openapi()))
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="The process answers")
 def health() -> dict:
     """Always 200 while the process lives."""
     return {"status": "ok"}
 
 
+@router.head("/readyz", include_in_schema=False, response_model=None)
 @router.get("/readyz", summary="Everything that Mars needs answers", response_model=None)
 def ready(context: Here) -> dict | Response:
     """200 with each dependency's state, or a 503 problem with the same."""

@@ -15,6 +15,11 @@ PROBLEM = "application/problem+json"
 @pytest.mark.parametrize(("method", "path", "body", "status"), [
     ("GET", "/nothing", None, 404), ("DELETE", "/v1/sql", None, 405), ("POST", "/v1/sql", b"{", 422),
     ("POST", "/v1/sql", b'{"sq": 1}', 422), ("POST", "/v1/sql", b'{"sql": 7}', 422), ("POST", "/v1/queries", b"[]", 422),
+    ("POST", "/v1/sql", b'{"sql": "\xff"}', 422), ("POST", "/v1/sql", b'{"sql": "SHOW STREAMS", "Id": "x"}', 422),
+    ("POST", "/v1/queries", b'{"name": "q", "sql": "SELECT 1", "in": "x"}', 422),
+    ("POST", "/v1/sql", b'{"sql": "SELECT \\ud800 FROM s"}', 400), ("POST", "/v1/sql", b"[" * 1_048_577, 413),
+    ("POST", "/v1/queries", b'{"name": "\\ud800", "sql": "SELECT a FROM s"}', 422),
+    ("POST", "/v1/queries", b'{"name": "q", "sql": "SELECT a FROM s", "into": "\\ud800"}', 400),
     ("GET", "/v1/queries/nothing", None, 404), ("GET", "/v1/queries/nothing/results", None, 404),
     ("GET", "/v1/queries/nothing/results/stream", None, 404), ("GET", "/v1/sql/nothing", None, 404)])
 def test_every_error_is_a_problem(client, method, path, body, status):
@@ -24,6 +29,28 @@ def test_every_error_is_a_problem(client, method, path, body, status):
     document = answer.json()
     assert document["status"] == status
     assert {"type", "title", "detail", "hint"} <= document.keys()
+
+
+def test_what_is_wrong_with_a_body_is_said(client):
+    def title(body: bytes) -> str:
+        return client.post("/v1/sql", content=body, headers={"Content-Type": "application/json"}).json()["title"]
+
+    assert title(b'{"sql": "SHOW STREAMS", "Id": "x"}') == "unknown key Id"
+    assert title(b'{"sql": "\xff"}') == title(b"{") == "the body is not JSON"
+
+
+def test_a_body_of_unknown_length_has_the_same_bound(client):
+    answer = client.post("/v1/sql", content=iter([b'{"sql": "', b"x" * 1_048_577, b'"}']))
+    assert (answer.status_code, answer.json()["title"]) == (413, "the body is too large")
+
+
+def test_what_was_sent_is_told_cut(client):
+    answer = client.post("/v1/sql", json={"sql": "x" * 60_000})
+    assert (answer.status_code, len(answer.json()["title"])) == (400, 200)
+
+
+def test_probes_may_ask_for_the_head_alone(client):
+    assert (client.head("/healthz").status_code, client.head("/readyz").status_code) == (200, 503)
 
 
 def test_a_defect_shows_no_stack_trace(client, context, monkeypatch):

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:31
--- title: unexpected GROUP BY
--- hint: a name with other characters stands in `backticks`
+-- title: something is missing at GROUP BY
+-- hint: complete it, or remove what leads to it
 SELECT count(*) FROM s WHERE  GROUP BY a WINDOWING 60 s

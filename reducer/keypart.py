@@ -71,7 +71,7 @@ class KeyPart:
     committed_at: float = 0.0
     pause_s: float = 0.0
     nows_at: float = 0.0
-    swept_at: float = field(default_factory=time.monotonic)
+    swept_at: float = field(init=False)
     told: dict[tuple[int, str], int] = field(default_factory=dict)
     tells: bool = True
     told_all_at: float = -math.inf
@@ -79,7 +79,7 @@ class KeyPart:
     limits: Limits = field(init=False)
 
     def __post_init__(self) -> None:
-        self.limits = Limits(self.config)
+        self.limits, self.swept_at = Limits(self.config), time.monotonic()
 
     @staticmethod
     def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mars import types
 
 CELL_WIDTH = 60
+TIMES = {"TIMESTAMP": "datetime64[us]", "DATE": "datetime64[D]"}
 
 
 def render(answer: dict, format_: str, expanded: bool = False, cell_width: int | None = CELL_WIDTH) -> bytes:
@@ -80,12 +81,15 @@ def vertical(columns: Sequence[dict], rows: Sequence[list]) -> str:
 
 def arrow(columns: Sequence[dict], rows: Sequence[list]) -> bytes:
     """An Arrow IPC stream with the columns' own types."""
+    import numpy as np
     import pyarrow as pa
 
     arrays = []
     for index, column in enumerate(columns):
-        values = pa.array([_read(row[index], column["type"]) for row in rows])
-        arrays.append(values.cast(types.to_arrow(column["type"])))
+        values = [_read(row[index], column["type"]) for row in rows]
+        if column["type"] in TIMES:  # numpy reads years beyond 9999 too
+            values = np.array(values, TIMES[column["type"]])
+        arrays.append(pa.array(values).cast(types.to_arrow(column["type"])))
     schema = pa.schema([(column["name"], types.to_arrow(column["type"])) for column in columns])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -95,6 +99,8 @@ def arrow(columns: Sequence[dict], rows: Sequence[list]) -> bytes:
 
 def _read(value: object, type_: str) -> object:
     """A JSON value as one that Arrow casts: what JSON has no form for comes as text."""
+    if type_ in TIMES and value is not None:
+        return value.removeprefix("+").removesuffix("Z")
     return float(value) if type_ in ("FLOAT", "DOUBLE") and isinstance(value, str) else value
 
 

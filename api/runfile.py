@@ -91,6 +91,9 @@ def require(data: Path) -> Run:
     run = running(data)
     if run is None:
         raise NotRunningError("Mars is not running", f"on {data}", "start it with `mars up`; --data names another folder")
+    if run.state != READY and run.troubles:
+        raise NotRunningError("Mars is being started again", f"on {data}; {'; '.join(run.troubles)}",
+                              "wait a moment; `mars status` says how far it is")
     if run.state != READY:
         raise NotRunningError("Mars is still starting", f"on {data}", "wait for `mars up` to say that it is ready")
     return run

@@ -6,6 +6,7 @@ import json
 
 import pyarrow as pa
 
+from api import results_format
 from api.commands.sql import show
 from api.render import as_csv, render
 
@@ -28,6 +29,14 @@ def test_csv_quotes_and_leaves_null_empty():
     assert rows[0] == ["n", "who", "amount", "share", "at"]
     assert rows[1][1] == 'ä,"b"'
     assert rows[2][1:3] == ["", ""]
+
+
+def test_arrow_reads_every_time_that_answers_have():
+    times = pa.array([0, None, 1_500_000, 2**63 - 1, -(2**63) + 1], pa.timestamp("us", "UTC"))
+    days = pa.array([0, None, 19_782, 2**31 - 1, -(2**31) + 1], pa.date32())
+    table = pa.table({"t": times, "d": days})
+    answer = {"kind": "rows", "columns": results_format.named_types(table.schema), "rows": results_format.rows(table)}
+    assert pa.ipc.open_stream(render(answer, "arrow")).read_all() == table
 
 
 def test_arrow_has_the_declared_types():

@@ -25,6 +25,8 @@ def test_what_is_being_started_again_stands_in_the_status(tmp_path):
     Run(Process.of(os.getpid()), runfile.STARTING, troubles=[trouble]).save(tmp_path)
     found = collect(load({"data": tmp_path}, environment={}))
     assert (found["state"], found["reason"]) == ("starting", trouble)
+    with pytest.raises(runfile.NotRunningError, match=trouble):
+        runfile.require(tmp_path)
 
 
 def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):

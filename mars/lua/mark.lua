@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Note how far a worker that has nothing else at work is with a claim that was given before: if it ends now, this ended it
--- (rule 10).
+-- (rule 10). A copy of 'reading' that arrives late does not take back 'computing' of the same holder.
 -- KEYS[1] prefix. ARGV: generation, claim, epoch, 'reading' or 'computing'
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
@@ -9,6 +9,7 @@ local held = redis.call('HGET', p .. 'claims', ARGV[2])
 if not held then return 0 end
 local claim = cjson.decode(held)
 if claim.epoch ~= tonumber(ARGV[3]) then return 0 end
+if claim.mark == 'computing' then return 1 end
 claim.mark = ARGV[4]
 redis.call('HSET', p .. 'claims', ARGV[2], cjson.encode(claim))
 return 1

@@ -160,6 +160,7 @@ def test_a_claim_that_ends_whoever_works_on_it_alone_is_brought_down_to_what_kil
         assert held.now_ms == first.now_ms
         if is_deadly and not held.kills:
             exchange.mark(STREAM, 2, held, stage)
+            exchange.mark(STREAM, 2, held, "reading")  # a copy that arrives late
         else:
             exchange.push(STREAM, 2, held, held.tasks, None, entries(held))
     verdicts = [claim_ for claim_ in seen if claim_[3]]

@@ -124,7 +124,8 @@ def mark(s: Store, generation: int, id_: int, epoch: int, stage: str) -> bool:
     held = s.claims.get(id_)
     if held is None or held["epoch"] != epoch:
         return False
-    held["mark"] = stage
+    if held.get("mark") != "computing":
+        held["mark"] = stage
     return True
 
 

@@ -93,8 +93,12 @@ class Computing:
         if len(batch) < self.config.batch_tuples or not fetched.letters_kept:
             return None
         file = spill.write(self.folder, view.stream, view.generation, claim, batch, fetched.log)
-        faults.point("mapper.spilled")
-        self.shared.insist(lambda: self.shared.exchange.register(view.stream.id, view.generation, claim, file))
+        try:
+            faults.point("mapper.spilled")
+            self.shared.insist(lambda: self.shared.exchange.register(view.stream.id, view.generation, claim, file))
+        except Exception:
+            spill.delete(file)  # nobody who gets the claim is told of it
+            raise
         faults.point("mapper.registered")
         return file
 

@@ -1,4 +1,4 @@
-"""What becomes of a push that Redis refuses."""
+"""What becomes of a push, and of a local file, that Redis refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mapper import computing, shared
 from mapper.computing import Computing, Refused
 from mapper.push import TaskResult
 from mapper.shared import Fetched, Shared
-from mars.adapters.exchange import Claim, ExchangeFullError
+from mars.adapters.exchange import Claim, ExchangeFullError, StaleGenerationError
 
 LIMIT = 1000
 CLAIM = Claim(1, 3, 100, 200, {"large": 1, "small": 1}, 1, 0, 1, None)
@@ -85,3 +85,18 @@ def test_what_a_redis_with_room_refuses_again_and_again_stops_the_largest_query_
 def test_a_redis_that_is_full_is_for_the_leader_to_mend(run):
     took, stops, _ = run(900)
     assert (took, stops) == ([], [])
+
+
+def test_a_local_file_that_is_not_registered_is_not_left_behind(monkeypatch):
+    deleted, made = [], object.__new__(Computing)
+
+    def insist(_: object) -> None:
+        raise StaleGenerationError("another generation is in the exchange", "2")
+
+    monkeypatch.setattr(computing, "spill", SimpleNamespace(write=lambda *_: {"path": "f"}, delete=deleted.append))
+    made.config, made.folder, made.shared = SimpleNamespace(batch_tuples=1), None, SimpleNamespace(insist=insist)
+    fetched = Fetched(VIEW, CLAIM, {}, None)
+    fetched.letters_kept = True
+    with pytest.raises(StaleGenerationError):
+        made._keep(fetched, [1])
+    assert deleted == [{"path": "f"}]

@@ -13,7 +13,7 @@ from mars.adapters.view import StreamView
 from mars.commits import QueryCommit
 from mars.errors import InvariantError
 from mars.registry import QuerySet
-from reducer import fallback, merge
+from reducer import commit, fallback, merge
 from reducer.close import CheckedWatermark, Facts
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
@@ -201,4 +201,10 @@ def only_the_last_epoch_is_noted(world: World) -> Iterator[None]:
         noted[:] = [(epoch, offset)]
 
     with patch.object(merge, "note", note):
+        yield
+
+
+@bug
+def files_that_no_commit_needs_stay(world: World) -> Iterator[None]:
+    with patch.object(commit, "unused_files", lambda *_: []):
         yield

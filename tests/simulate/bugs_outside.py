@@ -194,3 +194,29 @@ def whoever_lost_a_claim_stops_queries(world: World) -> Iterator[None]:
     real = redis.Exchange.renew
     with patch.object(redis.Exchange, "renew", lambda *arguments: real(*arguments) or True):
         yield
+
+
+@bug
+def local_files_stay(world: World) -> Iterator[None]:
+    with patch.object(world.disk.spill, "delete", lambda file: None):
+        yield
+
+
+@bug
+def starts_sweep_no_local_files(world: World) -> Iterator[None]:
+    with patch.object(world.disk.spill, "sweep", lambda *_, **__: None):
+        yield
+
+
+@bug
+def late_marks_are_believed(world: World) -> Iterator[None]:
+    """Found by the simulation: what computing one query over it ends was called what reading it ends, and bad for all."""
+
+    def mark(store: scripts.Store, generation: int, id_: int, epoch: int, stage: str) -> bool:
+        if held := store.claims.get(id_):
+            held["mark"] = None
+        return real(store, generation, id_, epoch, stage)
+
+    real = scripts.mark
+    with patch.object(scripts, "mark", mark):
+        yield

@@ -197,6 +197,18 @@ class Checker:
                 raise Broken(f"I1: {id_} holds {rows} tuples and counted {counters['future']} as future, {late} as late and "
                              f"{bad} as bad, of {wanted}")
 
+    def left_files(self, before: float) -> list[str]:
+        """State files from before this moment that no commit names which a key part may still read (I8)."""
+        left = []
+        for k, pointer in self.pointers.items():
+            segments = [pointer.manifest, *(earlier.manifest for earlier in pointer.earlier if earlier.manifest)]
+            manifests = [Manifest.load(self.storage.peek(segment)) for segment in segments]
+            for entry in (entry for manifest in manifests for entry in manifest.queries.values()):
+                segments += [*entry.state, *(result.segment for result in entry.results)]
+            named = {segment.path for segment in segments}
+            left += [path for path, at in self.storage.files(f"{self.stream_id}/{k}") if path not in named and at < before]
+        return left
+
     def _is_of(self, query: Query, tuple_: int) -> bool:
         p, offset, _ = self.topic.place(tuple_)
         return offset >= query.start.get(p, 0)

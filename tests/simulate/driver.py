@@ -15,6 +15,7 @@ HEAL_S = 30.0
 PARTITIONS_MAX, QUERIES_MAX = 4, 3
 BURST_MS, AHEAD_MS = 300, (150, 450)
 CUT_MAX = 6
+TIDIED, TIDY_S = 0.1, 2.0  # so many runs go on until files are deleted
 # How often each thing happens, before the seed's mixture weighs it.
 LOAD = (("produce", 30), ("burst", 6), ("transaction", 4), ("end_transaction", 6), ("wait", 4))
 TROUBLE = (("kill", 5), ("pause", 4), ("cut", 3), ("lose_redis", 4), ("damage", 1), ("poison", 1), ("fill", 2), ("query", 3),
@@ -48,6 +49,9 @@ class Driver:
         if not world.topic.is_anew:
             world.checker.finish()
             world.nothing_waits()
+            if not self.damaged and self.random.random() < TIDIED:
+                self.tidy()
+            world.no_local_files()
 
     def heal(self) -> None:
         """Everything works again: all must be committed within HEAL_S (I7), and nothing be left in Redis (I8)."""
@@ -71,6 +75,16 @@ class Driver:
                 self.look_after()
             world.scheduler.sleep(0.05)
             world.tick()
+
+    def tidy(self) -> None:
+        """After a while of rest one more commit: what no commit needs is deleted then (I8)."""
+        scheduler = self.world.scheduler
+        scheduler.sleep(TIDY_S)
+        left = self.world.checker.left_files(scheduler.now - TIDY_S / 2)
+        self.heal()
+        scheduler.sleep(0.3)
+        if kept := [path for path in left if path in self.world.disk.files]:
+            raise Broken(f"I8: files that no commit has needed are still there after another commit: {kept}")
 
     def look_after(self) -> None:
         """A query of which records were deleted unread, or lost when it had counted them, cannot go on: its user drops it

@@ -234,6 +234,24 @@ class World:
         if store.leases:
             raise Broken(f"I8: leases of claims that are gone: {store.leases}")
 
+    def no_local_files(self) -> None:
+        """I8: whoever lives has left no local file of a claim behind; files of the dead go when another process starts on
+        their host, ten leases later. Ends all workers if there are any."""
+        kept, until = self.disk.spill.kept, self.scheduler.now + 3.0
+        while left := [path for path, (_, _, writer, _) in kept.items() if not (writer.dead or writer.done)]:
+            if self.scheduler.now > until:  # whoever rests at a crash point with a claim of long ago is through with it
+                raise Broken(f"I8: local files of claims that are gone, of mappers that live: {left}")
+            self.scheduler.sleep(0.1)
+        if kept:
+            for name in WORKERS:
+                self.kill(name)
+            self.scheduler.sleep(10.1 * CONFIG.lease_ms / 1000)
+            for name in WORKERS:
+                self.start(name)
+            self.scheduler.sleep(0.5)
+        if kept:
+            raise Broken(f"I8: local files of mappers that are dead, after others have started: {list(kept)}")
+
     def is_followed(self) -> bool:
         """Has each key part's owner taken it up as it was assigned last, and does it know the query set as it is now? Until
         then it may hold pieces of a dropped query, or those of an assignment before."""

@@ -36,7 +36,7 @@ def test_a_rate_is_held_while_delays_stand_still_are_bounded_and_the_producer_is
         return Try.of(1.0, made, delay, made, late, 3_000).is_held
 
     assert judged(np.full(len(made), 300.0))
-    assert judged(np.where(made < 3_000, 9_000.0, 300.0)), "the start does not count"
+    assert judged(np.where(made < 3_000, 100.0, 900.0)), "the start does not count"
     assert judged(np.where(made % 1000 < 100, 2_000.0, 300.0)), "now and then late is not growing"
     assert not judged(300 + 0.08 * made), "8 % of the load are left lying"
     assert judged(300 + 0.03 * made)
@@ -44,6 +44,10 @@ def test_a_rate_is_held_while_delays_stand_still_are_bounded_and_the_producer_is
     assert not judged(np.where(made < 7_000, 300.0, np.nan)), "never seen"
     assert not judged(np.full(len(made), 300.0), late + 300), "not offered by its schedule"
     assert not Try.of(1.0, made, made, made, late, 20_000).is_held, "nothing was made after the start"
+
+
+def test_the_search_ends_once_what_is_held_and_what_is_not_are_near():
+    assert len(search(lambda rate: offered(640_000, rate), first=700_000, say=lambda _: None).tries) == 4
 
 
 def test_a_lower_rate_that_was_not_held_counts_more_than_a_higher_one_that_was():

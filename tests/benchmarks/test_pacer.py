@@ -123,6 +123,9 @@ def test_ticks_that_are_all_late_go_as_one_batch_of_the_same_tuples(pool, clock)
 
 def test_batches_are_joined_as_far_as_a_broker_takes_them(pool):
     assert [Batches(pool, 0, count, 5.0, seed=1).joined for count in (700, 1_200, 3_000, 7_000)] == [8, 4, 2, 1]
+    batches = Batches(pool, 0, 1_200, 5.0, seed=1)
+    singles = [batches.stamped(range(tick, tick + 1), BEGIN + 5.0 * (tick - 4)) for tick in range(4, 8)]
+    assert fields(batches.stamped(range(12, 16), BEGIN)) == [line for each in singles for line in fields(each)]
     assert together(7, 40, 8) == [range(7, 8), range(8, 16), range(16, 24), range(24, 32)]
     assert together(8, 15, 8) == [range(8, 9), range(9, 10), range(10, 11), range(11, 12)]
 

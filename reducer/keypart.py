@@ -70,6 +70,8 @@ class KeyPart:
     done_at: float = 0.0
     committed_at: float = 0.0
     pause_s: float = 0.0
+    took_s: float = 0.0
+    is_behind: bool = False
     nows_at: float = 0.0
     swept_at: float = field(init=False)
     told: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -145,9 +147,10 @@ class KeyPart:
             self._merge(entry)
         if entries:
             faults.point("reducer.merged")
-        if received and self._stop_what_was_replaced():
-            return True
         if received:
+            self.is_behind = self.has_more
+            if self._stop_what_was_replaced():
+                return True
             self._close()
         if self._commit_is_due():
             self.commit()
@@ -212,7 +215,8 @@ class KeyPart:
             return None
         closing = any(state.closed for state in self.states.values())
         least_s = min(PAUSE_MIN_S, self.config.commit_interval_ms / 1000)
-        pause_s = max(least_s, self.pause_s) * (CLOSING_SHARE if closing else 1)
+        # One that waited for a disk delays the next one only while more than one answer of the log is to be merged.
+        pause_s = max(least_s, self.pause_s, self.took_s if self.is_behind else 0.0) * (CLOSING_SHARE if closing else 1)
         return self.committed_at + pause_s - time.monotonic()
 
     def commit(self) -> None:
@@ -244,9 +248,10 @@ class KeyPart:
         commit.adopt(self.states, prepared)
         self._tell()
         self.committed_at = time.monotonic()
-        # Commits may use a seventh of a core; and where they take long, at least as much time is left for merging.
-        self.pause_s = max(self.committed_at - started,
-                           min((time.thread_time() - cpu_s) / COMMIT_SHARE, self.config.commit_interval_ms / 1000))
+        self.took_s, self.is_behind = self.committed_at - started, True
+        cpu_s = time.thread_time() - cpu_s
+        # Commits may use a seventh of a core; and where they compute for long, at least as much time is left for merging.
+        self.pause_s = max(cpu_s, min(cpu_s / COMMIT_SHARE, self.config.commit_interval_ms / 1000))
         faults.point("reducer.trimmed")
         for path in unused:
             self.storage.delete(path)

@@ -112,7 +112,8 @@ def test_cheap_commits_follow_each_other_after_the_least_pause(part, clock):
 @pytest.mark.parametrize(("cpu_s", "wall_s", "pause_s"), [
     (0.012, 0.013, 0.012 / keypart.COMMIT_SHARE),
     (0.090, 0.100, 0.20),  # at most commit_interval_ms
-    (0.010, 0.500, 0.50),  # but as long as the commit itself
+    (0.500, 0.600, 0.50),  # but as long as the commit itself computes
+    (0.010, 0.500, 0.010 / keypart.COMMIT_SHARE),  # and a slow disk does not count
 ])
 def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
     def transact(*_: tuple) -> bool:
@@ -125,6 +126,21 @@ def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
     part.exchange.add(2, 1, [2])
     part.step()
     assert part.due_in_s() == pytest.approx(pause_s)
+
+
+def test_a_commit_that_took_long_leaves_as_much_time_while_there_is_more_to_merge(part, clock, monkeypatch):
+    def transact(*_: tuple) -> bool:
+        clock.now += 0.5
+        return True
+
+    part.zookeeper.transact = transact
+    part.exchange.add(1, 0, [1])
+    part.step()
+    monkeypatch.setattr(keypart, "RECEIVE_BYTES", 1)
+    part.exchange.add(2, 1, [2])
+    part.step()
+    assert part.has_more
+    assert part.due_in_s() == pytest.approx(0.5)
 
 
 def test_a_window_that_waits_asks_once_for_a_check_and_is_committed_soon(part, clock):

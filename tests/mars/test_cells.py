@@ -61,8 +61,8 @@ def test_a_key_of_zero_is_shown_alike_whatever_came_first(type_, earlier) -> Non
     key = Column("d", type_)
     query = plan(keys=(Key("d", key, type_),), outputs=(Output("d", Column("k0", type_), type_),))
     source = Stream("s", 1, "topic", "id", (StreamColumn("t", "BIGINT"), StreamColumn("d", type_)), "CSV", "t", "ms")
-    batches = [cells.aggregate(query, source, {"d": pa.array(values, to_arrow(type_))}, np.zeros(len(values), np.int64), None,
-                               0, np.arange(len(values)), np.zeros(len(values), np.int32))
+    batches = [cells.aggregate(query, source, {"d": pa.array(values, to_arrow(type_))}, np.zeros(len(values), np.int64),
+                               None, 0, np.arange(len(values)), np.zeros(len(values), np.int32))
                for values in ([earlier, -earlier], [earlier], [None])]
     for tables in (batches[:1], batches, [batches[1].slice(0), *batches]):
         rows = cells.finish(query, source, cells.merge(query, source, tables))

@@ -163,35 +163,39 @@ def settled(cluster: Cluster, asked: Job, limit_s: float) -> pa.Table:
 @contextlib.contextmanager
 def telling(name: str, produced: list[tuple[float, int]], committed: list[tuple[float, int]], say: Say) -> Iterator[None]:
     """A thread says now and then how far both are."""
-    leaving = threading.Event()
 
     def tell() -> None:
-        while not leaving.wait(SAY_S):
-            at_s, tuples = committed[-1]
-            say(f"{name}: {at_s:.0f} s, {tuples:,} of {produced[-1][1]:,} tuples that were sent are committed")
+        at_s, tuples = committed[-1]
+        say(f"{name}: {at_s:.0f} s, {tuples:,} of {produced[-1][1]:,} tuples that were sent are committed")
 
-    thread = threading.Thread(target=tell, name="telling", daemon=True)
-    thread.start()
-    try:
+    with every(SAY_S, tell):
         yield
-    finally:
-        leaving.set()
-        thread.join()
 
 
 @contextlib.contextmanager
 def polling(read: Callable[[], int], samples: list[tuple[float, int]], began: float) -> Iterator[None]:
     """A thread adds what `read` says to `samples`; moments at which nobody answers are left out."""
-    leaving = threading.Event()
     samples.append((0.0, 0))
 
     def poll() -> None:
-        while not leaving.wait(POLL_S):
-            with contextlib.suppress(MarsError):
-                tuples = read()
-                samples.append((time.monotonic() - began, tuples))
+        with contextlib.suppress(MarsError):
+            tuples = read()
+            samples.append((time.monotonic() - began, tuples))
 
-    thread = threading.Thread(target=poll, name="progress", daemon=True)
+    with every(POLL_S, poll):
+        yield
+
+
+@contextlib.contextmanager
+def every(pause_s: float, call: Callable[[], None]) -> Iterator[None]:
+    """A thread calls, and rests for `pause_s` before each call, until the end of the block."""
+    leaving = threading.Event()
+
+    def repeat() -> None:
+        while not leaving.wait(pause_s):
+            call()
+
+    thread = threading.Thread(target=repeat, name=call.__name__, daemon=True)
     thread.start()
     try:
         yield

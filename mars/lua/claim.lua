@@ -52,7 +52,8 @@ local function put_aside(claim, changes)
 end
 
 -- A claim whose lease ran out: the same range, tasks and now, a higher epoch. The third time, or if it has ended a holder
--- that had nothing else at work (`mark`), it is split (rule 9), at last to one offset and one task, which then kills (rule 10).
+-- that had nothing else at work (`mark`), it is split (rule 9), at last to one offset and one task, which then kills
+-- (rule 10). Each stage is counted by itself: what kills does it at the same stage each time, chance does not.
 local expired = redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1)[1]
 if not expired then
   -- A lease that ends later than any can: the clock was set back, and its holder may be gone.
@@ -65,22 +66,23 @@ end
 if expired then
   local claim = cjson.decode(redis.call('HGET', p .. 'claims', expired))
   claim.given = claim.given + 1
-  if claim.mark then claim.ended, claim.last, claim.mark = (claim.ended or 0) + 1, claim.mark, nil end
+  if claim.mark then claim['ended_' .. claim.mark], claim.mark = (claim['ended_' .. claim.mark] or 0) + 1, nil end
   local length, names = claim['end'] - claim.start, {}
   for name in pairs(claim.tasks) do names[#names + 1] = name end
   table.sort(names)
-  local tasks, ended, last = claim.tasks, claim.ended or 0, claim.last
+  local tasks, reading = claim.tasks, claim.ended_reading or 0
+  local ended = math.max(reading, claim.ended_computing or 0)
   if (claim.given >= 3 or ended > 0) and not claim.grouped and length > 1 then
     local size = math.ceil(length / math.min(length, 16))
-    claim.file, claim.ended, claim.last = nil, nil, nil
+    claim.file, claim.ended_reading, claim.ended_computing = nil, nil, nil
     for start = claim.start + size, claim['end'] - 1, size do
       put_aside(claim, {start = start, ['end'] = math.min(start + size, claim['end'])})
     end
     claim['end'], claim.given = claim.start + size, 2
-  elseif ended >= 3 and last == 'reading' and length == 1 then
+  elseif reading >= 3 and length == 1 then
     claim.kills = 'reading'
   elseif ended >= 3 and #names > 1 then
-    claim.ended, claim.last = nil, nil
+    claim.ended_reading, claim.ended_computing = nil, nil
     for i = 2, #names do put_aside(claim, {tasks = {[names[i]] = tasks[names[i]]}}) end
     claim.tasks, claim.given = {[names[1]] = tasks[names[1]]}, 2
   elseif ended >= 3 then

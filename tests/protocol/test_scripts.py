@@ -169,6 +169,18 @@ def test_a_claim_that_ends_whoever_works_on_it_alone_is_brought_down_to_what_kil
     assert exchange.redis.hlen(Keys(STREAM).claims) == 0
 
 
+def test_deaths_while_reading_and_while_computing_are_not_added_up(exchange):
+    """What kills does it at the same stage each time; a holder that was killed by chance may be anywhere."""
+    claim(exchange, request=1, lease_ms=1, most=1, ends={0: 1})
+    for request, stage in enumerate(("reading", "computing", "reading", "computing", "computing"), 2):
+        time.sleep(0.005)
+        held = claim(exchange, request=request, lease_ms=1, allow_new=False)
+        assert held.kills == ""
+        assert exchange.mark(STREAM, 2, held, stage)
+    time.sleep(0.005)
+    assert claim(exchange, request=7, lease_ms=1, allow_new=False).kills == "computing"
+
+
 def test_a_claim_whose_holders_ended_beside_other_work_is_never_blamed(exchange):
     claim(exchange, request=1, lease_ms=1, most=1, ends={0: 1})
     for request in range(2, 12):

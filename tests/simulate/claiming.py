@@ -68,19 +68,21 @@ def _again(s: Store, held: dict, now: float) -> dict:
     """A claim whose lease ran out; the third time, or if it ended a holder that worked on it alone, it is split."""
     held["given"] += 1
     if held.get("mark"):
-        held["ended"], held["last"], held["mark"] = held.get("ended", 0) + 1, held["mark"], None
+        stage = f"ended_{held['mark']}"
+        held[stage], held["mark"] = held.get(stage, 0) + 1, None
     length, names = held["end"] - held["start"], sorted(held["tasks"])
-    ended = held.get("ended", 0)
+    reading = held.get("ended_reading", 0)
+    ended = max(reading, held.get("ended_computing", 0))
     if (held["given"] >= 3 or ended) and not held["grouped"] and length > 1:
         size = math.ceil(length / min(length, 16))
-        held |= {"file": None, "ended": 0, "last": None}
+        held |= {"file": None, "ended_reading": 0, "ended_computing": 0}
         for start in range(held["start"] + size, held["end"], size):
             _put_aside(s, held, now, {"start": start, "end": min(start + size, held["end"])})
         held |= {"end": held["start"] + size, "given": 2}
-    elif ended >= 3 and held["last"] == "reading" and length == 1:
+    elif reading >= 3 and length == 1:
         held["kills"] = "reading"
     elif ended >= 3 and len(names) > 1:
-        held |= {"ended": 0, "last": None}
+        held |= {"ended_reading": 0, "ended_computing": 0}
         for name in names[1:]:
             _put_aside(s, held, now, {"tasks": {name: held["tasks"][name]}})
         held |= {"tasks": {names[0]: held["tasks"][names[0]]}, "given": 2}

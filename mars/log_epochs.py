@@ -7,8 +7,9 @@ last record before its position was. Nothing else tells two logs of one topic ap
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 NOTED_MAX = 16  # epochs of one partition that are kept until they have been compared
 
@@ -45,11 +46,22 @@ class Epochs:
 
 
 def note(noted: list[tuple[int, int]], epoch: int, offset: int) -> None:
-    """Add to (epoch, offset) pairs, ascending, that the log was of `epoch` up to `offset`."""
+    """Add to (epoch, offset) pairs, ascending, that the log was of `epoch` up to `offset`. Of a range that comes again after
+    a fall-back (rule 25) the later pair stays: what was counted up to it may be lost before it is read again."""
+    if noted and noted[-1][0] >= epoch and noted[-1][1] >= offset:
+        return
     if noted and noted[-1][0] == epoch:
         noted.pop()
     noted.append((epoch, offset))
     del noted[:-NOTED_MAX]
+
+
+def together(several: Iterable[Iterable[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """What was noted of one partition in several commits: of each epoch the furthest offset."""
+    furthest: dict[int, int] = {}
+    for epoch, offset in chain.from_iterable(several):
+        furthest[epoch] = max(offset, furthest.get(epoch, offset))
+    return sorted(furthest.items())[-NOTED_MAX:]
 
 
 def compare(noted: list[tuple[int, int]], epochs: Epochs) -> int | None:

@@ -14,6 +14,7 @@ from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.commits import Manifest, Pointer, QueryCommit, Segment
+from mars.log_epochs import together
 from mars.registry import RUNNING, QuerySet
 from reducer.history import History, Point, pointer_to
 
@@ -145,15 +146,17 @@ def keep_results(entry: QueryCommit, last: QueryCommit) -> QueryCommit:
     return replace(
         entry.copy(), incarnation=last.incarnation, watermark=last.watermark, counters=dict(last.counters),
         bad_reasons=dict(last.bad_reasons), results=list(last.results), results_index=last.results_index,
-        commits=last.commits + 1, nows=_nows([entry, last]), published=last.published,
+        commits=last.commits + 1, nows=_nows([entry, last]), leader_epochs=_leader_epochs([entry, last]),
+        published=last.published,
         counted={p: offset for p, offset in counted.items() if offset > entry.positions.get(p, -1)})
 
 
 def again(entry: QueryCommit, others: list[QueryCommit], commits: int, published: int | None) -> QueryCommit:
-    """An earlier commit as it was, with the times of the others, under a commit number that nobody has seen; `published` is
-    what readers knew."""
+    """An earlier commit as it was, with the times and leader epochs of the others, under a commit number that nobody has
+    seen; `published` is what readers knew."""
     is_behind = published is not None and (entry.watermark is None or published > entry.watermark)
-    return replace(entry.copy(), commits=commits, nows=_nows([entry, *others]), published=published if is_behind else None)
+    return replace(entry.copy(), commits=commits, nows=_nows([entry, *others]),
+                   leader_epochs=_leader_epochs([entry, *others]), published=published if is_behind else None)
 
 
 def _is_ahead(entry: QueryCommit, last: QueryCommit) -> bool:
@@ -166,6 +169,12 @@ def _is_ahead(entry: QueryCommit, last: QueryCommit) -> bool:
 def _nows(entries: list[QueryCommit]) -> dict[int, list[tuple[int, int]]]:
     partitions = {p for entry in entries for p in entry.nows}
     return {p: sorted({tuple(pair) for entry in entries for pair in entry.nows.get(p, [])}) for p in partitions}
+
+
+def _leader_epochs(entries: list[QueryCommit]) -> dict[int, list[tuple[int, int]]]:
+    """Of which epochs the logs were whose records were counted: those may be lost before they are read again."""
+    return {p: together([entry.leader_epochs.get(p, []) for entry in entries])
+            for p in {p for entry in entries for p in entry.leader_epochs}}
 
 
 def _damage(storage: Storage, entry: QueryCommit, newest: str) -> str:

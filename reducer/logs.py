@@ -38,7 +38,7 @@ class Logs:
                 continue
             first = compare(noted, epochs)
             if first is not None:
-                reason = truncated(partition, first, state.position(partition))
+                reason = truncated(partition, first, max(offset for _, offset in noted))
                 left.add(partition)
         state.read_on = left
         return reason

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mars.adapters.kafka_wire import TopicInfo
-from mars.log_epochs import NOTED_MAX, Epochs, compare, note
+from mars.log_epochs import NOTED_MAX, Epochs, compare, note, together
 from reducer.watch_topic import Seen, TopicWatch
 
 LOG = Epochs(7, ((2, 100), (4, 180), (6, 300)))
@@ -91,23 +91,35 @@ class Partition:
 
 STEPS = st.lists(st.one_of(
     st.tuples(st.sampled_from(["append", "elect", "delete"]), st.integers(0, 6)),
-    st.tuples(st.sampled_from(["read", "compare"]), st.integers(1, 6))), max_size=40)
+    st.tuples(st.sampled_from(["read", "compare", "commit", "fall back"]), st.integers(1, 6))), max_size=40)
 
 
 @settings(max_examples=400, deadline=None)
 @example([("append", 6), ("read", 6), ("elect", 3), ("append", 5), ("read", 6), ("compare", 1)])
+@example([("commit", 1), ("append", 4), ("read", 4), ("fall back", 1), ("read", 1), ("elect", 3), ("append", 3)])
+@example([("commit", 1), ("append", 2), ("elect", 0), ("append", 2), ("read", 4), ("fall back", 1), ("read", 2),
+          ("compare", 1), ("elect", 1), ("append", 1)])
 @given(STEPS)
 def test_a_log_that_was_cut_is_told_from_one_that_was_not(steps):
-    """Whatever happens between, it is found exactly if, and where, a record that was read is another one now."""
-    log, read, noted = Partition(), [], []
+    """Whatever happens between, it is found exactly if, and where, a record that was read is another one now. What was read
+    before a fall-back still counts: in counters, and in windows that were published."""
+    log, noted, kept = Partition(), [], (0, [])
+    read: list[set[tuple[int, int]]] = []
+    position = 0
     for step, count in [*steps, ("compare", 1)]:
         if step == "read":
-            new = log.records[len(read):len(read) + count]
-            read += new
+            new = log.records[position:position + count]
+            for record in new:
+                read[position:position + 1] = [{record}.union(*read[position:position + 1])]
+                position += 1
             if new:
-                note(noted, new[-1][0], len(read))
+                note(noted, new[-1][0], position)
+        elif step == "commit":
+            kept = position, list(noted)
+        elif step == "fall back":
+            position, noted = kept[0], together([kept[1], noted])
         elif step == "compare":
-            differing = [at for at in range(log.first, len(read)) if log.records[at:at + 1] != [read[at]]]
+            differing = [at for at in range(log.first, len(read)) if set(log.records[at:at + 1]) != read[at]]
             found = compare(noted, log.told())
             assert found == min(differing, default=None)
             if found is not None:

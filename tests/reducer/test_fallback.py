@@ -116,6 +116,8 @@ def test_whatever_is_damaged_rows_and_counters_are_the_same(storage, whole, vict
     assert entry.positions[0] < before.positions[0]
     assert entry.commits > before.commits
     assert str(owner.manifest.commit) in found.notes["q1"]
+    assert entry.leader_epochs == (before if victim != "manifest" else
+                                   owner.history.points()[0].manifest.queries["q1"]).leader_epochs
     if "state" in victim:  # no published row is made again
         assert rows(storage, found.manifest) == known
         assert (entry.watermark, entry.published) == (before.watermark, None)

@@ -13,7 +13,7 @@ from mars import faults, names
 from mars.adapters.exchange import Entry, Exchange, StaleGenerationError
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView, stop_queries
-from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
+from mars.adapters.zookeeper import ZooKeeper
 from mars.cells_layout import schema
 from mars.cells_wire import decode
 from mars.commits import Earlier, Manifest, Pointer, QueryCommit
@@ -27,15 +27,15 @@ from reducer.history import History, Point, needed_nows, pointer_to
 from reducer.limits import Limits
 from reducer.logs import Logs
 from reducer.merge import Piece, QueryState
+from reducer.pace import Pace
+from reducer.pointer import set_pointer
+from reducer.trim import Trim
 
 log = logging.getLogger("mars.reducer")
 RECEIVE_BYTES = 8 * 1024 * 1024
 RECEIVE_S = 0.25
 FACTS_AGE_S = 5.0
-COMMIT_SHARE = 0.15
-PAUSE_MIN_S = 0.035
-CLOSING_SHARE = 0.5
-NOWS_S = TELL_ALL_S = 1.0
+NOWS_S = 1.0
 SWEEP_S = 30.0
 
 
@@ -43,9 +43,7 @@ SWEEP_S = 30.0
 class KeyPart:
     """One key part of one stream, as its owner holds it. Made by `load`; any refusal ends in `load` again.
 
-    `undone` maps the SEQ of each entry that is still in the log to its marker; `deferred` are pieces of incarnations
-    that the query set, as known here, does not have yet (rule 14); `told` are the positions that Redis has heard, and
-    `tells` says that there is something to tell or to delete before the next commit.
+    `deferred` are pieces of incarnations that the query set, as known here, does not have yet (rule 14).
     """
 
     config: Config
@@ -60,7 +58,6 @@ class KeyPart:
     manifest: Manifest
     states: dict[str, QueryState]
     history: History = History()
-    undone: dict[int, dict] = field(default_factory=dict)
     deferred: list[tuple[str, Piece]] = field(default_factory=list)
     after: int = 0
     has_more: bool = False
@@ -68,20 +65,16 @@ class KeyPart:
     facts: Facts = Facts()
     asked: int = -1
     done_at: float = 0.0
-    committed_at: float = 0.0
-    pause_s: float = 0.0
-    took_s: float = 0.0
-    is_behind: bool = False
     nows_at: float = 0.0
     swept_at: float = field(init=False)
-    told: dict[tuple[int, str], int] = field(default_factory=dict)
-    tells: bool = True
-    told_all_at: float = -math.inf
     logs: Logs = field(default_factory=Logs)
     limits: Limits = field(init=False)
+    pace: Pace = field(init=False)
+    trim: Trim = field(init=False)
 
     def __post_init__(self) -> None:
-        self.limits, self.swept_at = Limits(self.config), time.monotonic()
+        self.limits, self.pace = Limits(self.config), Pace(self.config.commit_interval_ms / 1000)
+        self.trim, self.swept_at = Trim(self.exchange, self.number, self.owner_version), time.monotonic()
 
     @staticmethod
     def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,
@@ -118,7 +111,7 @@ class KeyPart:
                 committed = self.manifest.queries.get(id_)
                 states[id_] = QueryState.resume(query, view.stream, committed, self._tables(query, committed))
         self.states = states
-        self.tells = True  # entries may be done that no commit will pass: those of dead incarnations
+        self.trim.is_due = True  # entries may be done that no commit will pass: those of dead incarnations
         self.manifest.queries = {id_: q for id_, q in self.manifest.queries.items() if id_ in view.queries.queries}
         deferred, self.deferred = self.deferred, []
         for id_, piece in deferred:
@@ -137,7 +130,7 @@ class KeyPart:
     def step(self, woken: bool = True) -> bool:
         """Close and commit what is due; if woken, or when nobody has looked for a while, receive and merge first. False
         if nothing was received."""
-        if self.tells:
+        if self.trim.is_due:
             self._tell()
         received = woken or self.has_more or time.monotonic() - self.received_at > RECEIVE_S
         entries = self._receive() if received else []
@@ -148,7 +141,7 @@ class KeyPart:
         if entries:
             faults.point("reducer.merged")
         if received:
-            self.is_behind = self.has_more
+            self.pace.is_behind = self.has_more
             if self._stop_what_was_replaced():
                 return True
             self._close()
@@ -170,8 +163,8 @@ class KeyPart:
     def _merge(self, entry: Entry) -> None:
         """Hand each task's share of the entry to its query, in the order in which the cells lie."""
         self.after = entry.seq
-        self.undone[entry.seq] = entry.marker
-        self.tells = self.tells or self._is_done(entry.marker)
+        self.trim.undone[entry.seq] = entry.marker
+        self.trim.is_due = self.trim.is_due or self._is_done(entry.marker)
         lengths = dict(entry.marker["l"])
         places, at = {}, 0
         for query, length in entry.marker["l"]:
@@ -210,14 +203,10 @@ class KeyPart:
         return due_in_s is not None and due_in_s <= 0
 
     def due_in_s(self) -> float | None:
-        """After how long a commit is due, None if there is nothing to commit. Closed windows wait half as long."""
+        """After how long a commit is due, None if there is nothing to commit."""
         if not any(state.changed for state in self.states.values()):
             return None
-        closing = any(state.closed for state in self.states.values())
-        least_s = min(PAUSE_MIN_S, self.config.commit_interval_ms / 1000)
-        # One that waited for a disk delays the next one only while more than one answer of the log is to be merged.
-        pause_s = max(least_s, self.pause_s, self.took_s if self.is_behind else 0.0) * (CLOSING_SHARE if closing else 1)
-        return self.committed_at + pause_s - time.monotonic()
+        return self.pace.due_in_s(any(state.closed for state in self.states.values()))
 
     def commit(self) -> None:
         """Make everything merged so far the truth, then delete what it covers from the log (steps 9, rules 3, 14).
@@ -226,7 +215,7 @@ class KeyPart:
         """
         if not self.zookeeper.usable:
             return
-        started, cpu_s = time.monotonic(), time.thread_time()
+        self.pace.begin()
         if self._stop_what_exceeds():
             return
         self._forget_nows()
@@ -240,18 +229,15 @@ class KeyPart:
         history = self.history.follow(last, prepared.manifest, self.states)
         pointer = pointer_to(prepared.segment, prepared.manifest, history)
         unused = self._unused_files(prepared, history)
-        if not self._point(pointer):
+        if not set_pointer(self.zookeeper, self.view, self.number, self.owner_version, self.pointer_version, pointer):
             raise StaleGenerationError("the commit was refused", f"stream {self.view.stream.name}, part {self.number}",
                                        "a generation, an assignment or the query set has changed")
+        self.pointer_version += 1
         faults.point("reducer.committed")
         self.pointer, self.manifest, self.history = pointer, prepared.manifest, history
         commit.adopt(self.states, prepared)
         self._tell()
-        self.committed_at = time.monotonic()
-        self.took_s, self.is_behind = self.committed_at - started, True
-        cpu_s = time.thread_time() - cpu_s
-        # Commits may use a seventh of a core; and where they compute for long, at least as much time is left for merging.
-        self.pause_s = max(cpu_s, min(cpu_s / COMMIT_SHARE, self.config.commit_interval_ms / 1000))
+        self.pace.end()
         faults.point("reducer.trimmed")
         for path in unused:
             self.storage.delete(path)
@@ -275,32 +261,6 @@ class KeyPart:
             stop_queries(self.zookeeper, self.view.stream, [id_], state, reason)
         return bool(reasons)
 
-    def _point(self, pointer: Pointer) -> bool:
-        """Rule 3, in one transaction. After an unknown outcome: sync, read the pointer, compare."""
-        stream_id = self.view.stream.id
-        path = names.pointer(stream_id, self.number)
-        try:
-            done = self.zookeeper.transact(
-                ("check", names.generation(stream_id), self.view.generation_version),
-                ("check", names.owner(stream_id, self.number), self.owner_version),
-                ("check", names.queries(stream_id), self.view.queries_version),
-                ("set", path, pointer.dump(), self.pointer_version))
-        except ZOOKEEPER_AWAY as error:
-            log.warning("outcome of a commit is unknown: %r", error)
-            done = self._outcome(path, pointer)
-        if done:
-            self.pointer_version += 1
-        return done
-
-    def _outcome(self, path: str, pointer: Pointer) -> bool:
-        while not self.zookeeper.expired:
-            try:
-                node = self.zookeeper.get_synced(path)
-                return node is not None and Pointer.load(node.data) == pointer
-            except ZOOKEEPER_AWAY:
-                time.sleep(0.1)
-        raise NotReadyError("the ZooKeeper session may have ended", "in a commit of unknown outcome")
-
     def _unused_files(self, prepared: commit.Prepared, history: History) -> list[str]:
         """Now and then: files that neither the commit under way, nor a fall-back, nor a late reader needs. They are listed
         before the commit and deleted after it, so that whoever lost the key part meanwhile deletes nothing of its
@@ -315,25 +275,10 @@ class KeyPart:
             return []
 
     def _tell(self) -> None:
-        """Tell Redis the committed positions that are new, now and then all, and delete the entries that they pass (rules
-        8, 14). What Redis does not hear now it hears with the next commit, or from the next owner."""
+        """Tell Redis what is committed, and delete the entries that it passes."""
         positions = {(p, id_): offset for id_, state in self.states.items()
                      for p, offset in {**state.query.start, **self._committed(id_)}.items()}
-        if time.monotonic() - self.told_all_at < TELL_ALL_S:
-            new = dict(positions.items() - self.told.items())
-        else:
-            new, self.told_all_at = positions, time.monotonic()
-        done = [seq for seq, marker in self.undone.items() if self._is_done(marker)]
-        try:
-            self.exchange.trim(self.view.stream.id, self.view.generation, self.number, self.owner_version, done,
-                               new)
-        except NotReadyError as error:
-            log.warning("positions are told later: %s", error)
-            self.told_all_at = -math.inf
-            return
-        self.told, self.tells = positions, False
-        for seq in done:
-            del self.undone[seq]
+        self.trim.tell(self.view, positions, self._is_done)
 
     def _committed(self, query: str) -> dict[int, int]:
         committed = self.manifest.queries.get(query)

@@ -55,7 +55,7 @@ class Lanes(Model[State]):
     rules = (2, 3, 7, 13, 14, 17, 19)
     safeguards = {
         "incarnations never used again": "QuerySet.raise_incarnation: from one counter",
-        "commit checks the query set": "KeyPart._point: its version, in the pointer's transaction",
+        "commit checks the query set": "set_pointer: its version, in the pointer's transaction",
         "new incarnation, committed state": "KeyPart.take_queries: what was not committed is thrown away",
         "incarnation raised before reading": "Leader._reconcile_lanes: the view, then the pointers",
         "stops": "attach.lua: no claim crosses another key part's committed position",

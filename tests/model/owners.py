@@ -54,9 +54,9 @@ class Owners(Model[State]):
 
     rules = (3, 8, 14, 24)
     safeguards = {
-        "commit checks the assignment": "KeyPart._point: the owner znode's version",
-        "commit checks the pointer": "KeyPart._point: the pointer is set against its version",
-        "unknown outcome compared": "KeyPart._outcome: sync, read the pointer, compare",
+        "commit checks the assignment": "set_pointer: the owner znode's version",
+        "commit checks the pointer": "set_pointer: the pointer is set against its version",
+        "unknown outcome compared": "outcome: sync, read the pointer, compare",
         "trim after the commit": "KeyPart.commit: entries are deleted once the pointer is set",
         "trim refuses older owners": "trim.lua: by the assignment's epoch",
         "new owner tells first": "KeyPart.step: the committed positions lift the bound",
@@ -108,9 +108,9 @@ class Owners(Model[State]):
             yield from self._point(state, i, part)
         elif part.step == "unknown":
             if part.file == state.pointer[2] or not self.on("unknown outcome compared"):
-                yield "KeyPart._outcome: it is done", self._set(state, i, self._is_truth(part))
+                yield "outcome: it is done", self._set(state, i, self._is_truth(part))
             else:
-                yield "KeyPart._outcome: it is not done", self._set(state, i, None)
+                yield "outcome: it is not done", self._set(state, i, None)
         elif part.step == "trimmed":
             yield from self._delete(state, i, part)
         elif part.step == "committed" or not part.told:
@@ -135,10 +135,10 @@ class Owners(Model[State]):
     def _point(self, state: State, i: int, part: Part) -> Iterator[tuple[str, State]]:
         after = self._transact(state, part)
         done = after is not state
-        yield f"KeyPart._point: {part.position} {'is the truth' if done else 'is refused'}", self._set(
+        yield f"set_pointer: {part.position} {'is the truth' if done else 'is refused'}", self._set(
             after, i, self._is_truth(part) if done else None)
         if state.faults:
-            lost = "KeyPart._point: the connection is lost"
+            lost = "set_pointer: the connection is lost"
             unknown = state._replace(faults=state.faults - 1, parts=put(state.parts, i, part._replace(step="unknown")))
             yield f"{lost} after it arrived", self._transact(unknown, part)
             yield f"{lost} while it is under way", unknown._replace(late=part)

@@ -59,7 +59,7 @@ class Recovery(Model[State]):
     rules = (1, 3, 4, 5, 7, 13, 14, 19)
     safeguards = {
         "generation raised before reading": "Leader._recover_if_needed: then the pointers are read",
-        "commit checks the generation": "KeyPart._point: in the pointer's transaction",
+        "commit checks the generation": "set_pointer: in the pointer's transaction",
         "scripts check the generation": "mars/lua/*.lua: refused at any other",
         "stops": "lanes.install_state: no claim crosses another key part's committed position",
         "new generation, committed state": "Reducer._keep_up: what was not committed is thrown away",

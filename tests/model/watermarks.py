@@ -203,7 +203,7 @@ class NewPartitions(Watermarks):
     times = ((1, 2), (2,), (1,))
     safeguards = {
         "checks see partitions first": "TopicWatch.look: done only once whatever is new stands in the query set",
-        "commit checks the query set": "KeyPart._point: its version tells of partitions not known here",
+        "commit checks the query set": "set_pointer: its version tells of partitions not known here",
         "new partitions, committed state": "Reducer._keep_up: windows that were closed without them are not committed",
     }
 

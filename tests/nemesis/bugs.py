@@ -153,8 +153,8 @@ def run_id_is_not_compared() -> None:
 
 @bug
 def unknown_outcome_is_taken_for_done() -> None:
-    from reducer.keypart import KeyPart
-    KeyPart._outcome = lambda *_: True
+    from reducer import pointer
+    pointer.outcome = lambda *_: True
 
 
 @bug
@@ -163,7 +163,8 @@ def log_is_trimmed_before_the_commit() -> None:
     real = KeyPart.commit
 
     def commit(part: KeyPart) -> None:
-        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version, list(part.undone), {})
+        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
+                           list(part.trim.undone), {})
         real(part)
 
     KeyPart.commit = commit

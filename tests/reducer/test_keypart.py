@@ -14,7 +14,7 @@ from mars.adapters.view import StreamView
 from mars.commits import Manifest
 from mars.config import Config
 from mars.registry import PAUSED, QuerySet
-from reducer import keypart
+from reducer import keypart, pace, trim
 from reducer.keypart import KeyPart
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 
@@ -62,7 +62,8 @@ class Log:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock(now=1000.0, cpu=0.0, time=lambda: 0.0)
-    monkeypatch.setattr(keypart, "time", made)
+    for module in (keypart, pace, trim):
+        monkeypatch.setattr(module, "time", made)
     return made
 
 
@@ -103,17 +104,17 @@ def test_cheap_commits_follow_each_other_after_the_least_pause(part, clock):
     part.step()
     part.exchange.add(2, 1, [2])
     part.step()
-    assert part.due_in_s() == pytest.approx(keypart.PAUSE_MIN_S)
-    clock.now += keypart.PAUSE_MIN_S + 0.001
+    assert part.due_in_s() == pytest.approx(pace.PAUSE_MIN_S)
+    clock.now += pace.PAUSE_MIN_S + 0.001
     part.step(woken=False)
     assert commits(part) == 2
 
 
 @pytest.mark.parametrize(("cpu_s", "wall_s", "pause_s"), [
-    (0.012, 0.013, 0.012 / keypart.COMMIT_SHARE),
+    (0.012, 0.013, 0.012 / pace.COMMIT_SHARE),
     (0.090, 0.100, 0.20),  # at most commit_interval_ms
     (0.500, 0.600, 0.50),  # but as long as the commit itself computes
-    (0.010, 0.500, 0.010 / keypart.COMMIT_SHARE),  # and a slow disk does not count
+    (0.010, 0.500, 0.010 / pace.COMMIT_SHARE),  # and a slow disk does not count
 ])
 def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
     def transact(*_: tuple) -> bool:
@@ -151,8 +152,8 @@ def test_a_window_that_waits_asks_once_for_a_check_and_is_committed_soon(part, c
     assert part.exchange.asked == 1
     part.exchange.facts = {"begun": "2", "done": "2"}
     part.step()
-    assert part.due_in_s() == pytest.approx(keypart.PAUSE_MIN_S * keypart.CLOSING_SHARE)
-    clock.now += keypart.PAUSE_MIN_S * keypart.CLOSING_SHARE + 0.001
+    assert part.due_in_s() == pytest.approx(pace.PAUSE_MIN_S * pace.CLOSING_SHARE)
+    clock.now += pace.PAUSE_MIN_S * pace.CLOSING_SHARE + 0.001
     part.step(woken=False)
     assert part.manifest.queries["q1"].watermark == 28
 
@@ -181,7 +182,7 @@ def test_only_new_positions_are_told_but_now_and_then_all(part, clock):
     part.exchange.add(1, 0, [1])
     part.step()
     assert part.exchange.told[-1] == {(0, "q1"): 1}
-    clock.now += keypart.TELL_ALL_S
+    clock.now += trim.TELL_ALL_S
     part.exchange.add(2, 1, [2])
     part.step()
     assert part.exchange.told[-1] == {(0, "q1"): 2, (1, "q1"): 0}
@@ -193,9 +194,9 @@ def test_entries_of_a_query_that_was_paused_leave_the_log_without_a_commit(part,
     part.step()
     paused = replace(QUERY, incarnation=2, state=PAUSED)
     part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), {"q1": paused}), queries_version=2))
-    assert list(part.undone) == [2]
+    assert list(part.trim.undone) == [2]
     part.step(woken=False)
-    assert not part.undone
+    assert not part.trim.undone
     assert part.exchange.deleted == [1, 2]
     part.exchange.add(3, 5, [3])
     part.step()

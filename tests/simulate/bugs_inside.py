@@ -13,7 +13,7 @@ from mars.adapters.view import StreamView
 from mars.commits import QueryCommit
 from mars.errors import InvariantError
 from mars.registry import QuerySet
-from reducer import commit, fallback, merge
+from reducer import commit, fallback, merge, pointer
 from reducer.close import CheckedWatermark, Facts
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
@@ -39,7 +39,7 @@ def commits_are_read_before_the_generation_is_raised(world: World) -> Iterator[N
 
 @bug
 def unknown_outcome_is_taken_for_done(world: World) -> Iterator[None]:
-    with patch.object(KeyPart, "_outcome", lambda *_: True):
+    with patch.object(pointer, "outcome", lambda *_: True):
         yield
 
 
@@ -49,7 +49,7 @@ def log_is_trimmed_before_the_commit(world: World) -> Iterator[None]:
 
     def commit(part: KeyPart) -> None:
         part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
-                           list(part.undone), {})
+                           list(part.trim.undone), {})
         real(part)
 
     with patch.object(KeyPart, "commit", commit):

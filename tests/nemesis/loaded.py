@@ -41,11 +41,12 @@ class LoadedStream(Stream):
     def add_partitions(self, count: int) -> None:
         """More partitions, which get their share of the load."""
         more = min(PARTITIONS_MAX, self.partitions + count)
-        if more > self.partitions:
-            with contextlib.suppress(Exception):  # the broker may be away; then there are no more
-                self.admin.create_partitions([NewPartitions(self.name, more)])[self.name].result(20)
-                self.partitions = more
-                self.order(f"partitions {more}")
+        if more <= self.partitions:
+            return
+        with contextlib.suppress(Exception):  # the broker may be away, and make them when it is back
+            self.admin.create_partitions([NewPartitions(self.name, more)])[self.name].result(20)
+        self.partitions = self.partitions_now()
+        self.order(f"partitions {self.partitions}")
 
     def resume(self, query: str) -> None:
         """Let a query run again."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from mars.errors import MarsError, NotFoundError
@@ -20,6 +22,19 @@ from tests.nemesis.readers import Readers
 from tests.nemesis.tuples import COLUMNS, Statistic
 
 POLL_S, PATIENCE_S = 0.2, 120.0
+Answer = TypeVar("Answer")
+
+
+def insist(ask: Callable[[], Answer]) -> Answer:
+    """Ask Kafka until it answers: a broker that has just come back leads nothing for a moment."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_S)
 
 
 class Stream:
@@ -67,9 +82,14 @@ class Stream:
         consumer = Consumer({"bootstrap.servers": self.instance.kafka.load_address, "group.id": "nemesis",
                              "isolation.level": "read_committed", "log_level": 0})
         try:
-            return {p: consumer.get_watermark_offsets(TopicPartition(self.name, p), 20)[1] for p in range(self.partitions)}
+            return insist(lambda: {p: consumer.get_watermark_offsets(TopicPartition(self.name, p), 20)[1]
+                                   for p in range(self.partitions)})
         finally:
             consumer.close()
+
+    def partitions_now(self) -> int:
+        """How many partitions the topic has."""
+        return insist(lambda: len(self.admin.list_topics(self.name, 20).topics[self.name].partitions))
 
     def wait_for(self, ends: dict[int, int], timeout_s: float) -> bool:
         """Has every query committed up to these offsets, in time?"""

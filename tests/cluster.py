@@ -212,9 +212,9 @@ class Cluster:
             pages.append(page.rows)
         return pa.concat_tables(pages)
 
-    def has_read_all(self, query: str) -> bool:
-        """Is every position at the end of its partition?"""
-        snapshot = self.snapshot(query)
+    def has_read_all(self, query: str, snapshot: Snapshot | None = None) -> bool:
+        """Is every position at the end of its partition, now or as of a snapshot?"""
+        snapshot = snapshot or self.snapshot(query)
         ends = self.context.kafka.end_offsets(snapshot.stream.topic, snapshot.query.start)
         return snapshot.positions() == ends
 

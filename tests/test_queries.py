@@ -87,12 +87,13 @@ def run(cluster: Cluster, held: list[Case], after_produce: Callable[[], None] = 
 
 
 def is_settled(cluster: Cluster, query: str) -> bool:
-    """Is everything read, and every window closed that the event times of the slowest partition close?"""
+    """Is everything read, and every window closed that the event times of the slowest partition close? Both as of one
+    snapshot: a watermark from before the last tuples were read says nothing of them."""
     snapshot = cluster.snapshot(query)
     times = [time for time in snapshot.max_event_times().values() if time is not None]
     delay = snapshot.stream.units(snapshot.query.plan.watermark_ms)
     return bool(times) and snapshot.watermark is not None and snapshot.watermark >= min(times) - delay \
-        and cluster.has_read_all(query)
+        and cluster.has_read_all(query, snapshot)
 
 
 def check(cluster: Cluster, held: list[Case]) -> None:

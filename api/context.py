@@ -31,7 +31,7 @@ class Context:
     ends open streams and waiting requests. Whoever made it calls `close`.
 
     `catalog` is for who only looks: it waits no longer than a lost connection takes to come back. `definitions` is the
-    same for statements that change what exists, and waits for a ZooKeeper that is away."""
+    same for statements that change what exists: it reads nothing old, and waits for a ZooKeeper that is away."""
 
     config: Config
     spark: SparkSession | None = None
@@ -40,12 +40,12 @@ class Context:
     def __post_init__(self) -> None:
         # Made here and not lazily, because two requests must not make two sessions.
         self.zk = ZooKeeper(self.config.zookeeper_address, self.config.zookeeper_session_ms)
-        self.catalog = CatalogStore(self.zk, GLANCE_S)
-        self.definitions = CatalogStore(self.zk, PATIENCE_S)
         self.kafka = KafkaAdmin(self.config.kafka_address, security=security_of(self.config))
         self.ends = EndOffsets(Wire(self.config.kafka_address, security_of(self.config), ASK_S, RETRY_S))
         self.storage = Storage(self.config.state_root)
         self.snapshots = SnapshotReader(self.zk, self.storage)
+        self.catalog = CatalogStore(self.zk, GLANCE_S, self.snapshots.cache)
+        self.definitions = CatalogStore(self.zk, PATIENCE_S, changed=self.snapshots.cache.forget)
         self.tables = ResultTables(self.storage)
         self.engine = Engine()
         self.partial_pages = PartialPages()

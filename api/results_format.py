@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import numpy as np
 import orjson
@@ -33,6 +34,7 @@ def choose(accept: str) -> str:
     raise FormatError("no accepted format", f"Accept is {accept}", f"accept {JSON}, {CSV} or {ARROW}")
 
 
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - isoformat of one with a zone would tell the zone
 # The years 1 to 9999.
 CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 
@@ -79,9 +81,11 @@ def named_types(schema: pa.Schema) -> list[dict[str, str]]:
 
 def timestamp_text(time_us: int | None) -> str | None:
     """An instant as RFC 3339 in UTC; None stays None. Far from the calendar it is told by its number."""
-    if time_us is not None and not CALENDAR_US[0] <= time_us < CALENDAR_US[1]:
+    if time_us is None:
+        return None
+    if not CALENDAR_US[0] <= time_us < CALENDAR_US[1]:
         return f"{time_us / 1e6:.0f} s after 1970"
-    return None if time_us is None else _timestamps(pa.chunked_array([pa.array([time_us]).cast(pa.timestamp("us"))]))[0]
+    return f"{_trimmed((EPOCH + timedelta(microseconds=time_us)).isoformat())}Z"  # Arrow would take a hundred times as long
 
 
 def _converter(type_: pa.DataType) -> Callable[[pa.ChunkedArray], list]:

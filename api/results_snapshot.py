@@ -13,7 +13,7 @@ from mars import names
 from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view_cache import ViewCache
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import Znode, ZooKeeper
 from mars.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.errors import NotReadyError
 from mars.plan import Stream
@@ -176,11 +176,13 @@ class SnapshotReader:
         return Snapshot(stream, query, tuple(m.queries.get(query.id) if m else None for m in manifests))
 
     def _manifests(self, stream: Stream) -> list[Manifest | None]:
-        return [self.manifest(stream.id, part) for part in range(stream.key_parts)]
+        """Each key part's last commit, as of the last notice of a change; None before the first."""
+        paths = [names.pointer(stream.id, part) for part in range(stream.key_parts)]
+        znodes = answering(self.zk, lambda: self.cache.get_all(paths), GLANCE_S)
+        return [self._manifest(stream.id, part, _data(znode)) for part, znode in enumerate(znodes)]
 
-    def manifest(self, stream_id: int, part: int) -> Manifest | None:
-        """A key part's last commit, as of the last notice of a change; None before the first."""
-        key, data = (stream_id, part), self._pointer(stream_id, part)
+    def _manifest(self, stream_id: int, part: int, data: bytes) -> Manifest | None:
+        key = (stream_id, part)
         with self._lock:
             known = self._known.get(key)
         if known is None or known.data != data:
@@ -195,8 +197,7 @@ class SnapshotReader:
         return known.manifest
 
     def _pointer(self, stream_id: int, part: int) -> bytes:
-        znode = answering(self.zk, lambda: self.cache.get(names.pointer(stream_id, part)), GLANCE_S)
-        return znode.data if znode else b""
+        return _data(answering(self.zk, lambda: self.cache.get(names.pointer(stream_id, part)), GLANCE_S))
 
     def _load(self, stream_id: int, part: int, data: bytes) -> Manifest | None:
         pointer = Pointer.load(data)
@@ -211,3 +212,7 @@ class SnapshotReader:
             if newer is None or newer == pointer:
                 raise
             return self.storage.manifest(newer)
+
+
+def _data(pointer: Znode | None) -> bytes:
+    return pointer.data if pointer else b""

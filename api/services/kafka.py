@@ -27,7 +27,8 @@ MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 # One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time
 # of long ago would be taken for old ones. Topics appear when a producer first writes, for comfort. A node
-# that was killed is let in again only after its session, so that is short.
+# that was killed is let in again only after its session, so that is short. The log is written out twice a second: else Linux
+# writes half a minute of it at once, and commits, whose files lie on the same disk, wait behind that for most of a second.
 _SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller_port}
@@ -57,6 +58,8 @@ replica.fetch.max.bytes={message_bytes_max}
 log.retention.ms=-1
 log.message.timestamp.after.max.ms=9223372036854775807
 log.segment.bytes=268435456
+log.flush.interval.ms=500
+log.flush.scheduler.interval.ms=500
 log.cleaner.dedupe.buffer.size=16777216
 num.network.threads=2
 num.io.threads=4

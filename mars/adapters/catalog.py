@@ -9,17 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeVar
 
 from mars import names
 from mars.adapters.catalog_names import find_stream, query_place, require_free, unknown
 from mars.adapters.changes import Change, answering, change
+from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import ConflictError, NotFoundError
 from mars.plan import QueryPlan, Stream
 from mars.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
 
 T = TypeVar("T")
+Source = ZooKeeper | ViewCache
+PARSED = 64
 
 
 class CatalogStore:
@@ -27,42 +31,67 @@ class CatalogStore:
 
     Every method raises NotReadyError when ZooKeeper does not answer for `patience_s`. After that a change may or may not
     have happened; within that time a change whose outcome was unknown is looked for, and made if it was not.
+
+    With a `cache`, what is read is as new as ZooKeeper's last notice of a change: a change is seen some milliseconds after
+    it was made. Nobody may change what is read. `changed` is called after each change of ours, also if its outcome is
+    unknown; where it lets a cache forget, that one has the change at once.
     """
 
-    def __init__(self, zk: ZooKeeper, patience_s: float = 0.0) -> None:
+    def __init__(self, zk: ZooKeeper, patience_s: float = 0.0, cache: ViewCache | None = None,
+                 changed: Callable[[], None] = lambda: None) -> None:
         self.zk = zk
         self.patience_s = patience_s
+        self.cache = cache
+        self.changed = changed
         self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS)))
 
     # Reading
 
     def catalog(self) -> Catalog:
-        """All names, as of now."""
-        return self._guard(self._read_catalog)[0]
+        """All names."""
+        return self._catalog(self.cache or self.zk)
 
     def stream(self, name: str) -> Stream:
         """The stream of that name in any case; NotFoundError with a did-you-mean."""
-        return find_stream(self.catalog(), name)
+        return self._found(lambda source: find_stream(self._catalog(source), name))
 
     def query(self, name: str) -> tuple[Stream, Query]:
         """The query of that name in any case, and its stream; NotFoundError with a did-you-mean."""
-        catalog = self.catalog()
-        stream, id_ = query_place(catalog, name)
-        found = self.query_set(stream).queries.get(id_)
-        if found is None:
-            raise unknown("query", name, catalog)
-        return stream, found
+        return self._found(lambda source: self._query(source, name))
 
     def query_set(self, stream: Stream) -> QuerySet:
         """All queries of a stream; an empty set if it was dropped meanwhile."""
-        znode = self._guard(lambda: self.zk.get(names.queries(stream.id)))
-        return QuerySet.load(znode.data) if znode else QuerySet()
+        return self._query_set(self.cache or self.zk, stream)
 
     def queries(self) -> list[tuple[Stream, Query]]:
         """Every query with its stream, in the order of creation."""
         streams = self.catalog().streams.values()
         pairs = [(stream, query) for stream in streams for query in self.query_set(stream).queries.values()]
         return sorted(pairs, key=lambda pair: (pair[1].created_ms, pair[1].id))
+
+    def _found(self, find: Callable[[Source], T]) -> T:
+        """What is found; what the cache does not know may have been made a moment ago, in another process."""
+        try:
+            return find(self.cache or self.zk)
+        except NotFoundError:
+            if self.cache is None:
+                raise
+            return find(self.zk)
+
+    def _query(self, source: Source, name: str) -> tuple[Stream, Query]:
+        catalog = self._catalog(source)
+        stream, id_ = query_place(catalog, name)
+        found = self._query_set(source, stream).queries.get(id_)
+        if found is None:
+            raise unknown("query", name, catalog)
+        return stream, found
+
+    def _catalog(self, source: Source) -> Catalog:
+        return _parsed(Catalog.load, self._guard(lambda: source.get(names.CATALOG)).data)
+
+    def _query_set(self, source: Source, stream: Stream) -> QuerySet:
+        znode = self._guard(lambda: source.get(names.queries(stream.id)))
+        return _parsed(QuerySet.load, znode.data) if znode else QuerySet()
 
     # Changing
 
@@ -194,10 +223,18 @@ class CatalogStore:
         return [*below, path]
 
     def _change(self, prepare: Callable[[], Change[T]], is_made: Callable[[T], bool]) -> T:
-        return change(self.zk, prepare, is_made, self.patience_s)
+        try:
+            return change(self.zk, prepare, is_made, self.patience_s)
+        finally:
+            self.changed()
 
     def _guard(self, call: Callable[[], T]) -> T:
         return answering(self.zk, call, self.patience_s)
+
+
+@lru_cache(PARSED)
+def _parsed(load: Callable[[bytes], T], data: bytes) -> T:
+    return load(data)
 
 
 def _present(queries: QuerySet, id_: str, name: str) -> Query:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kazoo.exceptions import NoNodeError
+from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import WatchedEvent
 
 from mars import names
@@ -44,6 +45,14 @@ class ViewCache:
     def get(self, path: str) -> Znode | None:
         """Data and version, or None if there is no such znode."""
         return self._cached("data", path, self._read)
+
+    def get_all(self, paths: list[str]) -> list[Znode | None]:
+        """`get` of each path; what must be read is asked for at once, so that it takes as long as one."""
+        began, changes = time.monotonic(), self._changes
+        held = {path: self._fresh(("data", path), began) for path in paths}
+        asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if held[path] is None}
+        return [self._keep(("data", path), began, changes, self._answer(path, asked[path])) if path in asked
+                else held[path][1] for path in paths]
 
     def children(self, path: str) -> list[str]:
         """Names of the children, sorted; empty if there is no such znode."""
@@ -78,16 +87,20 @@ class ViewCache:
         return held[3]
 
     def _cached(self, kind: str, path: str, read: Callable[[str], T]) -> T:
-        key, began = (kind, path), time.monotonic()
-        held = self._held.get(key)  # one look needs no lock; what is read below counts only if nothing changed since
-        if held and began - held[0] < NET_S:
-            return held[1]
-        changes = self._changes
-        value = read(path)
+        key, began, changes = (kind, path), time.monotonic(), self._changes
+        held = self._fresh(key, began)
+        return held[1] if held else self._keep(key, began, changes, read(path))
+
+    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, object] | None:
+        held = self._held.get(key)  # one look needs no lock; what is read then counts only if nothing changed since
+        return held if held and now - held[0] < NET_S else None
+
+    def _keep(self, key: tuple[str, str], began: float, changes: int, value: T) -> T:
+        """What was asked for at `began`, when so many changes were known; or what another thread has read meanwhile."""
         with self._lock:
             newer = self._held.get(key)
             if newer and newer[0] > began:
-                return newer[1]  # what another thread has read meanwhile must not go back
+                return newer[1]  # it must not go back
             if self._changes == changes:
                 self._held[key] = (began, value)
         return value
@@ -101,6 +114,13 @@ class ViewCache:
             except NoNodeError:
                 if client.exists(path, watch=self._fired) is None:
                     return None
+
+    def _answer(self, path: str, asked: IAsyncResult) -> Znode | None:
+        try:
+            data, stat = asked.get()
+            return Znode(data, stat.version)
+        except NoNodeError:
+            return self._read(path)
 
     def _read_children(self, path: str) -> list[str]:
         try:

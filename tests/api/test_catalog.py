@@ -28,7 +28,7 @@ def plan(stream: str) -> QueryPlan:
 
 @pytest.fixture
 def store(context) -> CatalogStore:
-    return context.catalog
+    return CatalogStore(context.zk)
 
 
 @pytest.fixture

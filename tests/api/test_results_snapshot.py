@@ -1,4 +1,4 @@
-"""A snapshot is of one moment, though key parts are read one after the other while commits come."""
+"""A snapshot is of one moment, though commits come between the answers for two key parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ class Committing(SnapshotReader):
         self.parts = [self._commit(0), self._commit(0)]
         self.moments = [self._vector()]
 
-    def manifest(self, stream_id: int, part: int) -> Manifest:
+    def _manifests(self, stream: SimpleNamespace) -> list[Manifest]:
+        return [self._moved(part) for part in range(stream.key_parts)]
+
+    def _moved(self, part: int) -> Manifest:
         for moved in self.moves.pop(0) if self.moves else ():
             self.parts[moved] = self._commit(self.parts[moved].commit + 1)
             self.moments.append(self._vector())

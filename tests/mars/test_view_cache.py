@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from mars.adapters.catalog import CatalogStore
 from mars.adapters.view import read_stream
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import Znode, ZooKeeper
+from mars.errors import NotFoundError
 from mars.plan import Stream, StreamColumn
 
 pytestmark = pytest.mark.services
@@ -49,6 +51,12 @@ class Counted(ViewCache):
 @pytest.fixture
 def changed() -> threading.Event:
     return threading.Event()
+
+
+@pytest.fixture
+def stream_of() -> Callable[[str], Stream]:
+    """A stream of that name."""
+    return lambda name: Stream(name, 0, "topic", "id", (StreamColumn("time", "BIGINT"),), "CSV", "time")
 
 
 @pytest.fixture
@@ -152,10 +160,64 @@ def test_a_slow_reader_does_not_bring_back_what_was_before(cache, path, zookeepe
     assert cache.get(path).data == b"b"
 
 
-def test_streams_are_what_reading_each_gives(cache, zookeeper, fresh_name):
+def test_several_are_asked_for_at_once(cache, path, changed, zookeeper):
+    """The answers come after all questions; what is held is not asked for, and what is not there is known to be so."""
+    for number in range(3):
+        zookeeper.ensure(f"{path}/{number}", b"%d" % number)
+    paths, waiting, most = [f"{path}/{number}" for number in range(4)], [], []
+    ask, answer = zookeeper.client.get_async, cache._answer
+    zookeeper.client.get_async = lambda path, watch: waiting.append(path) or ask(path, watch=watch)
+    cache._answer = lambda path, asked: most.append(len(waiting)) or answer(path, asked)
+    cache.get(paths[1])
+    waiting.clear()
+    expected = [Znode(b"0", 0), Znode(b"1", 0), Znode(b"2", 0), None]
+    assert [cache.get_all(paths), cache.get_all(paths)] == [expected] * 2
+    assert (waiting[:3], most) == ([paths[0], *paths[2:]], [3, 3, 3])
+    waiting.clear()
+    zookeeper.client.set(paths[2], b"later")
+    assert changed.wait(LONG_S)
+    assert cache.get_all(paths)[2] == Znode(b"later", 1)
+    assert waiting == [paths[2]]
+
+
+def test_what_changes_between_question_and_answer_is_asked_for_again(cache, path, changed, zookeeper):
+    answer = cache._answer
+
+    def late(path: str, asked: object) -> Znode | None:
+        found = answer(path, asked)
+        zookeeper.client.set(path, b"b")
+        assert changed.wait(LONG_S)
+        return found
+
+    cache._answer = late
+    assert cache.get_all([path]) == [Znode(b"a", 0)]
+    cache._answer = answer
+    assert cache.get_all([path]) == [Znode(b"b", 1)]
+
+
+def test_a_catalog_that_is_cached(cache, zookeeper, fresh_name, stream_of):
+    """What was made here is there at once, though no watch fires; a new name also if it was made elsewhere."""
+    cache._fired = lambda event: None
+    known = CatalogStore(zookeeper, cache=cache)
+    here, elsewhere = CatalogStore(zookeeper, changed=cache.forget), CatalogStore(zookeeper)
+    known.catalog()
+    first = here.create_stream(stream_of(fresh_name("s")), [0])
+    assert known.catalog().streams[first.name.lower()] == first
+    reads = cache.reads
+    assert (known.stream(first.name), known.query_set(first).partitions) == (first, (0,))
+    assert known.catalog() is known.catalog()
+    assert cache.reads == reads + 1
+    second = elsewhere.create_stream(stream_of(fresh_name("s")), [0])
+    assert known.stream(second.name) == second
+    here.drop_stream(first.name)
+    with pytest.raises(NotFoundError):
+        known.stream(first.name)
+    elsewhere.drop_stream(second.name)
+
+
+def test_streams_are_what_reading_each_gives(cache, zookeeper, fresh_name, stream_of):
     store = CatalogStore(zookeeper)
-    stream = store.create_stream(
-        Stream(fresh_name("s"), 0, "topic", "id", (StreamColumn("time", "BIGINT"),), "CSV", "time"), [0, 1])
+    stream = store.create_stream(stream_of(fresh_name("s")), [0, 1])
     try:
         views = cache.streams()
         assert stream.id in views

@@ -42,10 +42,12 @@ def folder(stream_id: int, key_part: int) -> str:
     return f"{stream_id}/{key_part}"
 
 
-def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int) -> Prepared:
+def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int,
+            copied: Iterable[str] = ()) -> Prepared:
     """Write the next commit: cells, results, and last the manifest that names them, in one file. `manifest` is the last
     one; `states` are the running queries. Their working state is folded, so that a second call without new entries
-    writes the same again."""
+    writes the same again. Of the resting queries `copied` the state is written anew as it is; CorruptFileError if it does
+    not read."""
     file = storage.new_file(folder(manifest.stream_id, manifest.key_part), "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
     open_ = {}
@@ -55,6 +57,9 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
             entry.commits += 1
             open_[id_] = _add_state(file, state, entry)
             _add_results(storage, file, state, entry, retention_ms)
+    for id_ in copied:
+        after.queries[id_] = entry = manifest.queries[id_].copy()
+        entry.state = [file.add(storage.read(segment)) for segment in entry.state]
     segment = file.add(after.dump())
     file.write()
     return Prepared(after, segment, open_)

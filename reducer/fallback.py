@@ -19,6 +19,7 @@ from mars.registry import RUNNING, QuerySet
 from reducer.history import History, Point, pointer_to
 
 log = logging.getLogger("mars.reducer")
+STATE_LOST = "STATE_LOST"
 
 
 @dataclass
@@ -86,7 +87,7 @@ def _stop(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
     stopped = []
     for id_, reason in reasons.items():
         log.error("query %s: %s", id_, reason)
-        stopped += stop_queries(zookeeper, view.stream, [id_], "STATE_LOST", reason)
+        stopped += stop_queries(zookeeper, view.stream, [id_], STATE_LOST, reason, only_running=False)
     return bool(stopped)
 
 
@@ -101,7 +102,7 @@ def find(storage: Storage, pointer: Pointer, view: StreamView, number: int) -> F
         if manifest is None and id_ not in pointer.published:
             continue  # it has no commit here yet
         if manifest is not None:
-            damage = _damage(storage, last, pointer.manifest.path) if last and query.state == RUNNING else ""
+            damage = _damage(storage, last, pointer.manifest.path) if last and query.state != STATE_LOST else ""
             if not damage:
                 found.manifest.queries |= {id_: last} if last else {}
                 continue

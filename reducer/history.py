@@ -1,7 +1,8 @@
 """Which commits a key part can fall back to if a file of the last one is damaged (rule 25). Pure.
 
 Three are kept: the one before the last; one some commits old; and an older one, with whose state the last commit shares no
-file. So that this comes about, a query whose state stands still is written anew now and then, unless it is large.
+file. So that this comes about, a query whose state stands still, because nothing comes or because it is paused, is written
+anew now and then, unless it is large.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from mars.commits import Earlier, Manifest, Pointer, Segment
 
 SPACING, SPACING_MAX = 8, 256  # commits
-REWRITTEN_BYTES_MAX = 16 << 20
+REWRITTEN_BYTES_MAX, TOGETHER_BYTES_MAX = 16 << 20, 64 << 20  # of a query, and of all with one commit
 NOWS_KEPT = 32  # a commit writes all of them
 
 
@@ -38,21 +39,27 @@ class History:
         middle = points[1] if len(points) > 2 else None
         return History(points[0] if points else None, middle, points[-1] if points else None)
 
-    def follow(self, last: Point, new: Manifest, running: Iterable[str]) -> History:
-        """The history of the commit `new`, which comes after `last`."""
+    def follow(self, last: Point, new: Manifest, queries: Iterable[str]) -> History:
+        """The history of the commit `new`, which comes after `last`; `queries` are those that can still go on."""
         younger, older = self.younger or last, self.older
         age = new.commit - younger.earlier.commit
-        if age % SPACING == 0 and (age >= SPACING_MAX or not _share_files(younger.manifest, new, running)):
+        if age % SPACING == 0 and (age >= SPACING_MAX or not _share_files(younger.manifest, new, queries)):
             younger, older = last, younger
         return History(last, younger, older)
 
-    def standing_still(self, last: Manifest, running: Iterable[str]) -> list[str]:
+    def standing_still(self, last: Manifest, queries: Iterable[str]) -> list[str]:
         """Queries to be written anew with the commit after `last`, because they keep the younger point from becoming the
         older one."""
         if self.younger is None or last.commit + 1 - self.younger.earlier.commit != SPACING_MAX - SPACING:
             return []
-        return [id_ for id_ in running if _share_files(self.younger.manifest, last, [id_])
-                and sum(segment.length for segment in last.queries[id_].state) <= REWRITTEN_BYTES_MAX]
+        still, room = [], TOGETHER_BYTES_MAX
+        for id_ in queries:
+            if _share_files(self.younger.manifest, last, [id_]):
+                size = sum(segment.length for segment in last.queries[id_].state)
+                if size <= min(REWRITTEN_BYTES_MAX, room):
+                    still.append(id_)
+                    room -= size
+        return still
 
     def points(self) -> list[Point]:
         """All of them, the last one first, each once."""

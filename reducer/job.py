@@ -210,6 +210,9 @@ class Reducer:
         except ExchangeFullError as error:
             log.warning("waiting: %s", error)
             return False
+        except CorruptFileError as error:
+            log.error("key part %s cannot be committed: %s", key, error)
+            self._fall_back(key, part.owner_version)
         except OSError as error:
             # A full disk: what is merged stays, and is committed when there is room.
             log.error("key part %s cannot be committed: %s", key, error)

@@ -22,7 +22,7 @@ from mars.errors import InvariantError, NotReadyError
 from mars.registry import Query
 from reducer import commit
 from reducer.close import Facts, watermark
-from reducer.fallback import points
+from reducer.fallback import STATE_LOST, points
 from reducer.history import History, Point, needed_nows, pointer_to
 from reducer.limits import Limits
 from reducer.logs import Logs
@@ -211,7 +211,8 @@ class KeyPart:
     def commit(self) -> None:
         """Make everything merged so far the truth, then delete what it covers from the log (steps 9, rules 3, 14).
 
-        Raises StaleGenerationError when the transaction was refused: somebody else has moved on, reload.
+        Raises StaleGenerationError when the transaction was refused: somebody else has moved on, reload; CorruptFileError
+        if the state of a query that rests does not read: fall back.
         """
         if not self.zookeeper.usable:
             return
@@ -219,14 +220,13 @@ class KeyPart:
         if self._stop_what_exceeds():
             return
         self._forget_nows()
-        for id_ in self.history.standing_still(self.manifest, self.states):
-            self.states[id_].rewrite = self.states[id_].changed = True
+        copied = self._write_anew()
         self.manifest.generation, self.manifest.seq = self.view.generation, self.after
         prepared = commit.prepare(self.storage, self.manifest, self.states,
-                                  self.config.result_retention_days * 86_400_000)
+                                  self.config.result_retention_days * 86_400_000, copied)
         faults.point("reducer.files_written")
         last = Point(Earlier(self.pointer and self.pointer.manifest, self.manifest.commit), self.manifest)
-        history = self.history.follow(last, prepared.manifest, self.states)
+        history = self.history.follow(last, prepared.manifest, self._held())
         pointer = pointer_to(prepared.segment, prepared.manifest, history)
         unused = self._unused_files(prepared, history)
         if not set_pointer(self.zookeeper, self.view, self.number, self.owner_version, self.pointer_version, pointer):
@@ -241,6 +241,17 @@ class KeyPart:
         faults.point("reducer.trimmed")
         for path in unused:
             self.storage.delete(path)
+
+    def _held(self) -> list[str]:
+        """The queries that can still go on, those that rest among them, whose state only lies here."""
+        return [id_ for id_, query in self.view.queries.queries.items() if query.state != STATE_LOST]
+
+    def _write_anew(self) -> list[str]:
+        """Mark the running queries whose state stands still; the resting ones are returned."""
+        still = self.history.standing_still(self.manifest, self._held())
+        for id_ in self.states.keys() & set(still):
+            self.states[id_].rewrite = self.states[id_].changed = True
+        return [id_ for id_ in still if id_ not in self.states]
 
     def _stop_what_was_replaced(self) -> bool:
         """Stop queries that have counted what the log has lost, before that is committed if it is known by then. True if

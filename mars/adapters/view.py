@@ -35,14 +35,17 @@ def read_stream(zookeeper: ZooKeeper, stream: Stream) -> StreamView | None:
     return StreamView(stream, QuerySet.load(queries.data), queries.version, int(generation.data), generation.version)
 
 
-def stop_queries(zookeeper: ZooKeeper, stream: Stream, query_ids: Iterable[str], state: str, reason: str) -> list[str]:
-    """Put running queries into a fault state, each under a new incarnation. Returns the ids that were stopped."""
+def stop_queries(zookeeper: ZooKeeper, stream: Stream, query_ids: Iterable[str], state: str, reason: str,
+                 only_running: bool = True) -> list[str]:
+    """Put queries that run into a fault state, each under a new incarnation; if not `only_running`, also those that rest
+    in any other state. Returns the ids that were stopped."""
     while True:
         node = zookeeper.get_synced(names.queries(stream.id))
         if node is None:
             return []
         queries = QuerySet.load(node.data)
-        stopped = [id_ for id_ in query_ids if id_ in queries.queries and queries.queries[id_].state == RUNNING]
+        stopped = [id_ for id_ in query_ids if (query := queries.queries.get(id_)) is not None
+                   and (query.state == RUNNING if only_running else query.state != state)]
         for id_ in stopped:
             queries.raise_incarnation(id_, state, reason)
         if not stopped or zookeeper.transact(("set", names.queries(stream.id), queries.dump(), node.version)):

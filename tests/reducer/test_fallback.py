@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mars import names
-from mars.adapters.storage import Storage
+from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
 from mars.cells_layout import schema
@@ -186,9 +186,29 @@ def test_a_query_without_damage_keeps_its_commit(storage):
     owner = Owner(storage).run(range(30))
     found = fallback.find(storage, owner.pointer, view(), 0)
     assert (found.notes, found.lost) == ({}, {})
+
+
+@pytest.mark.parametrize(("state", "goes_back"), [(PAUSED, True), ("LIMIT_EXCEEDED", True), ("STATE_LOST", False)])
+def test_a_query_that_rests_falls_back_too_unless_it_is_lost_already(storage, state, goes_back):
+    """When it is resumed, the commits that still read may be gone."""
+    owner = Owner(storage).run(range(30))
     damage(storage, owner.manifest.queries["q1"].state[0])
-    found = fallback.find(storage, owner.pointer, view(state=PAUSED), 0)
-    assert found.manifest.queries["q1"] == owner.manifest.queries["q1"]
+    found = fallback.find(storage, owner.pointer, view(state=state), 0)
+    assert (found.manifest.queries["q1"] != owner.manifest.queries["q1"]) == ("q1" in found.notes) == goes_back
+
+
+@pytest.mark.parametrize(("state", "stopped"), [(PAUSED, ["q1"]), ("STATE_LOST", [])])
+def test_a_query_that_rests_and_of_which_nothing_reads_is_lost(storage, state, stopped):
+    """Else whatever is damaged of the others would wait for its file."""
+    owner = Owner(storage).run(range(30))
+    for path, _ in list(storage.files("0/0")):
+        storage.delete(path)
+    pointer = replace(owner.pointer, earlier=())
+    sets: list[tuple] = []
+    nodes = {names.pointer(0, 0): Znode(pointer.dump(), 5), names.queries(0): Znode(view(state=state).queries.dump(), 1)}
+    zookeeper = SimpleNamespace(get_synced=nodes.get, transact=lambda *operations: sets.extend(operations) or True)
+    assert fallback.fall_back(zookeeper, storage, view(state=state), 0, 3) == bool(stopped)
+    assert [QuerySet.load(data).queries["q1"].state for _, _, data, _ in sets] == ["STATE_LOST" for _ in stopped]
 
 
 def test_three_points_are_kept_and_the_oldest_shares_no_file(storage):
@@ -218,6 +238,31 @@ def test_a_state_that_stands_still_is_written_anew(storage, monkeypatch):
     first = owner.manifest.queries["q1"].state[0].path
     assert first not in {s.path for s in owner.history.points()[-1].manifest.queries["q1"].state}
     assert content(owner.state) == content(Owner(Storage((storage.root / "again").as_uri())).run(range(3)).state)
+
+
+def test_the_state_of_a_query_that_rests_is_written_anew_as_it_is(storage):
+    owner = Owner(storage).run(range(30))
+    before = owner.manifest.queries["q1"]
+    prepared = commit.prepare(storage, owner.manifest, {}, WEEK_MS, ["q1"])
+    entry = prepared.manifest.queries["q1"]
+    assert [storage.read(segment) for segment in entry.state] == [storage.read(segment) for segment in before.state] != []
+    assert {segment.path for segment in entry.state} == {prepared.segment.path}
+    assert replace(entry, state=[]) == replace(before, state=[])
+    damage(storage, before.state[0])
+    with pytest.raises(CorruptFileError):
+        commit.prepare(storage, owner.manifest, {}, WEEK_MS, ["q1"])
+
+
+def test_no_more_than_fits_is_written_anew_at_once(storage, monkeypatch):
+    owner = Owner(storage).run(range(30))
+    one = owner.manifest.queries["q1"]
+    many = replace(owner.manifest, queries={f"q{n}": one for n in range(5)})
+    kept = History(None, Point(Earlier(None, many.commit + 1 - history.SPACING_MAX + history.SPACING), many), None)
+    size = sum(segment.length for segment in one.state)
+    monkeypatch.setattr(history, "TOGETHER_BYTES_MAX", 3 * size)
+    assert kept.standing_still(many, many.queries) == ["q0", "q1", "q2"]
+    monkeypatch.setattr(history, "REWRITTEN_BYTES_MAX", size - 1)
+    assert kept.standing_still(many, many.queries) == []
 
 
 def test_files_of_kept_commits_are_not_deleted(storage, monkeypatch):

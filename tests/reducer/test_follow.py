@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
+from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView
 from mars.errors import InvariantError
 from mars.registry import QuerySet
@@ -59,3 +60,17 @@ def test_a_zookeeper_that_is_away_ends_no_reducer(monkeypatch, error, stays):
     reducer.parts = {KEY: Mock(view=VIEW, step=Mock(side_effect=error))}
     assert not reducer._step(KEY, True)
     assert (KEY in reducer.parts) == stays
+
+
+def test_a_state_that_does_not_read_while_a_commit_copies_it_is_fallen_back_from(monkeypatch):
+    monkeypatch.setattr(job, "time", Mock())
+    fell = Mock(return_value=True)
+    monkeypatch.setattr(job, "fall_back", fell)
+    reducer = object.__new__(Reducer)
+    reducer.cache, reducer._news, reducer.zookeeper, reducer.storage = Mock(), Mock(), Mock(), Mock()
+    reducer.views = {KEY[0]: VIEW}
+    step = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
+    reducer.parts = {KEY: Mock(view=VIEW, owner_version=7, step=step)}
+    assert not reducer._step(KEY, True)
+    assert reducer.parts == {}
+    assert fell.call_args.args[2:] == (VIEW, KEY[1], 7)

@@ -14,7 +14,7 @@ from mars.adapters.view import StreamView
 from mars.commits import Manifest
 from mars.config import Config
 from mars.registry import PAUSED, QuerySet
-from reducer import keypart, pace, trim
+from reducer import history, keypart, pace, trim
 from reducer.keypart import KeyPart
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 
@@ -142,6 +142,23 @@ def test_a_commit_that_took_long_leaves_as_much_time_while_there_is_more_to_merg
     part.step()
     assert part.has_more
     assert part.due_in_s() == pytest.approx(0.5)
+
+
+def test_the_state_of_a_paused_query_gets_into_new_files(part, clock, monkeypatch):
+    """Else a file that is damaged while it rests would be in each of the kept commits."""
+    monkeypatch.setattr(history, "SPACING_MAX", 16)
+    part.exchange.add(1, 0, [1])
+    part.step()
+    kept = part.manifest.queries["q1"]
+    part.take_queries(replace(part.view, queries=QuerySet(4, (0, 1), {
+        "q1": replace(QUERY, state=PAUSED), "q2": replace(QUERY, id="q2", name="other", incarnation=3)})))
+    for _ in range(60):
+        part.states["q2"].changed = True
+        part.commit()
+    now, oldest = part.manifest.queries["q1"], part.history.points()[-1].manifest.queries["q1"]
+    assert [part.storage.read(s) for s in now.state] == [part.storage.read(s) for s in kept.state] != []
+    assert replace(now, state=[]) == replace(kept, state=[])
+    assert {s.path for s in now.state}.isdisjoint({s.path for s in oldest.state})
 
 
 def test_a_window_that_waits_asks_once_for_a_check_and_is_committed_soon(part, clock):

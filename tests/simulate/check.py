@@ -6,7 +6,7 @@ from collections import Counter
 
 from mars import names
 from mars.commits import Manifest, Pointer, QueryCommit, Segment
-from mars.registry import FAULT_STATES, RUNNING, Query, QuerySet
+from mars.registry import FAULT_STATES, PAUSED, RUNNING, Query, QuerySet
 from tests.simulate import cells
 from tests.simulate.kafka import Topic
 from tests.simulate.redis import Server
@@ -38,7 +38,7 @@ class Checker:
             if path == self.queries_path:
                 before, self.queries = self.queries.queries, QuerySet.load(data)
                 for id_, query in self.queries.queries.items():
-                    if query.state in FAULT_STATES and before[id_].state == RUNNING:
+                    if query.state in FAULT_STATES and before[id_].state in (RUNNING, PAUSED):
                         self._stopped(query)
             elif path in self.paths:
                 self._commit(self.paths[path], Pointer.load(data))

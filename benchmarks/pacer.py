@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from benchmarks.feed import IN_FLIGHT_MAX, Feeder
 from benchmarks.generator import TYPES, Pool
-from benchmarks.pacer_batches import PROBE, VARIANTS, Batches
+from benchmarks.pacer_batches import PROBE, VARIANTS, Batches, exact
 
 
 @dataclass
@@ -35,9 +35,9 @@ class Log:
 
 
 def ticks(rate: float, partitions: int, linger_ms: float) -> tuple[int, float]:
-    """(tuples of a batch, ms from tick to tick): about `linger_ms`, and exactly the rate."""
+    """(tuples of a batch, ms from tick to tick): about `linger_ms`, and the rate to a ten-thousandth."""
     count = max(1, round(rate / partitions * linger_ms / 1000))
-    return count, count * partitions / rate * 1000
+    return count, float(exact(count * partitions / rate * 1000))
 
 
 def together(tick: int, due: int, joined: int) -> list[range]:
@@ -54,7 +54,7 @@ def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: f
     """Send the schedule of the next `seconds`. Late ticks follow together, in larger batches and without waiting for each
     answer, as producers do: else this one would be the slowest part of what is measured. After `patience` times as long
     the rest is left out: it is not made."""
-    log, began = Log(), time.time() * 1000 + 100
+    log, began = Log(), float(exact(time.time() * 1000 + 100))
     tick, last, joined = 0, round(seconds * 1000 / span_ms), min(each.joined for each in batches.values())
     while tick < last and time.time() * 1000 - began <= patience * seconds * 1000:
         due = min(last, int((time.time() * 1000 - began) / span_ms))

@@ -7,6 +7,7 @@
 | counters | write their counts each 100 ms, then acknowledge | never acknowledged from memory alone |
 | topology.max.spout.pending | 5,000 | more than a spout reads until the counts are written; the spout searches all tuples |
 | | | that it has to send again for each of them, so with 20,000 a node that was away kept it busy for good |
+| uncommitted offsets | 100,000 a spout | it reads all again from the first tuple on that failed; the default is 10,000,000 |
 | topology.transfer.batch.size | 500 | tuples travel between nodes in bulk |
 | topology.message.timeout.secs | 20 | what a lost node had is read again then; less is too little for a backlog |
 | nimbus.task.timeout, nimbus.supervisor.timeout, supervisor.worker.timeout | 10 s | the defaults are 30 and 60 s |
@@ -66,7 +67,7 @@ WORKER_JVM = ["-Xmx1g", "-XX:+UseParallelGC"]
 class StormCluster(ProcessContender):
     """Nimbus, ZooKeeper, and nodes of their own."""
 
-    rate_max: int | None = 30_000
+    rate_max: int | None = 10_000
 
     def __init__(self, nodes: int = 3) -> None:
         super().__init__(replace(STORM, title="Storm 2.8.2, acking"))

@@ -42,7 +42,7 @@ public final class OnNodes {
             .setProcessingGuarantee(ProcessingGuarantee.AT_LEAST_ONCE)
             .setRecordTranslator(new Line(job.unitMs))
             .setOffsetCommitPeriodMs(COMMIT_MS)
-            .setMaxUncommittedOffsets(10_000_000)
+            .setMaxUncommittedOffsets(100_000)
             .build();
         TopologyBuilder builder = new TopologyBuilder();
         builder.setSpout("lines", new KafkaSpout<>(spout), nodes);

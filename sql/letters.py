@@ -31,7 +31,7 @@ def read_redrive(reader: Reader) -> RedriveDeadLetters:
     stream = _stream(reader, REDRIVE_HINT)
     topic = None
     if reader.accept("INTO"):
-        word = reader.take_text("the topic")
+        word = reader.take_topic()
         topic = Name(word.value, word.start, word.end)
     where = _condition(reader, "DRY")
     dry_run = reader.accept("DRY") is not None

@@ -13,6 +13,7 @@ from sql.clauses import parse_instant
 
 WIDE = Context(prec=100)
 INT_MAX, BIGINT_MAX = 2**31 - 1, 2**63 - 1
+NOT_FINITE = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z", re.ASCII)
 INTEGER = re.compile(r"\s*[+-]?\d{1,19}\s*\Z", re.ASCII)
 
@@ -76,6 +77,11 @@ def fold(literal: Literal, target: str) -> Literal | None:
     if source in ("INT", "BIGINT") or decimal_parts(source):
         return fold_exact(Decimal(value), source, target)
     return None
+
+
+def is_not_finite(text: str) -> bool:
+    """Does a text read as NaN or as an infinity, as Spark's casts read it? A plan cannot hold those as constants."""
+    return NOT_FINITE.fullmatch(text.strip()) is not None
 
 
 def fold_text(text: str, target: str) -> Literal | None:

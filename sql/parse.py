@@ -196,7 +196,7 @@ def read_describe(reader: Reader) -> Statement:
 
 def read_peek(reader: Reader) -> Statement:
     """PEEK 'topic'."""
-    topic = name_of(reader.take_text("the topic"))
+    topic = name_of(reader.take_topic())
     reader.take_end()
     return Peek(topic)
 

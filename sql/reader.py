@@ -55,6 +55,13 @@ class Reader:
             return self.advance()
         raise self.expected(f"{what} in single quotes", f"write '{self.word.value or '...'}'")
 
+    def take_topic(self) -> Word:
+        """Takes the name of a Kafka topic in single quotes."""
+        word = self.take_text("the topic")
+        if not word.value:
+            raise refusal_at(self.sql, word, "the topic has no name", "", "write the topic's name between the quotes")
+        return word
+
     def take_duration(self, clause: str, zero: bool = False) -> int:
         """Takes a duration such as `60 s` or `60s` and gives milliseconds; `zero` allows a delay of 0."""
         first = self.word

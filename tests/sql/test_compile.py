@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mars.expressions import Column, Literal
+from mars.errors import SqlError
+from mars.expressions import Call, Column, Literal
 from mars.plan import QueryPlan, Stream, Window
 from sql.compile import compile_select
 from sql.create import compile_stream
@@ -124,3 +125,15 @@ def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
         Literal(1, "INT"), Literal(3_000_000_000, "BIGINT"), Literal(10, "BIGINT"), Literal("1.50", "DECIMAL(3,2)"),
         Literal(1000.0, "DOUBLE"), Literal(-2**63, "BIGINT"), Literal(-2**31, "INT"), Literal("x", "STRING"),
         Literal(True, "BOOLEAN"), Literal(None, "VOID"), Literal("2026-01-31", "DATE"), Literal("1.5", "DECIMAL(2,1)")]
+
+
+@pytest.mark.parametrize("text", ["NaN", "nan", " -Infinity ", "+inf", "INFINITY"])
+def test_texts_of_numbers_that_are_not_finite_are_compared(flows: Stream, text: str) -> None:
+    """No plan can hold them as constants, so they stay texts that are cast, as Spark casts them."""
+    plan = plan_of(f"SELECT count(*) FROM flows WHERE ratio = '{text}'", flows)
+    assert plan.where.arguments[1] == Call("cast", (Literal(text, "STRING"),), "DOUBLE")
+
+
+def test_other_texts_that_are_no_numbers_are_refused(flows: Stream) -> None:
+    with pytest.raises(SqlError, match="does not read as DOUBLE"):
+        plan_of("SELECT count(*) FROM flows WHERE ratio = 'nann'", flows)

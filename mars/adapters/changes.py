@@ -28,6 +28,8 @@ OUTCOME_UNKNOWN = (ConnectionLoss, ConnectionClosedError, SessionExpiredError, K
 PATIENCE_S = 15.0  # longer than a session and the start of a ZooKeeper that was killed
 GLANCE_S, POLL_S = 1.0, 0.1  # longer than a connection that was lost takes to come back
 TRIES = 20
+LOOK = "is it running? see `mars status`, and ask again"
+LOOK_FIRST = "is it running? see `mars status`; a change may have been made all the same, so look first"
 
 
 def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], is_made: Callable[[T], bool], patience_s: float) -> T:
@@ -48,16 +50,15 @@ def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], is_made: Callable[[T
         return made if done else None
 
     for _ in range(TRIES):
-        done = answering(zk, attempt, patience_s)
+        done = answering(zk, attempt, patience_s, LOOK_FIRST)
         if done is not None:
             return done
     raise NotReadyError("the catalog changes too fast", f"{TRIES} tries were all overtaken", "try again")
 
 
-def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0) -> T:
+def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hint: str = LOOK) -> T:
     """The call's result; NotReadyError if ZooKeeper does not answer. For `patience_s` it waits for a connection that is
     gone, and makes the call again when one was lost under it."""
-    hint = "is it running? see `mars status`; a change may have been made all the same, so look first"
     deadline = time.monotonic() + patience_s
     while True:
         try:

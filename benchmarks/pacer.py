@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from benchmarks.feed import IN_FLIGHT_MAX, Feeder
 from benchmarks.generator import TYPES, Pool
-from benchmarks.pacer_batches import PROBE, VARIANTS, Batches, exact
+from benchmarks.pacer_batches import PROBE, VARIANTS, Batches
 
 
 @dataclass
@@ -35,9 +35,9 @@ class Log:
 
 
 def ticks(rate: float, partitions: int, linger_ms: float) -> tuple[int, float]:
-    """(tuples of a batch, ms from tick to tick): about `linger_ms`, and the rate to a ten-thousandth."""
+    """(tuples of a batch, ms from tick to tick): about `linger_ms`, and exactly the rate."""
     count = max(1, round(rate / partitions * linger_ms / 1000))
-    return count, float(exact(count * partitions / rate * 1000))
+    return count, count * partitions / rate * 1000
 
 
 def together(tick: int, due: int, joined: int) -> list[range]:
@@ -54,19 +54,21 @@ def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: f
     """Send the schedule of the next `seconds`. Late ticks follow together, in larger batches and without waiting for each
     answer, as producers do: else this one would be the slowest part of what is measured. After `patience` times as long
     the rest is left out: it is not made."""
-    log, began = Log(), float(exact(time.time() * 1000 + 100))
+    log, began = Log(), time.time() * 1000 + 100
     tick, last, joined = 0, round(seconds * 1000 / span_ms), min(each.joined for each in batches.values())
     while tick < last and time.time() * 1000 - began <= patience * seconds * 1000:
         due = min(last, int((time.time() * 1000 - began) / span_ms))
         sent = together(tick, max(due, tick + 1), joined)
-        records = [{p: each.stamped(ticks, began + ticks[0] * span_ms) for p, each in batches.items()} for ticks in sent]
+        begins = [[began + number * span_ms for number in ticks] for ticks in sent]
+        records = [{p: each.stamped(ticks, *begin_ms) for p, each in batches.items()}
+                   for ticks, begin_ms in zip(sent, begins, strict=True)]
         if (wait := began + (tick + 1) * span_ms - time.time() * 1000) > 0:
             time.sleep(wait / 1000)
         feeder.send_all(*records)
         acked_ms, tick = time.time() * 1000, sent[-1].stop
-        for ticks in sent:
-            log.begin_ms += [began + number * span_ms for number in ticks]
-            log.acked_ms += [acked_ms] * len(ticks)
+        for begin_ms in begins:
+            log.begin_ms += begin_ms
+            log.acked_ms += [acked_ms] * len(begin_ms)
     return log
 
 

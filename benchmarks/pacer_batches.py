@@ -14,22 +14,16 @@ JOINED_BYTES_MAX = 1_000_000  # what a broker takes as it comes
 CHANGING = 6  # digits that are written anew for each tick
 
 
-def exact(ms: np.ndarray | float) -> np.ndarray | float:
-    """Times in ms to a 4096th of one: sums of them, up to the year 2039, are exact in any order, so that who counts a tuple
-    finds it in the window in which it was sent."""
-    return np.round(np.asarray(ms) * 4096) / 4096
-
-
 class Sheets:
-    """Record batches of as many tuples each, made but for their times: `after_ms` from the first one's making."""
+    """Record batches of as many tuples each, made but for their times."""
 
-    def __init__(self, rows: list[np.ndarray], after_ms: np.ndarray) -> None:
-        self.templates, self.after_ms = [Template(each) for each in rows], after_ms
+    def __init__(self, rows: list[np.ndarray]) -> None:
+        self.templates = [Template(each) for each in rows]
         self.head = -1
 
-    def stamped(self, number: int, begin_ms: float) -> bytes:
-        """The record batch of that number whose tuples are made from `begin_ms` on."""
-        times = (begin_ms + self.after_ms).astype(np.int64)
+    def stamped(self, number: int, times_ms: np.ndarray) -> bytes:
+        """The record batch of that number whose tuples are made at these times."""
+        times = times_ms.astype(np.int64)
         template, head = self.templates[number], int(times[0]) // 10 ** CHANGING
         if head != self.head or int(times[-1]) // 10 ** CHANGING != head:
             self.head = head
@@ -45,16 +39,15 @@ class Batches:
 
     def __init__(self, pool: Pool, partition: int, count: int, span_ms: float, seed: int) -> None:
         draw = np.random.default_rng((seed, partition))
-        self.after_ms = exact((np.arange(count) + 0.5) * (span_ms / count))
+        self.after_ms = (np.arange(count) + 0.5) * (span_ms / count)
         self.chosen = draw.integers(0, len(pool.tails), (VARIANTS, count))
         self.probes = draw.integers(0, count, VARIANTS)
         probe = pool.tail(f"p{partition}", PROBE, draw.integers(0, 2, 16).tolist(), LINE_BYTES - DIGITS)
         rows = [self._rows(pool, chosen, at, probe) for chosen, at in zip(self.chosen, self.probes, strict=True)]
         self.joined = max(n for n in (1, 2, 4, VARIANTS) if n == 1 or n * len(Template(rows[0]).buffer) <= JOINED_BYTES_MAX)
-        after_ms = np.concatenate([self.after_ms + span_ms * tick for tick in range(self.joined)])
-        self.single = Sheets(rows, self.after_ms)
+        self.single = Sheets(rows)
         self.several = Sheets([np.concatenate(rows[first:first + self.joined])
-                               for first in range(0, VARIANTS, self.joined)], after_ms)
+                               for first in range(0, VARIANTS, self.joined)])
         self.groups = [np.bincount(np.delete(pool.group[chosen], at), minlength=pool.groups)
                        for chosen, at in zip(self.chosen, self.probes, strict=True)]
 
@@ -64,13 +57,14 @@ class Batches:
         rows[at, DIGITS:] = np.frombuffer(probe, np.uint8)
         return rows
 
-    def stamped(self, ticks: range, begin_ms: float) -> bytes:
-        """The record batch of one tick, or of `joined` ticks the first of which is a multiple of that, whose tuples are made
-        from `begin_ms` on."""
+    def stamped(self, ticks: range, *begin_ms: float) -> bytes:
+        """The record batch of one tick, or of `joined` ticks the first of which is a multiple of that; `begin_ms` of each.
+        A tuple's time is its tick's begin plus `after_ms` and no other sum, which could round it into another window."""
         variant = ticks[0] % VARIANTS
+        times_ms = np.add.outer(begin_ms, self.after_ms).reshape(-1)
         if len(ticks) == 1:
-            return self.single.stamped(variant, begin_ms)
-        return self.several.stamped(variant // self.joined, begin_ms)
+            return self.single.stamped(variant, times_ms)
+        return self.several.stamped(variant // self.joined, times_ms)
 
 
 def digits(numbers: np.ndarray, count: int) -> np.ndarray:

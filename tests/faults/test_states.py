@@ -67,6 +67,17 @@ def last_commit(cluster: Cluster, load: Workload, key_part: int) -> tuple[Path, 
     return Path(urlparse(cluster.config.state_root).path), pointer, cluster.context.storage.manifest(pointer)
 
 
+@contextlib.contextmanager
+def killed_reducers(cluster: Cluster) -> Iterator[None]:
+    """The block sees and damages what nobody commits to any more: the reducers stand still, and are killed at its end. (A
+    commit in between would be the last one, and what it keeps of the results in the damaged file is not made again.)"""
+    with cluster.paused("reducer", 0), cluster.paused("reducer", 1):
+        time.sleep(0.5)  # what they have sent to ZooKeeper by now is done
+        yield
+        for number in range(2):
+            cluster.kill("reducer", number)
+
+
 def flip(root: Path, segment: Segment) -> None:
     """Other bits in the middle of a segment."""
     path = root / segment.path
@@ -82,11 +93,12 @@ def test_damaged_files_of_the_last_commits_change_nothing(cluster, workload):
     load = workload()
     load.produce(0.7)
     cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 100, "not all read", load.queries)
-    root, pointer, _ = last_commit(cluster, load, 0)
-    data = bytearray((root / pointer.manifest.path).read_bytes())
-    (root / pointer.manifest.path).write_bytes(bytes(byte ^ 0x5A for byte in data))
-    _, _, manifest = last_commit(cluster, load, 1)
-    flip(root, next(s for query in manifest.queries.values() for s in query.state))
+    with killed_reducers(cluster):
+        root, pointer, _ = last_commit(cluster, load, 0)
+        data = bytearray((root / pointer.manifest.path).read_bytes())
+        (root / pointer.manifest.path).write_bytes(bytes(byte ^ 0x5A for byte in data))
+        _, _, manifest = last_commit(cluster, load, 1)
+        flip(root, next(s for query in manifest.queries.values() for s in query.state))
     counts, done = [], threading.Event()
 
     def read() -> None:
@@ -96,10 +108,8 @@ def test_damaged_files_of_the_last_commits_change_nothing(cluster, workload):
 
     reader = threading.Thread(target=read)
     reader.start()
-    for number in range(2):
-        cluster.kill("reducer", number)
-    load.produce()
     try:
+        load.produce()
         load.check()
     finally:
         done.set()
@@ -118,21 +128,20 @@ def test_a_query_of_which_nothing_reads_is_named_and_the_others_go_on(cluster, w
     cluster.wait(lambda: all(cluster.has_read_all(query) for query in load.queries), 100, "not all read", load.queries)
     lost = cluster.context.catalog.query(load.queries[0])[1]
     kept = {}
-    for k in range(2):
-        root, pointer, manifest = last_commit(cluster, load, k)
-        manifests = [manifest, *(cluster.context.storage.manifest(e) for e in pointer.earlier if e.manifest)]
-        others = {s.path for m in manifests for id_, q in m.queries.items() if id_ != lost.id for s in q.state}
-        others |= {pointer.manifest.path, *(e.manifest.path for e in pointer.earlier if e.manifest)}
-        for m in manifests:
-            for segment in m.queries[lost.id].state if lost.id in m.queries else ():
+    with killed_reducers(cluster):
+        for k in range(2):
+            root, pointer, manifest = last_commit(cluster, load, k)
+            manifests = [manifest, *(cluster.context.storage.manifest(e) for e in pointer.earlier if e.manifest)]
+            segments = {s for m in manifests if lost.id in m.queries for s in m.queries[lost.id].state}
+            for segment in segments:  # each once: two turns would be none
                 kept.setdefault(root / segment.path, (root / segment.path).read_bytes())
                 flip(root, segment)
-        # The commit before the first one always reads: take it away, as if the stream were older.
-        path = names.pointer(cluster.context.catalog.stream(load.name).id, k)
-        real = Pointer(pointer.manifest, pointer.commit, tuple(e for e in pointer.earlier if e.manifest), pointer.published)
-        cluster.context.zk.client.set(path, real.dump())
-    for number in range(2):
-        cluster.kill("reducer", number)
+            # A commit from before the query's first tuples always reads: take it away, as if the stream were older.
+            path = names.pointer(cluster.context.catalog.stream(load.name).id, k)
+            queries = {e: cluster.context.storage.manifest(e).queries.get(lost.id) for e in pointer.earlier if e.manifest}
+            earlier = tuple(e for e, query in queries.items() if query and query.state)
+            real = Pointer(pointer.manifest, pointer.commit, earlier, pointer.published)
+            cluster.context.zk.client.set(path, real.dump())
     reason = stops(cluster, load.queries[0], "STATE_LOST")
     assert "put the file back" in reason
     assert any(str(path).endswith(reason.split("checksum: ")[1].split(",")[0]) for path in kept)

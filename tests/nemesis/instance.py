@@ -19,6 +19,7 @@ from kazoo.exceptions import NoNodeError
 
 from api import runfile
 from api.client import Client
+from api.services import ports
 from api.services.paths import log_dir, tail
 from api.services.process import Child
 from mars import names
@@ -49,6 +50,7 @@ class Instance:
         for place in (self.data, self.orders, self.switches):
             place.mkdir(parents=True, exist_ok=True)
         self.environment = {"NEMESIS_SWITCHES": str(self.switches), "NEMESIS_NODES": ",".join(nodes.files if nodes else [])}
+        ports.pick(self.data, "api")  # not the one that all take: while this Mars is down, another might answer there
         self.take(ROOT, 0)
         base, host = load({"data": folder, **SETTINGS}, environment={}), nodes.address if nodes else "127.0.0.1"
         self.kafka, self.redis, self.zookeeper = (kind(base, folder, host) for kind in (Kafka, Redis, ZooKeeper))

@@ -126,4 +126,5 @@ def _require_no_commits(config: Config, zookeeper: ZooKeeper, storage: Storage) 
     if streams and answering(zookeeper, lambda: zookeeper.get(names.CATALOG), PATIENCE_S) is None:
         raise ConflictError("ZooKeeper is not this instance's", f"{storage.root} holds {len(streams)} streams, and "
                             f"ZooKeeper at {config.zookeeper_address} none",
-                            "give the zookeeper_address that was used with this folder, or another data folder")
+                            "give the zookeeper_address that was used with this folder, or another data folder or "
+                            "state_uri; if that ZooKeeper is gone for good, nobody can use what lies there: delete it")

@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Iterable
 
+from mars.adapters.kafka_errors import TopicRecreated
 from mars.adapters.kafka_wire import Wire
 from mars.errors import NotReadyError
+from mars.plan import Stream
 
 ASK_S, RETRY_S, AWAY_S = 2.0, 1.0, 1.0
 ALL = ""
@@ -23,7 +25,7 @@ class EndOffsets:
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
-        self._known: dict[str, tuple[float, dict[int, int]]] = {}
+        self._known: dict[str, tuple[float, dict[int, int], str]] = {}
         self._errors: dict[str, tuple[float, NotReadyError]] = {}
         self._lock = threading.Lock()
 
@@ -32,29 +34,34 @@ class EndOffsets:
         with self._lock:
             self.wire.close()
 
-    def read(self, topic: str, partitions: Iterable[int], asked_at: float | None = None) -> dict[int, int]:
-        """The last stable offset of each partition, not older than `asked_at` (monotonic; None: this call): who has
-        produced and then reads a lag of 0 may rely on it. NotReadyError if Kafka does not answer, UnknownTopic if the
-        topic, or one of these partitions, is not there."""
-        wanted = set(partitions)
+    def read(self, stream: Stream, partitions: Iterable[int], asked_at: float | None = None) -> dict[int, int]:
+        """The last stable offset of each partition of the stream's topic, not older than `asked_at` (monotonic; None: this
+        call): who has produced and then reads a lag of 0 may rely on it. NotReadyError if Kafka does not answer,
+        UnknownTopic if the topic, or one of these partitions, is not there, TopicRecreated if it is another one."""
+        ends, topic_id = self._read(stream.topic, set(partitions), asked_at)
+        if topic_id != stream.topic_id:
+            raise TopicRecreated(stream.topic, stream.topic_id, topic_id)
+        return ends
+
+    def _read(self, topic: str, wanted: set[int], asked_at: float | None) -> tuple[dict[int, int], str]:
         asked_at = asked_at or time.monotonic()
         with self._lock:
             # Whoever held the lock meanwhile may have asked after we did.
-            began_at, known = self._known.get(topic, (float("-inf"), {}))
+            began_at, known, topic_id = self._known.get(topic, (float("-inf"), {}, ""))
             if began_at >= asked_at and wanted <= known.keys():
-                return known
+                return known, topic_id
             for failed_at, error in (self._errors[key] for key in (ALL, topic) if key in self._errors):
                 if time.monotonic() - failed_at < AWAY_S:
                     raise error
             began_at = time.monotonic()
             try:
-                self.wire.topic(topic)
+                topic_id = self.wire.topic(topic).topic_id
                 known = self.wire.end_offsets(topic, sorted(wanted))
             except NotReadyError as error:
                 self._errors[self._fails(topic)] = time.monotonic(), error
                 raise
-            self._known[topic] = began_at, known
-            return known
+            self._known[topic] = began_at, known, topic_id
+            return known, topic_id
 
     def _fails(self, topic: str) -> str:
         """What does not answer: this topic, or ALL."""

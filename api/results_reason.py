@@ -11,6 +11,7 @@ from api.results_format import timestamp_text
 from api.results_partial import open_rows
 from api.results_snapshot import Snapshot
 from mars.errors import MarsError
+from mars.identifiers import identifier
 from mars.registry import RUNNING
 
 
@@ -23,7 +24,7 @@ def why_empty(context: Context, snapshot: Snapshot, selection: Selection) -> str
         return (f"No row matches: windows with rows begin from {timestamp_text(min(s[0] for s in spans))} "
                 f"to {timestamp_text(max(s[1] for s in spans))}, and from, to or where leave them out.")
     if query.state != RUNNING:
-        return f"{query.name} is {query.state}: {query.reason or f'RESUME QUERY {query.name} lets it go on'}."
+        return f"{query.name} is {query.state}: {query.reason or f'RESUME QUERY {identifier(query.name)} lets it go on'}."
     if counters["tuples"] == 0:
         return _nothing_read(context, snapshot)
     lost = {name: counters[name] for name in ("bad", "late", "future", "filtered") if counters[name]}
@@ -43,7 +44,7 @@ def _narrowed(selection: Selection) -> bool:
 def _nothing_read(context: Context, snapshot: Snapshot) -> str:
     topic, positions = snapshot.stream.topic, snapshot.positions()
     try:
-        ends = context.ends.read(topic, positions)
+        ends = context.ends.read(snapshot.stream, positions)
     except MarsError as error:
         return f"No tuple has been counted yet, and the topic cannot be looked at: {error.title}."
     waiting = sum(max(0, ends[p] - position) for p, position in positions.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import replace
 from datetime import datetime
@@ -12,9 +13,10 @@ from api.context import Context
 from api.results_format import timestamp_text
 from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
 from mars.adapters.kafka_admin import Topic
-from mars.errors import ConflictError, MarsError, NotFoundError, SqlError
+from mars.errors import ConflictError, MarsError, NotFoundError, NotReadyError, SqlError
+from mars.identifiers import identifier
 from mars.plan import QueryPlan, Stream
-from mars.registry import Query
+from mars.registry import RUNNING, Query
 from sql import statements as kinds
 from sql.compile import compile_select
 from sql.create import compile_stream
@@ -63,7 +65,7 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
         return True, _start(context, statement, plan)[1]
     if replace(there.plan, sql="") != replace(plan, sql=""):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
-                            f"choose another name, or DROP QUERY {there.name} first")
+                            f"choose another name, or DROP QUERY {identifier(there.name)} first")
     return False, []
 
 
@@ -83,10 +85,13 @@ def resume_query(context: Context, statement: kinds.ResumeQuery) -> Answer:
 
 
 def resume(context: Context, name: str) -> Query:
-    """Let a query go on; ConflictError if it stopped because its topic is gone or another one, and still is."""
+    """Let a query go on; ConflictError if its topic is gone or another one."""
     stream, query = context.definitions.query(name)
     if query.state in ("DATA_LOSS", "TOPIC_RECREATED"):
         same_topic(context, stream)
+    elif query.state != RUNNING:
+        with contextlib.suppress(NotReadyError):  # a Kafka that is away is waited for by the query
+            same_topic(context, stream)
     return context.definitions.resume(name)
 
 
@@ -131,8 +136,9 @@ def same_topic(context: Context, stream: Stream) -> Topic:
         return topic
     title, fate = ("the stream's topic is gone", "is not there any more") if topic is None else \
         ("the stream's topic is another one", "was deleted and made anew")
-    queries = sorted(f"DROP QUERY {query.name}" for query in context.definitions.query_set(stream).queries.values())
-    steps = ", ".join([*queries, f"DROP STREAM {stream.name}"])
+    queries = context.definitions.query_set(stream).queries.values()
+    drops = sorted(f"DROP QUERY {identifier(query.name)}" for query in queries)
+    steps = ", ".join([*drops, f"DROP STREAM {identifier(stream.name)}"])
     raise ConflictError(title, f"topic '{stream.topic}' {fate}", f"{steps}, then CREATE STREAM it again")
 
 
@@ -178,5 +184,6 @@ def _look_at_tuples(context: Context, stream: Stream) -> list[str]:
         return [f"Warning: none of the newest tuples reads ({fault}); PEEK '{stream.topic}' shows them."] if fault else []
     if YEAR_1990_US <= time_us < YEAR_2100_US:
         return []
+    wrong = f"it is read in {stream.time_unit}. If that is the wrong UNIT" if stream.has_unit else "if that column is wrong"
     return [f"Warning: the event time {stream.time_column} of a tuple reads as {timestamp_text(time_us)}, outside 1990 to "
-            f"2100; it is read in {stream.time_unit}. If that is the wrong UNIT, drop the stream and name the right one."]
+            f"2100; {wrong}, drop the stream and name the right one."]

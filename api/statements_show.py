@@ -30,8 +30,8 @@ GUESSED_FROM = 200
 
 def show_streams(context: Context, _statement: kinds.ShowStreams) -> Answer:
     """One row for each stream."""
-    lines = [(s["name"], s["topic"], s["format"], f"{s['time_column']} in {s['time_unit']}",
-              ", ".join(c["name"] for c in s["columns"]), ", ".join(s["queries"])) for s in status.stream_documents(context)]
+    lines = [(s.name, s.topic, s.format, s.event_time, ", ".join(c.name for c in s.columns), ", ".join(queries))
+             for s, queries in status.streams(context)]
     columns = ("name", "topic", "format", "event_time", "columns", "queries")
     return Answer("rows", table=listing(dict.fromkeys(columns, "STRING"), lines))
 
@@ -76,7 +76,8 @@ def peek(context: Context, statement: kinds.Peek) -> Answer:
     table = table.set_column(2, "time", table["time"].cast(pa.timestamp("ms")).cast(pa.timestamp("us", "UTC")))
     guess = guess_schema(m.value for m in messages if m.value)
     if guess is None:
-        return Answer("rows", table=table, notes=[f"Topic '{place.text}' holds no tuple."])
+        none = "no tuple that is short enough to guess a stream from" if any(m.value for m in messages) else "no tuple"
+        return Answer("rows", table=table, notes=[f"Topic '{place.text}' holds {none}."])
     create = create_stream_sql(guess, re.sub(r"\W+", "_", place.text), place.text)
     header = ["The first line names the columns; as a tuple it is bad, and counted as such."] if guess.header else []
     return Answer("rows", table=table, notes=[*header, f"A stream that reads this, to be checked and run:\n{create}"],
@@ -106,6 +107,8 @@ def _why(context: Context, stream: Stream, query: Query) -> list[str]:
     snapshot = context.snapshots.read(stream, query)
     counted = ", ".join(f"{count} {name}" for name, count in snapshot.counters().items())
     state = [f"state     {query.state}: {query.reason}"] if query.reason else [f"state     {query.state}"]
+    trouble = status.no_room(context)
+    state += [f"waits     {trouble}"] if trouble else []
     lines = [*state, f"counted   {counted}"] + [f"bad       {n} {r}" for r, n in snapshot.bad_reasons().items()]
     return [*lines, f"results   {why_empty(context, snapshot, Selection())}"] if not any(
         part.results or part.results_index for part in snapshot.committed()) else lines
@@ -116,7 +119,7 @@ def _stream_facts(context: Context, stream: Stream) -> list[tuple[str, str]]:
     options = ", ".join(f"{k.upper()} {v!r}" for k, v in stream.options.items())
     facts = [("stream", stream.name), ("topic", f"{stream.topic} (id {stream.topic_id})"),
              ("format", f"{stream.format} ({options})" if options else stream.format),
-             ("event time", f"{stream.time_column} in {stream.time_unit}"), ("key parts", str(stream.key_parts))]
+             ("event time", stream.event_time), ("key parts", str(stream.key_parts))]
     facts += [(f"column {c['name']}", c["type"] + (f" PATH '{c['path']}'" if "path" in c else ""))
               for c in document["columns"]]
     return [*facts, ("queries", ", ".join(document["queries"]) or "none"), ("sql", stream.sql)]

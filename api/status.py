@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
 import threading
 import time
@@ -15,6 +17,8 @@ from mars.adapters.changes import GLANCE_S, answering
 from mars.errors import MarsError
 from mars.plan import Stream
 from mars.registry import Query
+
+ROOM_BYTES = 1024 * 1024  # less takes no commit that is worth the name
 
 
 def query_document(context: Context, stream: Stream, query: Query, asked_at: float | None = None) -> dict:
@@ -46,18 +50,22 @@ def stream_document(stream: Stream, queries: Iterable[str]) -> dict:
             "queries": sorted(queries), "sql": stream.sql}
 
 
+def streams(context: Context) -> list[tuple[Stream, list[str]]]:
+    """All streams by name, each with the names of its queries, sorted."""
+    found = sorted(context.catalog.catalog().streams.values(), key=lambda stream: stream.name.lower())
+    return [(s, sorted(q.name for q in context.catalog.query_set(s).queries.values())) for s in found]
+
+
 def stream_documents(context: Context) -> list[dict]:
     """All streams, by name."""
-    catalog = context.catalog.catalog()
-    streams = sorted(catalog.streams.values(), key=lambda stream: stream.name.lower())
-    return [stream_document(s, [q.name for q in context.catalog.query_set(s).queries.values()]) for s in streams]
+    return [stream_document(stream, queries) for stream, queries in streams(context)]
 
 
 def _lag(context: Context, stream: Stream, positions: dict[int, int],
          asked_at: float | None) -> tuple[dict | None, str | None]:
     """The lag, or why nobody knows it."""
     try:
-        ends = context.ends.read(stream.topic, positions, asked_at)
+        ends = context.ends.read(stream, positions, asked_at)
     except MarsError as error:
         return None, str(error)
     behind = {p: max(0, ends[p] - position) for p, position in positions.items()}
@@ -77,6 +85,7 @@ def dependencies(context: Context) -> dict[str, dict]:
     """Each part by name: {"ready": bool, "detail": text}; all are asked at once, none for longer than some seconds."""
     checks: dict[str, Callable[[], str]] = {
         "zookeeper": lambda: context.catalog.catalog() and context.config.zookeeper_address,
+        "state folder": lambda: _require_room(context),
         "kafka": lambda: context.kafka.topics() is not None and context.config.kafka_address,
         "redis": lambda: _ping_redis(context.config.redis_address),
         "spark": lambda: _spark(context),
@@ -97,6 +106,24 @@ def dependencies(context: Context) -> dict[str, dict]:
     for thread in threads:
         thread.join(7.0)
     return {name: found.get(name, {"ready": False, "detail": "no answer in time"}) for name in checks}
+
+
+def no_room(context: Context) -> str | None:
+    """What is wrong with the state folder if nothing can be committed to it; else None."""
+    root = context.storage.root
+    try:
+        free = shutil.disk_usage(root).free
+    except OSError as error:
+        return f"{root} cannot be looked at: {error.strerror}"
+    if free < ROOM_BYTES:
+        return f"{root} has {free:,} bytes left: commits wait until there is room, and nothing is lost meanwhile"
+    return None if os.access(root, os.W_OK) else f"{root} cannot be written to: commits wait"
+
+
+def _require_room(context: Context) -> str:
+    if trouble := no_room(context):
+        raise MarsError(trouble)
+    return str(context.storage.root)
 
 
 def _spark(context: Context) -> str:

@@ -6,6 +6,7 @@ from mapper.decode import CorruptRecords
 from mars.adapters.exchange import Claim
 from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.log_epochs import truncated
+from mars.registry import ANEW
 
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
           CorruptRecords: "FAILED"}
@@ -29,4 +30,5 @@ def why(claim: Claim, error: Exception) -> str:
         return truncated(claim.partition, error.end, claim.start)
     if isinstance(error, LogTruncated):
         return truncated(claim.partition, error.diverging_offset, error.offset)
-    return f"offsets [{claim.start}, {claim.end}) {place} cannot be read: {error}"
+    anew = f"; {ANEW}" if isinstance(error, TopicRecreated) else ""
+    return f"offsets [{claim.start}, {claim.end}) {place} cannot be read: {error}{anew}"

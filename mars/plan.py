@@ -47,6 +47,16 @@ class Stream:
         """The column of that exact name; KeyError if there is none."""
         return {c.name: c for c in self.columns}[name]
 
+    @property
+    def has_unit(self) -> bool:
+        """Is the event time an integer, whose unit the user declares?"""
+        return self.column(self.time_column).type in ("INT", "BIGINT")
+
+    @property
+    def event_time(self) -> str:
+        """The event-time column in words, with its unit if it has one."""
+        return f"{self.time_column} in {self.time_unit}" if self.has_unit else self.time_column
+
     def units(self, duration_ms: int) -> int:
         """A duration in the stream's time unit. Plans never hold durations finer than the unit."""
         return duration_ms * UNITS_PER_SECOND[self.time_unit] // 1000

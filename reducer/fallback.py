@@ -14,6 +14,7 @@ from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.commits import Manifest, Pointer, QueryCommit, Segment
+from mars.identifiers import identifier
 from mars.log_epochs import together
 from mars.registry import RUNNING, QuerySet
 from reducer.history import History, Point, pointer_to
@@ -138,7 +139,7 @@ def _choose(storage: Storage, found: Found, name: str, id_: str, last: QueryComm
     if id_ not in found.lost:
         found.lost[id_] = (
             f"key part {found.manifest.key_part}: {damage}, and no earlier commit reads either; put the file back from a "
-            f"backup and RESUME QUERY {name}, or DROP it and CREATE it FROM EARLIEST")
+            f"backup and RESUME QUERY {identifier(name)}, or DROP it and CREATE it FROM EARLIEST")
 
 
 def keep_results(entry: QueryCommit, last: QueryCommit) -> QueryCommit:

@@ -19,7 +19,7 @@ from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.log_epochs import Epochs, truncated
-from mars.registry import QuerySet
+from mars.registry import ANEW, QuerySet
 from reducer.elect import Candidate
 
 log = logging.getLogger("mars.leader")
@@ -73,7 +73,7 @@ class TopicWatch:
         if topic.topic_id != stream.topic_id:
             stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
                          f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is"
-                         f" {topic.topic_id}; DROP the query and the stream and create them anew")
+                         f" {topic.topic_id}; {ANEW}")
             return
         # A query may know less than the query set: its start was looked up before a partition was added, and made after.
         known = set(view.queries.partitions).intersection(*(query.start for query in view.queries.queries.values()))
@@ -105,7 +105,7 @@ class TopicWatch:
         if time.monotonic() - seen.missing_since > MISSING_S:
             stop_queries(zookeeper, view.stream, view.queries.running(), "DATA_LOSS",
                          f"topic {view.stream.topic} was deleted: what had not been read of it is lost; closed windows stay"
-                         " readable")
+                         f" readable; {ANEW}")
 
     def _add_partitions(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper, new: list[int]) -> None:
         """Enter partitions that were added later: every query starts there at the first record (rule 18)."""

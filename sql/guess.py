@@ -8,19 +8,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mars.identifiers import BARE
 from mars.types import normalize
 from sql.clauses import parse_instant
 from sql.create import RESERVED
 from sql.guess_types import Seen, time_unit, type_of
 
-BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 TIME_NAMES = ("timestamp", "event_time", "eventtime", "ts", "time", "datetime", "date", "created_at", "at")
 DELIMITERS = ",\t;|"
 ENOUGH = 1000
+LINE_CHARACTERS_MAX = 100_000  # a longer line is not what a person would look at, and csv refuses longer fields
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Guess:
 
 
 def guess_schema(messages: Iterable[bytes]) -> Guess | None:
-    """The guess over the first messages (each with one line or many); None if they hold no tuple
-    that can be shown."""
+    """The guess over the first messages (each with one line or many); None if they hold no tuple of at most
+    LINE_CHARACTERS_MAX."""
     lines = [
         line
         for message in messages
         for line in message.decode("utf-8", "replace").splitlines()
-        if line.strip()
+        if line.strip() and len(line) <= LINE_CHARACTERS_MAX
     ]
     lines = lines[:ENOUGH]
     if not lines:
@@ -63,7 +63,7 @@ def guess_schema(messages: Iterable[bytes]) -> Guess | None:
     try:
         return guess_json(objects) if objects else guess_csv(lines)
     except csv.Error:
-        return None    # a field longer than any that a person would look at
+        return None    # a quote that is never closed makes one field of them all
 
 
 def create_stream_sql(guess: Guess, name: str, topic: str) -> str:

@@ -121,7 +121,8 @@ def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> 
         if text is None:
             raise lowering.refuse(node.expression, "the pattern does not read",
                                   f"{escape} stands before no %, _ or {escape}",
-                                  f"write {escape}{escape} for the character itself")
+                                  f"write {escape}{escape} for the character itself"
+                                  + (", and each of them twice in a text: \\\\\\\\" if escape == "\\" else ""))
         pattern = Literal(text.lower() if isinstance(node, exp.ILike) else text, "STRING")
     if isinstance(node, exp.ILike):
         value = lowering.call("lower", (value,), node)

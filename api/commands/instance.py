@@ -64,7 +64,8 @@ def down(data: Path | None, purge: bool) -> None:
         raise MarsError("This folder is not purged", f"{config.data} does not look like a data folder of Mars",
                         "delete it yourself if it is one")
     shutil.rmtree(config.data)
-    print(f"{config.data} is deleted", file=sys.stderr)
+    print(f"{config.data} is deleted; a state_uri elsewhere, and a Kafka, Redis or ZooKeeper that others started, keep what "
+          "they have", file=sys.stderr)
 
 
 def doctor(data: Path | None, file: Path | None) -> None:

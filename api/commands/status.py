@@ -12,7 +12,7 @@ from api.commands.instance import settings
 from api.runfile import Run
 from mars import names
 from mars.config import Config
-from mars.errors import MarsError
+from mars.errors import MarsError, NotReadyError
 
 
 def status(data: Path | None, as_json: bool) -> None:
@@ -39,9 +39,19 @@ def collect(config: Config) -> dict:
             found["mappers"], found["reducers"] = workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
+                found |= _degraded(client)
         except MarsError as error:
             found.update(state="degraded", reason=f"{error} ({error.hint})" if error.hint else str(error))
     return found
+
+
+def _degraded(client: Client) -> dict:
+    """What is not ready, of a server that answers: a full state folder, or a Kafka that is away."""
+    try:
+        client.get("/readyz")
+    except NotReadyError as error:
+        return {"state": "degraded", "reason": str(error)}
+    return {}
 
 
 def workers(run: Run, config: Config) -> tuple[list[dict], list[dict]]:

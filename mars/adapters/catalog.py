@@ -18,6 +18,7 @@ from mars.adapters.changes import Change, answering, change
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import ConflictError, NotFoundError
+from mars.identifiers import identifier
 from mars.plan import QueryPlan, Stream
 from mars.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
 
@@ -215,7 +216,7 @@ class CatalogStore:
             queries = self._read_queries(stream)[0].queries
             listed = sorted(queries[id_].name for id_ in live if id_ in queries)
             raise ConflictError("the stream is in use", f"queries of {stream.name}: {', '.join(listed)}",
-                                f"drop them first: {'; '.join(f'DROP QUERY {name}' for name in listed)}")
+                                f"drop them first: {'; '.join(f'DROP QUERY {identifier(name)}' for name in listed)}")
 
     def _tree(self, path: str) -> list[str]:
         """A znode and all below it, children before parents."""

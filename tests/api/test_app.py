@@ -74,7 +74,8 @@ def test_readiness_names_what_is_missing(client):
     answer = client.get("/readyz")
     assert answer.status_code == 503
     states = {name: state["ready"] for name, state in answer.json()["dependencies"].items()}
-    assert states == {"zookeeper": True, "kafka": True, "redis": True, "spark": False, "mappers": False, "reducers": False}
+    assert states == {"zookeeper": True, "state folder": True, "kafka": True, "redis": True,
+                      "spark": False, "mappers": False, "reducers": False}
 
 
 def test_metrics_speak_of_queries(client, new_query):

@@ -7,6 +7,8 @@ import time
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from api import status
+from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.view import stop_queries
 
 pytestmark = pytest.mark.services
@@ -91,6 +93,20 @@ def test_a_wrong_unit_is_warned_of(sql, topic, fresh_name):
     name = fresh_name("s")
     _, document = sql(f"CREATE STREAM {name} {COLUMNS} FROM KAFKA '{topic}' FORMAT CSV TIMESTAMP time UNIT ms")
     assert "1970-01-20" in document["notes"][0]
+    assert "the wrong UNIT" in document["notes"][0]
+    assert [row[3] for row in sql("SHOW STREAMS")[1]["rows"] if row[0] == name] == ["time in ms"]
+    sql(f"DROP STREAM {name}")
+
+
+def test_of_a_timestamp_column_no_unit_is_spoken(sql, kafka, stack, fresh_name):
+    name, topic = fresh_name("s"), fresh_name("old")
+    kafka.create(topic, 1)
+    stack.produce(topic, [b"1967-01-01T00:00:00Z,1"])
+    _, document = sql(f"CREATE STREAM {name} (time TIMESTAMP, n INT) FROM KAFKA '{topic}' FORMAT CSV TIMESTAMP time")
+    assert "1967-01-01" in document["notes"][0]
+    assert "UNIT" not in document["notes"][0]
+    assert "time in" not in str(sql(f"DESCRIBE {name}")[1]["rows"])
+    assert [row[3] for row in sql("SHOW STREAMS")[1]["rows"] if row[0] == name] == ["time"]
     sql(f"DROP STREAM {name}")
 
 
@@ -173,14 +189,49 @@ def test_an_empty_result_says_why(client, new_query, stack):
     assert "None of the 2 tuples" in client.get(url).json()["reason"]
 
 
+def delete(kafka: KafkaAdmin, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    admin.delete_topics([topic])[topic].result(30)
+    deadline = time.monotonic() + 60
+    while kafka.describe(topic) and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def make_anew(kafka: KafkaAdmin, topic: str) -> None:
+    delete(kafka, topic)
+    kafka.create(topic, 1)
+
+
 def test_a_query_whose_topic_is_gone_is_not_resumed(client, context, kafka, new_query):
     query = new_query()
-    admin = AdminClient({"bootstrap.servers": kafka.address})
-    admin.delete_topics([query.stream.topic])[query.stream.topic].result(30)
-    deadline = time.monotonic() + 60
-    while kafka.describe(query.stream.topic) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    delete(kafka, query.stream.topic)
     stop_queries(context.zk, query.stream, [query.query.id], "DATA_LOSS", "the topic was deleted")
     answer = client.post(f"/v1/queries/{query.query.name}/resume")
     assert (answer.status_code, answer.json()["title"]) == (409, "the stream's topic is gone")
     assert answer.json()["hint"].startswith(f"DROP QUERY {query.query.name}, DROP STREAM {query.stream.name}, then")
+
+
+def test_a_paused_query_whose_topic_was_made_anew_is_not_resumed_and_has_no_lag(client, context, kafka, new_query):
+    query = new_query()
+    assert client.post(f"/v1/queries/{query.query.name}/pause").status_code == 200
+    make_anew(kafka, query.stream.topic)
+    answer = client.post(f"/v1/queries/{query.query.name}/resume")
+    assert (answer.status_code, answer.json()["title"]) == (409, "the stream's topic is another one")
+    document = client.get(f"/v1/queries/{query.query.name}").json()
+    assert (document["state"], document["lag"]) == ("PAUSED", None)
+    assert "was deleted and made anew" in document["lag_unknown"]
+
+
+def test_a_full_state_folder_is_named(client, sql, context, monkeypatch, new_query):
+    name = new_query().query.name
+    monkeypatch.setattr(status, "ROOM_BYTES", 1 << 62)
+    assert not client.get("/readyz").json()["dependencies"]["state folder"]["ready"]
+    plan = sql(f"EXPLAIN QUERY {name} WHY")[1]["rows"]
+    assert any("waits" in line and f"{context.storage.root} has" in line for [line] in plan)
+
+
+def test_a_hint_can_be_run_for_a_name_in_backticks(sql, stream, fresh_name):
+    name = fresh_name("a query")
+    assert sql(f"CREATE QUERY `{name}` AS SELECT count(*) FROM {stream} WINDOWING 60 s")[0] == 200
+    hint = sql(f"DROP STREAM {stream}")[1]["hint"]
+    assert sql(hint.removeprefix("drop them first: "))[1]["kind"] == "dropped"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Producer
@@ -98,21 +99,22 @@ def test_a_log_that_was_cut_and_written_again_is_told_from_the_one_that_was_read
     address = broker.service.address
     wire, ends = opened(Wire(address)), opened(EndOffsets(Wire(address, timeout_s=2.0, retry_s=1.0)))
     topic_id = wire.topic("t").topic_id
+    stream = SimpleNamespace(topic="t", topic_id=topic_id)
     read = opened(open_reader("raw", address, {}, "t", topic_id)).read(0, 0, COUNTED, 1 << 20)
-    assert ends.read("t", [0]) == {0: COUNTED}
+    assert ends.read(stream, [0]) == {0: COUNTED}
     admin = AdminClient({"bootstrap.servers": address})
     admin.create_partitions([NewPartitions("t", 2)])["t"].result(20)
-    assert ends.read("t", [0, 1]) == {0: COUNTED, 1: 0}
+    assert ends.read(stream, [0, 1]) == {0: COUNTED, 1: 0}
     noted = [read.log]
     assert noted[0][1] == COUNTED
     assert compare(noted, told(wire)) is None
 
     broker.kill()
     with pytest.raises(NotReadyError):
-        ends.read("t", [0, 1])
+        ends.read(stream, [0, 1])
     broker.come_back(lost_batches=(COUNTED - LEFT) // BATCH)
     time.sleep(AWAY_S)
-    assert ends.read("t", [0, 1]) == {0: LEFT, 1: 0}
+    assert ends.read(stream, [0, 1]) == {0: LEFT, 1: 0}
     current = wire.topic("t").partitions[0][1]
     assert wire.epoch_ends("t", {0: current}) == {0: (current, LEFT)}
     assert compare(noted, told(wire)) == LEFT

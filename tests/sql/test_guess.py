@@ -56,3 +56,10 @@ def test_a_key_that_is_no_name_stands_in_backticks() -> None:
     guess = guess_schema([b'{"a b": 1, "date": "2024-01-01T00:00:00Z", "x`y": 2, "it\'s": 3}'])
     stream = compile_stream(parse(create_stream_sql(guess, "my stream", "it's")))
     assert (stream.name, stream.topic, [c.name for c in stream.columns][:2]) == ("my stream", "it's", ["a b", "date"])
+
+
+def test_a_line_that_is_too_long_leaves_the_others_to_guess_from() -> None:
+    short, long = b"1767225600000,k,1", b"1767225600000," + b"k" * 900_000 + b",1"
+    guess = guess_schema([short] * 10 + [long])
+    assert types(guess) == {"c1": "BIGINT", "c2": "STRING", "c3": "BIGINT"}
+    assert guess_schema([long]) is None

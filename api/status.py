@@ -18,7 +18,7 @@ from mars.errors import MarsError
 from mars.plan import Stream
 from mars.registry import Query
 
-ROOM_BYTES = 1024 * 1024  # less takes no commit that is worth the name
+ROOM_BYTES = 1024 * 1024  # below, commits of a busy stream begin to wait
 
 
 def query_document(context: Context, stream: Stream, query: Query, asked_at: float | None = None) -> dict:
@@ -116,7 +116,7 @@ def no_room(context: Context) -> str | None:
     except OSError as error:
         return f"{root} cannot be looked at: {error.strerror}"
     if free < ROOM_BYTES:
-        return f"{root} has {free:,} bytes left: commits wait until there is room, and nothing is lost meanwhile"
+        return f"{root} has {free:,} bytes left: a commit that needs more waits until there is room; nothing is lost"
     return None if os.access(root, os.W_OK) else f"{root} cannot be written to: commits wait"
 
 

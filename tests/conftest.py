@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 from confluent_kafka import Producer
 
@@ -57,8 +59,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> spread.Un
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Processes do not get into each other's way."""
+    """Processes do not get into each other's way; properties meet the same data in every run, or new data in long ones."""
     spread.prepare(config)
+    hypothesis.settings.register_profile("same", derandomize=True)
+    hypothesis.settings.load_profile("default" if os.environ.get("LONG_TESTS") else "same")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

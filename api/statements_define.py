@@ -164,7 +164,7 @@ def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: Qu
 
 def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
     name = statement.topic
-    topic = context.kafka.describe(name.text)
+    topic = context.kafka.describe_new(name.text)
     if topic is not None:
         return topic
     near = did_you_mean(name.text, context.kafka.topics())

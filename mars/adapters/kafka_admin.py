@@ -92,6 +92,13 @@ class KafkaAdmin:
             raise self._away(str(error)) from error
         return Topic(topic, _uuid_text(found.topic_id), tuple(sorted(p.id for p in found.partitions)))
 
+    def describe_new(self, topic: str, patience_s: float = 1.0) -> Topic | None:
+        """Like `describe`, for a topic that may just have been made: the broker that is asked may not have heard of it."""
+        deadline = time.monotonic() + patience_s
+        while (found := self.describe(topic)) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found
+
     def require(self, topic: str) -> Topic:
         """The topic; NotFoundError with a did-you-mean and how to make it."""
         found = self.describe(topic)
@@ -113,9 +120,7 @@ class KafkaAdmin:
                 raise self._translate(error) from error
         except TimeoutError as error:
             raise self._away(str(error)) from error
-        deadline = time.monotonic() + ELECTION_S
-        while self.describe(topic) is None and time.monotonic() < deadline:
-            time.sleep(0.05)  # the broker that is asked may not have heard of it yet
+        self.describe_new(topic, ELECTION_S)
         return self.require(topic)
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:

@@ -8,7 +8,7 @@ import uuid
 import pytest
 from confluent_kafka import Producer
 
-from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka_admin import KafkaAdmin, Topic
 from mars.errors import NotFoundError, NotReadyError
 
 pytestmark = pytest.mark.services
@@ -75,3 +75,11 @@ def test_a_dead_broker_is_said_so_in_seconds():
         with pytest.raises(NotReadyError, match="127.0.0.1:1"):
             call()
     assert time.monotonic() - began < 30
+
+
+def test_a_topic_that_the_broker_hears_of_late_is_waited_for(kafka, monkeypatch):
+    topic = Topic("late", "id", (0,))
+    answers = iter([None, None, topic])
+    monkeypatch.setattr(kafka, "describe", lambda _name: next(answers))
+    assert kafka.describe_new("late", 60) == topic
+    assert kafka.describe_new.__defaults__[0] <= 1, "who mistypes a name waits no longer than that"

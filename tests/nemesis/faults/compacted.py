@@ -34,8 +34,7 @@ class Compacted(Named):
     def ruin(self) -> list[str]:
         position = self.made
         self._wait("it does not commit all", lambda document: document["positions"]["0"] == position)
-        self.instance.api.sql(f"PAUSE QUERY {self.query}")
-        time.sleep(TURN_S)  # a mapper that waits for tuples would keep what comes, and it would be counted by right
+        self.pause()
         self.produce(LATER)
         left = self._compacted(position)
         self.instance.api.sql(f"RESUME QUERY {self.query}")

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from mars.errors import MarsError
 from tests.nemesis.instance import Instance
 
-PATIENCE_S = 60.0
+PATIENCE_S, REST_S = 60.0, 2.0
 FIRST_MS, STEP_MS = 1_700_000_000_000, 10
 
 
@@ -75,6 +75,12 @@ class Named:
         self.made += count
         assert producer.flush(30) == 0
 
+    def pause(self) -> None:
+        """Pause the query, and wait until no mapper reads for it: one that waits for tuples would keep those that come, and
+        they would be counted by right."""
+        self.instance.api.sql(f"PAUSE QUERY {self.query}")
+        time.sleep(REST_S)
+
     def _make_topic(self) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:  # one that was just deleted may still be going
@@ -111,7 +117,7 @@ class RecordsDeleted(Named):
     state, number = "DATA_LOSS", "N15"
 
     def ruin(self) -> list[str]:
-        self.instance.api.sql(f"PAUSE QUERY {self.query}")
+        self.pause()
         position = self.instance.api.get(f"/v1/queries/{self.query}")["positions"]["0"]
         self.produce(1_000)
         for deleted in self.admin.delete_records([TopicPartition(self.topic, 0, 1_500)]).values():

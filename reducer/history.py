@@ -66,12 +66,6 @@ class History:
         different = {point.earlier.commit: point for point in (self.older, self.younger, self.previous) if point}
         return [different[commit] for commit in sorted(different, reverse=True)]
 
-    def first_positions(self, query: str, start: dict[int, int]) -> dict[int, int]:
-        """The least position of a query among the points, for each partition; `start` is where the query begins."""
-        entries = [point.manifest.queries.get(query) for point in self.points()]
-        return {p: min((entry.positions.get(p, offset) if entry else offset for entry in entries), default=offset)
-                for p, offset in start.items()}
-
 
 def pointer_to(segment: Segment, manifest: Manifest, history: History) -> Pointer:
     """The pointer of a commit that lies in `segment`."""
@@ -80,10 +74,11 @@ def pointer_to(segment: Segment, manifest: Manifest, history: History) -> Pointe
     return Pointer(segment, manifest.commit, tuple(point.earlier for point in history.points()), published)
 
 
-def needed_nows(pairs: list[tuple[int, int]], least: int, first: int) -> list[tuple[int, int]]:
+def needed_nows(pairs: list[tuple[int, int]], least: int) -> list[tuple[int, int]]:
     """Of (end, now) pairs, in their order, those that a re-claim can ask for (rule 26): all above the `least` committed
-    position, and the last NOWS_KEPT of what comes again after a fall-back to the position `first`."""
-    past = [pair for pair in pairs if first < pair[0] <= least]
+    position, and the last NOWS_KEPT of the others. They come again after a fall-back of any key part: one that has lost its
+    last manifest has only what the others remember, whatever they could fall back to themselves."""
+    past = [pair for pair in pairs if pair[0] <= least]
     return past[-NOWS_KEPT:] + [pair for pair in pairs if pair[0] > least]
 
 

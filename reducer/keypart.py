@@ -313,6 +313,5 @@ class KeyPart:
         self.nows_at = time.monotonic()
         least = self.exchange.least_positions(self.view.stream.id, self.view.stream.key_parts)
         for id_, state in self.states.items():
-            first = self.history.first_positions(id_, state.query.start)
             for partition, pairs in state.commit.nows.items():
-                state.commit.nows[partition] = needed_nows(pairs, least.get((partition, id_), 0), first.get(partition, 0))
+                state.commit.nows[partition] = needed_nows(pairs, least.get((partition, id_), 0))

@@ -39,13 +39,13 @@ def collect(config: Config) -> dict:
             found["mappers"], found["reducers"] = workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
-                found |= _degraded(client)
+                found |= not_ready(client)
         except MarsError as error:
             found.update(state="degraded", reason=f"{error} ({error.hint})" if error.hint else str(error))
     return found
 
 
-def _degraded(client: Client) -> dict:
+def not_ready(client: Client) -> dict:
     """What is not ready, of a server that answers: a full state folder, or a Kafka that is away."""
     try:
         client.get("/readyz")

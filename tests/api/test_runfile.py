@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from api import runfile
-from api.commands.status import collect
+from api.commands.status import collect, not_ready
 from api.runfile import Process, Run
 from mars.config import load
-from mars.errors import ConflictError
+from mars.errors import ConflictError, NotReadyError
 
 
 def test_an_instance_is_found_while_its_supervisor_lives(tmp_path):
@@ -27,6 +27,15 @@ def test_what_is_being_started_again_stands_in_the_status(tmp_path):
     assert (found["state"], found["reason"]) == ("starting", trouble)
     with pytest.raises(runfile.NotRunningError, match=trouble):
         runfile.require(tmp_path)
+
+
+def test_what_is_not_ready_stands_in_the_status():
+    class Unready:
+        def get(self, path):
+            assert path == "/readyz"
+            raise NotReadyError("not ready", "state folder: /state has 7 bytes left")
+
+    assert not_ready(Unready()) == {"state": "degraded", "reason": "not ready: state folder: /state has 7 bytes left"}
 
 
 def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):

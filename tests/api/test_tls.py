@@ -50,6 +50,7 @@ def serve():
     def start(certificate: str | None = None, key: str | None = None) -> int:
         app = FastAPI()
         app.get("/v1/queries")(lambda: {"queries": ["q"]})
+        app.get("/readyz")(lambda: {"status": "ready"})
         app.post("/v1/sql")(lambda: {"kind": "rows", "columns": [{"name": "n", "type": "INT"}], "rows": [[7]]})
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ssl_certfile=certificate, ssl_keyfile=key))
         thread = threading.Thread(target=server.run, daemon=True)

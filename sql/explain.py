@@ -19,7 +19,7 @@ def explain(plan: QueryPlan, stream: Stream) -> list[str]:
 def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     """Where the tuples come from, and what of them is read."""
     time = stream.column(stream.time_column)
-    unit = f" in {stream.time_unit}" if time.type in ("INT", "BIGINT") else ""
+    unit = f" in {stream.time_unit}" if stream.has_unit else ""
     starts = {
         "EARLIEST": "all that the topic holds",
         "LATEST": "what arrives from now on; what lies before is not counted",

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mars.identifiers import BARE
+from mars.identifiers import BARE, quoted
 from mars.types import normalize
 from sql.clauses import parse_instant
 from sql.create import RESERVED
@@ -175,7 +175,7 @@ class Taken:
 
 def name_text(name: str) -> str:
     """A name as a statement needs it: in backticks unless it is plain and no type."""
-    return name if BARE.match(name) and normalize(name) is None else "`" + name.replace("`", "_") + "`"
+    return name if BARE.match(name) and normalize(name) is None else quoted(name.replace("`", "_"))
 
 
 def text(value: str) -> str:

@@ -5,8 +5,9 @@ Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=U
 
 from __future__ import annotations
 
+from mars.identifiers import quoted
 from mars.plan import UNITS_PER_SECOND, AggregateCall, QueryPlan, Stream
-from sql.unparse import quoted, unparse
+from sql.unparse import unparse
 
 PLACE = "_partition, _offset, _line"
 
@@ -80,8 +81,7 @@ def aggregate(call: AggregateCall) -> str:
 def event_time(stream: Stream) -> str:
     """The event time as BIGINT in the stream's unit."""
     column = quoted(stream.time_column)
-    type_ = stream.column(stream.time_column).type
-    if type_ in ("INT", "BIGINT"):
+    if stream.has_unit:
         return f"cast({column} AS BIGINT)"
     return f"unix_micros(cast({column} AS TIMESTAMP))"
 

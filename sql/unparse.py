@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mars.expressions import Call, Column, Expression, Literal
+from mars.identifiers import quoted
 from mars.types import decimal_parts
 
 INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "div": "div"}
@@ -98,8 +99,3 @@ def text_literal(value: str) -> str:
     return (
         "'" + "".join(c if c.isprintable() or ord(c) > 0xFFFF else f"\\u{ord(c):04x}" for c in escaped) + "'"
     )
-
-
-def quoted(name: str) -> str:
-    """A name in backticks."""
-    return "`" + name.replace("`", "``") + "`"

@@ -120,8 +120,7 @@ class KafkaAdmin:
                 raise self._translate(error) from error
         except TimeoutError as error:
             raise self._away(str(error)) from error
-        self.describe_new(topic, ELECTION_S)
-        return self.require(topic)
+        return self.describe_new(topic, ELECTION_S) or self.require(topic)
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The first offset that each partition still holds."""

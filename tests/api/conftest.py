@@ -23,6 +23,7 @@ from mars.registry import Query
 def context(stack) -> Iterator[Context]:
     """What the application works with; no Spark."""
     made = Context(stack.config)
+    made.storage.root.mkdir(parents=True, exist_ok=True)  # as a start does
     yield made
     made.close()
 

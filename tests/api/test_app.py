@@ -69,8 +69,7 @@ def test_a_service_that_is_away_is_a_503(client, context, monkeypatch):
     assert client.get("/v1/streams").status_code == 503
 
 
-def test_readiness_names_what_is_missing(client, context):
-    context.storage.root.mkdir(parents=True, exist_ok=True)  # as a start does
+def test_readiness_names_what_is_missing(client):
     assert client.get("/healthz").json() == {"status": "ok"}
     answer = client.get("/readyz")
     assert answer.status_code == 503

@@ -224,7 +224,6 @@ def test_a_paused_query_whose_topic_was_made_anew_is_not_resumed_and_has_no_lag(
 
 def test_a_full_state_folder_is_named(client, sql, context, monkeypatch, new_query):
     name = new_query().query.name
-    context.storage.root.mkdir(parents=True, exist_ok=True)  # as a start does
     monkeypatch.setattr(status, "ROOM_BYTES", 1 << 62)
     assert not client.get("/readyz").json()["dependencies"]["state folder"]["ready"]
     plan = sql(f"EXPLAIN QUERY {name} WHY")[1]["rows"]

@@ -88,8 +88,8 @@ class Leader:
             except CorruptFileError as error:
                 # Owners read their commits again when the generation changes, and fall back (rule 25).
                 if view.stream.id not in self.damaged:
-                    self.damaged.add(view.stream.id)
                     self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
+                    self.damaged.add(view.stream.id)  # only now: a request that got lost is made again
                 log.error("stream %s: %s", view.stream.name, error)
                 due_s = min(due_s, ROUND_MAX_S)
             except MarsError as error:

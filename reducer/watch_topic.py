@@ -64,12 +64,13 @@ class TopicWatch:
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
         publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731
         publish({"begun": seen.begun})
+        missing_since, seen.missing_since = seen.missing_since, None
         try:
             topic = self.wire.topic(stream.topic)
         except UnknownTopic:
-            self._miss(view, seen, zookeeper)
+            seen.missing_since = missing_since or time.monotonic()
+            self._miss(view, seen.missing_since, zookeeper)
             return
-        seen.missing_since = None
         if topic.topic_id != stream.topic_id:
             stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
                          f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is"
@@ -99,10 +100,10 @@ class TopicWatch:
         to_idle = [idle + IDLE_MARGIN_S - age for idle in idles for age in ages if idle + IDLE_MARGIN_S > age]
         return min([MOVING_S if min(ages) < MOVED_S else QUIET_S, *to_idle])
 
-    def _miss(self, view: StreamView, seen: Seen, zookeeper: ZooKeeper) -> None:
-        """The broker has no such topic. A broker that has just started may say so too, so it is given some time."""
-        seen.missing_since = seen.missing_since or time.monotonic()
-        if time.monotonic() - seen.missing_since > MISSING_S:
+    def _miss(self, view: StreamView, since: float, zookeeper: ZooKeeper) -> None:
+        """The broker has no such topic. One that has just started may say so too, so it is given some time, and anew after
+        each time that it has not answered."""
+        if time.monotonic() - since > MISSING_S:
             stop_queries(zookeeper, view.stream, view.queries.running(), "DATA_LOSS",
                          f"topic {view.stream.topic} was deleted: what had not been read of it is lost; closed windows stay"
                          f" readable; {ANEW}")

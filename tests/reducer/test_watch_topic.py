@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from mars.adapters.kafka_errors import KafkaUnreachable, UnknownTopic
 from mars.adapters.kafka_wire import TopicInfo
 from mars.adapters.view import StreamView
 from mars.config import Config
@@ -16,6 +18,8 @@ from reducer.watch_topic import TopicWatch
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(replace(STREAM, topic_id="t1"), QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
+
+GONE, AWAY = UnknownTopic("t"), KafkaUnreachable("t", 0, "no answer")
 
 
 class Broker:
@@ -66,6 +70,32 @@ def test_the_numbers_of_the_next_leader_are_higher_whatever_its_clock_says(told,
     monkeypatch.setattr(watch_topic.time, "time_ns", lambda: 0)
     look(told, 4, 1)
     assert told[-2]["begun"] > told[-3]["done"]
+
+
+@pytest.mark.parametrize(("answers", "stopped"), [
+    ([GONE] * 2, 0),
+    ([GONE] * 4, 1),
+    ([GONE] * 2 + [AWAY] * 3 + [GONE] * 2, 0),  # the broker was away, and has just started again
+    ([GONE] * 2 + [None] + [GONE] * 2, 0),
+])
+def test_a_topic_is_lost_that_the_broker_does_not_know_for_a_while(told, monkeypatch, answers, stopped):
+    clock, left, stops = [100.0], list(answers), []
+
+    def topic(broker: Broker, name: str) -> TopicInfo:
+        clock[0] += 4.0
+        if (error := left.pop(0)) is not None:
+            raise error
+        return known(broker, name)
+
+    known = Broker.topic
+    monkeypatch.setattr(Broker, "topic", topic)
+    monkeypatch.setattr(watch_topic.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(watch_topic, "stop_queries", lambda *stop: stops.append(stop[3]))
+    watch = TopicWatch(Config(), told)
+    for _ in answers:
+        with contextlib.suppress(KafkaUnreachable):
+            watch.look(VIEW, SimpleNamespace(epoch=1), None)
+    assert stops == ["DATA_LOSS"] * stopped
 
 
 @pytest.mark.parametrize(("position", "end", "stopped"), [

@@ -1,0 +1,29 @@
+"""A commit that does not read: the leader asks for a recovery, by which its owner reads it again and falls back."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+
+from mars import names
+from mars.adapters.storage import CorruptFileError
+from mars.errors import NotReadyError
+from reducer.lead import Leader
+
+
+def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
+    """Else nobody would ever fall back, while that leader leads."""
+    ensure = Mock(side_effect=[NotReadyError("ZooKeeper does not answer", ""), None])
+    view = SimpleNamespace(stream=SimpleNamespace(id=1, name="s"), queries=SimpleNamespace(partitions=(0,)))
+    damaged = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
+    leader = SimpleNamespace(
+        cache=SimpleNamespace(streams=lambda: {1: view}), exchange=Mock(), zookeeper=SimpleNamespace(ensure=ensure),
+        damaged=set(), memory=Mock(), _assign=Mock(), _clean=Mock(), _recover_if_needed=lambda *_: False,
+        _reconcile_lanes=damaged)
+    with pytest.raises(NotReadyError):
+        Leader._round(leader)
+    for _ in range(2):
+        Leader._round(leader)
+    assert [call.args[0] for call in ensure.call_args_list] == [names.recovery_request(1)] * 2

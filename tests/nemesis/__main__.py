@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from tests.nemesis import journal
+from tests.nemesis import journal, totals
 from tests.nemesis.bugs import ALL, BUGS
 from tests.nemesis.campaign import Campaign
 from tests.nemesis.faults import every, named
@@ -32,12 +32,12 @@ from tests.nemesis.hunting import Hunter
 @click.option("--only", default="", help="kinds of faults, with commas between them")
 @click.option("--folder", type=click.Path(path_type=Path), default=journal.DEFAULT, show_default=True, help="of journals")
 @click.option("--bug", "bugs", multiple=True, type=click.Choice([ALL, *BUGS]), help="hunt a planted bug")
-@click.option("--report", is_flag=True, help="write the totals of the folder's journals into docs/reliability.md, and end")
+@click.option("--report", is_flag=True, help="write the folder's journals into campaign.jsonl and docs/reliability.md")
 def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, limit_s: float, faults: int | None,
          only: str, folder: Path, bugs: tuple[str, ...], report: bool) -> None:
     """Real Kafka, Redis, ZooKeeper, Spark and workers, under load, while faults come. Exit code 1 if anything was wrong."""
     if report:
-        journal.report(folder)
+        totals.report(folder)
         return
     kinds = tuple(filter(None, only.split(",")))
     there = {*every(), *(kind.__name__ for kind in named.kinds())}

@@ -6,7 +6,7 @@ import re
 
 from click.testing import CliRunner
 
-from tests.nemesis import journal, schedule
+from tests.nemesis import journal, schedule, totals
 from tests.nemesis.__main__ import main
 from tests.nemesis.faults import every, named
 
@@ -20,27 +20,55 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path):
     assert journal.Journal(tmp_path, 6).next_index() == 0
 
 
-def test_totals_by_version_stand_between_the_marks(tmp_path):
-    made = journal.Journal(tmp_path, 5)
+def noted(folder):
+    """A journal with two versions of the code, and one of hunts."""
+    made = journal.Journal(folder, 5)
     made.add("fault", kinds=["Flushed"], recovery_s=1.5, wrong=[])
     made.add("fault", kinds=["Flushed", "MapperKilled"], recovery_s=9.5, wrong=[])
+    made.add("named", kind="TopicGone", seconds=10.0, tuples=5, rows=1, wrong=[])
     made.add("round", seconds=90, tuples=1_000, rows=10, reads=4, wrong=["a row is missing"])
     made.code = "another"
+    made.add("fault", kinds=["MapperKilled"], recovery_s=2.5, wrong=[])
     made.add("round", seconds=30, tuples=500, rows=5, reads=4, wrong=[])
-    hunted = journal.Journal(tmp_path, 5, "bugs")
+    hunted = journal.Journal(folder, 5, "bugs")
     hunted.add("hunt", bug="a_bug", shown_by="", line="", seconds=30.0, without="")
     hunted.add("hunt", bug="a_bug", shown_by="a torn window", line="changed", seconds=4.4, without="")
+    return made
+
+
+def test_totals_by_version_stand_between_the_marks(tmp_path):
+    noted(tmp_path)
     document = tmp_path / "document.md"
-    document.write_text("".join(f"before\n<!-- {part} -->\nold\n<!-- end of {part} -->\n" for part in journal.PARTS))
-    journal.report(tmp_path, document)
+    document.write_text("".join(f"before\n<!-- {part} -->\nold\n<!-- end of {part} -->\n" for part in totals.PARTS))
+    totals.report(tmp_path, tmp_path / "totals.jsonl", document)
     text = document.read_text()
     assert text.startswith("before\n<!-- campaigns -->\n| code")
     assert text.endswith("| a_bug | a torn window | 4 s | exact |\n<!-- end of planted bugs -->\n")
-    assert "| another | 0 | 500 | 5 | 4 | 0 | 0 | 0 |" in text
-    assert "| 2 | 1,000 | 10 | 4 | 1 | 2 | 1 |" in text
-    assert "| Flushed | 1 | 1 | 1.5 s |" in text
+    assert "| another | 0 | 500 | 5 | 4 | 1 | 0 | 0 |" in text
+    assert "| 2 | 1,005 | 11 | 4 | 2 | 2 | 1 |" in text
+    assert "| all | 2 | 1,505 | 16 | 8 | 3 | 2 | 1 |" in text
+    assert "| single one | on another |" in text.replace("longest recovery of a ", "")
+    assert "| Flushed | 1 | 1 | 1.5 s | - |" in text
+    assert "| MapperKilled | 1 | 1 | 2.5 s | 2.5 s |" in text
     assert "nothing" not in text
     assert "old" not in text
+
+
+def test_totals_outlive_their_journals_and_nothing_counts_twice(tmp_path):
+    here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "totals.jsonl"
+    made = noted(here)
+    totals.gather(here, file)
+    made.add("round", seconds=30, tuples=500, rows=5, reads=4, wrong=[])
+    totals.gather(here, file)
+    totals.gather(here, file)
+    totals.gather(there, file)
+    found, hunts = totals.load(file)
+    assert [(one.seconds, one.tuples, one.single, one.paired) for one in found.values()] == [
+        (90, 1_005, 2, 2), (60, 1_000, 1, 0)]
+    assert [hunt.shown_by for hunt in hunts.values()] == ["a torn window"]
+    journal.Journal(there, 5).add("round", at="2027-01-01T00:00:00Z", seconds=60, tuples=7, rows=5, reads=4, wrong=[])
+    totals.gather(there, file)
+    assert sum(one.tuples for one in totals.load(file)[0].values()) == 2_012
 
 
 def test_a_kind_that_is_alone_comes_alone():

@@ -35,7 +35,7 @@ def read_groups(
     group = select.tree.args.get("group")
     keys: dict[str, Key] = {}
     time_is_key = False
-    for written in group.expressions if group else []:
+    for written in listed(group.expressions if group else []):
         node = resolved(written, select, scope, aliases, lowering)
         if (
             isinstance(node, exp.Column)
@@ -54,6 +54,15 @@ def read_groups(
         name = node.name if isinstance(node, exp.Column) else call_name(node).lower() or f"key_{len(keys)}"
         keys.setdefault(normal(node), Key(name, expression, expression.type))
     return Groups(keys, time_is_key)
+
+
+def listed(terms: list[exp.Expression]) -> list[exp.Expression]:
+    """The terms of a GROUP BY; parentheses around some of them or all mean nothing."""
+    flat = []
+    for term in terms:
+        inside = term.unnest()
+        flat += listed(inside.expressions) if isinstance(inside, exp.Tuple) else [inside]
+    return flat
 
 
 def resolved(

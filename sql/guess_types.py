@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 
 from sql.clauses import parse_instant
-from sql.literals import BIGINT_MAX, INT_MAX, INTEGER, NUMBER
+from sql.literals import BIGINT_MAX, INT_MAX, NUMBER
 
+INTEGER = re.compile(r"\s*[+-]?\d{1,19}\s*\Z", re.ASCII)
 UNIT_OF_DIGITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 EARLIEST_S, LATEST_S = 631_152_000, 4_102_444_800    # 1990 to 2100
 KEPT = 200

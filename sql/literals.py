@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
 from decimal import Context, Decimal, InvalidOperation
 
+import pyarrow as pa
+
+from mars import types
+from mars.evaluation import casts
 from mars.expressions import Literal
 from mars.types import decimal_parts
-from sql.clauses import parse_instant
 
 WIDE = Context(prec=100)
 INT_MAX, BIGINT_MAX = 2**31 - 1, 2**63 - 1
-NOT_FINITE = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\Z", re.ASCII)
-INTEGER = re.compile(r"\s*[+-]?\d{1,19}\s*\Z", re.ASCII)
 
 
 def number(text: str) -> Literal | None:
@@ -80,28 +80,21 @@ def fold(literal: Literal, target: str) -> Literal | None:
 
 
 def is_not_finite(text: str) -> bool:
-    """Does a text read as NaN or as an infinity, as Spark's casts read it? A plan cannot hold those as constants."""
-    return NOT_FINITE.fullmatch(text.strip()) is not None
+    """Does a text read as NaN or as an infinity, as a column's cast reads it? A plan cannot hold those as constants."""
+    value = casts.cast(pa.array([text]), pa.float64())[0].as_py()
+    return value is not None and not math.isfinite(value)
 
 
 def fold_text(text: str, target: str) -> Literal | None:
-    """A text as a number, a date or a time."""
-    if target in ("INT", "BIGINT") and INTEGER.match(text):
-        limit = INT_MAX if target == "INT" else BIGINT_MAX
-        return Literal(int(text), target) if -limit - 1 <= int(text) <= limit else None
-    if target == "DOUBLE" and NUMBER.match(text) and len(text) < 400:
-        return Literal(float(text), target)
-    if decimal_parts(target) and NUMBER.match(text) and len(text) < 60:
-        return fold_exact(Decimal(text.strip()), "DECIMAL", target)
-    if target == "BOOLEAN" and text.strip().lower() in ("true", "false"):
-        return Literal(text.strip().lower() == "true", "BOOLEAN")
+    """A text as the cast of a column would read it; None if that is NULL, or what a plan cannot hold."""
+    value = casts.cast(pa.array([text]), types.to_arrow(target))[0].as_py()
+    if value is None or target == "FLOAT" or (target == "DOUBLE" and not math.isfinite(value)):
+        return None
+    if target == "TIMESTAMP":
+        return Literal(value.replace(tzinfo=None).isoformat() + "Z", target)
     if target == "DATE":
-        try:
-            return Literal(datetime.date.fromisoformat(text.strip()).isoformat(), "DATE")
-        except ValueError:
-            return None
-    instant = parse_instant(text) if target == "TIMESTAMP" else None
-    return Literal(instant, "TIMESTAMP") if instant else None
+        return Literal(value.isoformat(), target)
+    return Literal(format(value, "f") if decimal_parts(target) else value, target)
 
 
 def fold_exact(value: Decimal, source: str, target: str) -> Literal | None:

@@ -72,6 +72,8 @@ class Lowering:
             given = ", ".join(a.type for a in arguments)
             raise self.refuse(node, f"{functions.SCALARS[name].spelling} does not fit {given}",
                               mismatch.reason, mismatch.hint) from None
+        if result == "VOID":
+            return Literal(None, "VOID")
         return Call(
             name, tuple(self.cast(a, t, node) for a, t in zip(arguments, wanted, strict=True)), result
         )

@@ -126,8 +126,7 @@ def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> 
         pattern = Literal(text.lower() if isinstance(node, exp.ILike) else text, "STRING")
     if isinstance(node, exp.ILike):
         value = lowering.call("lower", (value,), node)
-    found = lowering.call("like", (value, pattern), node)
-    return lowering.call("not", (found,), node) if node.args.get("negate") and escape != "\\" else found
+    return lowering.call("like", (value, pattern), node)
 
 
 def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
@@ -135,7 +134,8 @@ def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
     escape = node.expression.name
     if not isinstance(node.this, (exp.Like, exp.ILike)) or len(escape) != 1:
         raise lowering.refuse(node, "ESCAPE takes one character", "", "write LIKE 'a!%%' ESCAPE '!'")
-    return lower_like(lowering, node.this, escape)
+    found = lower_like(lowering, node.this, escape)
+    return lowering.call("not", (found,), node) if node.this.args.get("negate") else found
 
 
 def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:

@@ -9,6 +9,7 @@ from mars.plan import Output
 from sql.places import span
 from sql.refusals import did_you_mean, refusal
 from sql.scopes import WINDOW_COLUMNS, normal
+from sql.shape import is_star
 from sql.statements import SelectStatement
 
 
@@ -22,7 +23,7 @@ def read(
         descending = bool(term.args.get("desc"))
         if term.args.get("nulls_first") is not None and bool(term.args["nulls_first"]) == descending:
             raise at(select, term, "NULLS FIRST or LAST does not fit", "NULL is the least value", "remove it")
-        terms.append((index_of(select, term.this, outputs, windowed), descending))
+        terms.append((index_of(select, term.this.unnest(), outputs, windowed), descending))
     return tuple(terms)
 
 
@@ -31,10 +32,7 @@ def index_of(
 ) -> int:
     """The output that a term names: by ordinal, name, alias, or the same expression."""
     if isinstance(node, exp.Literal) and not node.is_string:
-        if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= len(outputs)):
-            raise at(select, node, f"there is no column {node.this} in SELECT", f"it has {len(outputs)}",
-                     "number them from 1")
-        return int(node.this) - 1
+        return numbered(select, node, outputs, windowed)
     if isinstance(node, exp.Column):
         names = [output.name.lower() for output in outputs]
         if node.name.lower() in names:
@@ -43,12 +41,29 @@ def index_of(
             return WINDOW_COLUMNS.index(node.name.lower()) - 2
     text, index = normal(node), 0
     for item in select.tree.expressions:
-        bare = isinstance(item, exp.Column) and windowed and item.name.lower() in WINDOW_COLUMNS
+        bare = is_window(item, windowed)
         if not bare and normal(item.unalias()) == text:
             return index
         index += not bare
     raise at(select, node, "ORDER BY takes a column of the select list", "",
              did_you_mean(node.name, [o.name for o in outputs], "add it to SELECT, or write its number"))
+
+
+def numbered(select: SelectStatement, node: exp.Literal, outputs: tuple[Output, ...], windowed: bool) -> int:
+    """The output of an ordinal, which counts what SELECT lists, its window columns too."""
+    items = [] if is_star(select) else select.tree.expressions
+    count = len(items) or len(outputs)
+    if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= count):
+        raise at(select, node, f"there is no column {node.this} in SELECT", f"it has {count}", "number them from 1")
+    number = int(node.this) - 1
+    if items and is_window(items[number], windowed):
+        return WINDOW_COLUMNS.index(items[number].name.lower()) - 2
+    return number - sum(is_window(item, windowed) for item in items[:number])
+
+
+def is_window(item: exp.Expression, windowed: bool) -> bool:
+    """Is an item of the select list a window column without an alias? Results have those anyway, before all others."""
+    return windowed and isinstance(item, exp.Column) and item.name.lower() in WINDOW_COLUMNS
 
 
 def read_limit(select: SelectStatement) -> int | None:

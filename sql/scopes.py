@@ -222,4 +222,4 @@ def normal(node: exp.Expression) -> str:
             part.replace(exp.column(exp.to_identifier(part.name.lower(), quoted=True)))
         elif isinstance(part, exp.Anonymous):
             part.set("this", part.name.lower())
-    return root.this.sql()
+    return repr(root.this)  # the tree, not its SQL: that would read otherwise without the parentheses

@@ -77,7 +77,9 @@ def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
 def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
     """The tokens of a word; the name of a call is marked as one."""
     word = words[index]
-    is_call = word.kind == "name" and words[index + 1].is_("(") and word.value.upper() not in NOT_CALLS
+    if word.kind != "name" or not words[index + 1].is_("("):
+        return word.tokens
+    is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
     if not is_call or (index and words[index - 1].is_("AS", "FROM", "JOIN")):
         return word.tokens
     token = word.tokens[0]

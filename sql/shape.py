@@ -43,6 +43,9 @@ def check(select: SelectStatement, continuous: bool) -> None:
     if any(value for name, value in tree.args["from_"].this.args.items() if name not in ("this", "alias")):
         raise at(select, tree.args["from_"], "the stream is named alone",
                  "no sample, pivot or join stands with it", f"write FROM {select.source.text}")
+    alias = tree.args["from_"].this.args.get("alias")
+    if alias and alias.args.get("columns"):
+        raise at(select, alias, "a stream's columns are not renamed here", "", "write a name for the stream alone")
     check_group(select)
     if not tree.expressions:
         raise refusal_at(select.sql, select.source, "the select list is empty", "",

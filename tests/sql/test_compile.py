@@ -31,6 +31,37 @@ def test_the_bare_event_time_is_the_window_and_no_key(flows: Stream) -> None:
     assert (plan.window, plan.columns) == (Window("tumbling", 60_000), ("timestamp", "sip", "type"))
 
 
+@pytest.mark.parametrize("start", ["", " WHERE type > 1", " f", " AS f"])
+@pytest.mark.parametrize(("group", "keys"), [
+    ("(sip)", ["sip"]), ("(sip, type)", ["sip", "type"]), ("((sip), (type, dip)), ok", ["sip", "type", "dip", "ok"]),
+    ("(timestamp), sip", ["sip"])])
+@pytest.mark.parametrize("words", ["GROUP BY", "group  by"])
+def test_parentheses_in_group_by_mean_nothing(flows: Stream, words: str, start: str, group: str, keys: list[str]) -> None:
+    plan = plan_of(f"SELECT count(*) FROM flows{start} {words} {group} WINDOWING 60 s", flows)
+    assert [key.name for key in plan.keys] == keys
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("(type + 1) * type", "type + 1 * type"), ("type - (1 - type)", "type - 1 - type"), ("-(type - 1)", "-type - 1"),
+    ("NOT (ok AND ok)", "NOT ok AND ok"), ("(ok OR ok) AND ok", "ok OR ok AND ok")])
+def test_expressions_that_differ_in_what_parentheses_mean_are_two(flows: Stream, one: str, other: str) -> None:
+    plan = plan_of(f"SELECT {one} AS v, {other} AS w FROM flows GROUP BY v, w", flows)
+    assert [o.expression.name for o in plan.outputs] == ["k0", "k1"]
+    assert plan.keys[0].expression != plan.keys[1].expression
+    assert len(plan_of(f"SELECT count(*) FROM flows GROUP BY {one}, ({one}), ({one.upper()})", flows).keys) == 1
+    with pytest.raises(SqlError, match="is not grouped"):
+        plan_of(f"SELECT {other}, count(*) FROM flows GROUP BY {one}", flows)
+
+
+@pytest.mark.parametrize(("order", "terms"), [
+    ("1", ((-2, False),)), ("2 DESC, 4", ((0, True), (1, False))), ("3", ((-1, False),)), ("(4)", ((1, False),)),
+    ("(sip)", ((0, False),)), ("(window_end) DESC", ((-1, True),))])
+def test_ordinals_in_order_by_count_what_select_lists(flows: Stream, order: str, terms: tuple) -> None:
+    plan = plan_of("SELECT window_start, sip, window_end, count(*) AS n FROM flows GROUP BY 1, 2 WINDOWING 60 s "
+                   f"ORDER BY {order} LIMIT 5", flows)
+    assert plan.order_by == terms
+
+
 def test_the_event_time_is_raw_in_where_and_in_aggregates(flows: Stream) -> None:
     plan = plan_of("SELECT timestamp + 1, max(timestamp) FROM flows WHERE timestamp > 5 "
                    "GROUP BY timestamp WINDOWING 1 s", flows)
@@ -52,7 +83,7 @@ def test_names_of_columns(flows: Stream) -> None:
     assert names(plan) == ["SIP", "x", "count", "count_2", "sum(bytes) / 2", "std", "count_3"]
 
 
-@pytest.mark.parametrize("group", ["1", "h", "upper(sip)", "UPPER((flows.SIP))", "1, h"])
+@pytest.mark.parametrize("group", ["1", "h", "upper(sip)", "UPPER((flows.SIP))", "1, h", "(1)", "(h)", "((1), (h, 1))"])
 def test_aliases_ordinals_and_expressions_in_group_by(flows: Stream, group: str) -> None:
     plan = plan_of(f"SELECT upper(sip) AS h, count(*) AS n FROM flows GROUP BY {group} HAVING n > 1 AND h <> 'X'", flows)
     assert [unparse(key.expression, plain=True) for key in plan.keys] == ["upper(sip)"]
@@ -108,10 +139,19 @@ def test_strict_streams_read_every_column() -> None:
     ("type BETWEEN 1 AND 5", "type >= 1 AND type <= 5"), ("type NOT IN (1, NULL)", "NOT type IN (1, NULL)"),
     ("bytes IN (type, 3)", "bytes = cast(type AS BIGINT) OR bytes = 3"),
     ("sip NOT LIKE 'a!%' ESCAPE '!'", r"NOT sip LIKE 'a\%'"),
+    (r"sip NOT LIKE 'a%' ESCAPE '\\'", "NOT sip LIKE 'a%'"),
+    (r"sip NOT ILIKE 'A%' ESCAPE '\\'", "NOT lower(sip) LIKE 'a%'"),
+    (r"sip LIKE 'a%' ESCAPE '\\'", "sip LIKE 'a%'"),
     ("sip ILIKE 'A%'", "lower(sip) LIKE 'a%'"), ("sip IS DISTINCT FROM dip", "NOT sip <=> dip"),
     ("ok IS TRUE", "ok <=> true"),
     ("CASE type WHEN 1 THEN ok END", "CASE WHEN type = 1 THEN ok ELSE NULL END"), ("type = '80'", "type = 80"),
-    ("seen > '2026-01-31'", "seen > TIMESTAMP '2026-01-31T00:00:00Z'"), ("price > 1", "price > 1.00"),
+    ("seen > '2026-01-31'", "seen > TIMESTAMP '2026-01-31T00:00:00Z'"),
+    ("seen > '2026-1-5 7:00'", "seen > TIMESTAMP '2026-01-05T07:00:00Z'"),
+    ("cast('2026-1-5' AS DATE) IS NULL", "DATE '2026-01-05' IS NULL"), ("ok = 'yes'", "ok = true"),
+    ("cast('20260131' AS DATE) IS NULL", "cast('20260131' AS DATE) IS NULL"),
+    ("ratio < '1e999'", "ratio < cast('1e999' AS DOUBLE)"),
+    ("cast('1e9999999999' AS DECIMAL(9,2)) IS NULL", "cast('1e9999999999' AS DECIMAL(9,2)) IS NULL"),
+    ("least(NULL, NULL) IS NULL", "NULL IS NULL"), ("type = '80.5'", "type = 80"), ("price > 1", "price > 1.00"),
     ("NOT ok OR ok AND NOT ok", "NOT ok OR ok AND NOT ok"), ("type - (1 - 2) > -3", "type - (1 - 2) > -3"),
     ("nullif(sip, dip) IS NULL", "nullif(sip, dip) IS NULL"), ("sip = 5", "cast(sip AS INT) = 5")])
 def test_conditions_are_lowered_with_casts_made_explicit(flows: Stream, written: str, lowered: str) -> None:

@@ -7,14 +7,17 @@ running.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
 
+from api.process_id import Process
 from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 STARTING, READY = "starting", "ready"
@@ -22,28 +25,6 @@ STARTING, READY = "starting", "ready"
 
 class NotRunningError(NotReadyError):
     """No instance runs on a data folder."""
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process that cannot be taken for another one that got its number later."""
-
-    pid: int
-    started: float
-
-    @staticmethod
-    def of(pid: int) -> Process:
-        """The process that has this number now; psutil.NoSuchProcess if there is none."""
-        return Process(pid, psutil.Process(pid).create_time())
-
-    def find(self) -> psutil.Process | None:
-        """The live process, or None once it has ended (a zombie has ended)."""
-        try:
-            process = psutil.Process(self.pid)
-            alive = abs(process.create_time() - self.started) < 1 and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return None
-        return process if alive else None
 
 
 @dataclass
@@ -75,9 +56,20 @@ def read(data: Path) -> Run | None:
     try:
         raw = json.loads(_path(data).read_text())
         processes = {name: Process(**process) for name, process in raw.pop("processes").items()}
-        return Run(Process(**raw.pop("supervisor")), processes=processes, **raw)
+        return Run(_supervisor(data, Process(**raw.pop("supervisor"))), processes=processes, **raw)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _supervisor(data: Path, said: Process) -> Process:
+    """The supervisor that a run file names; that of an older version, whose time of the wall clock may mislead, is also
+    known by the lock that it holds."""
+    if said.boot or said.pid not in holders(data):
+        return said
+    try:
+        return Process.of(said.pid)
+    except psutil.NoSuchProcess:
+        return said
 
 
 def running(data: Path) -> Run | None:
@@ -129,6 +121,44 @@ def lock(data: Path) -> int:
         raise ConflictError("Mars runs already", f"on {where}",
                             "stop it with `mars down`, or give another folder with --data") from None
     return descriptor
+
+
+def holders(data: Path) -> list[int]:
+    """The numbers of the processes that hold the folder; empty where the system does not tell."""
+    try:
+        inode = str((data / "run.lock").stat().st_ino)
+        locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    except OSError:
+        return []
+    # A line is: 1: FLOCK ADVISORY WRITE pid major:minor:inode first last; one that only waits has an arrow in second place.
+    return [int(lock[4]) for lock in locks if lock[1] == "FLOCK" and lock[5].rpartition(":")[2] == inode]
+
+
+@contextlib.contextmanager
+def stopped(data: Path) -> Iterator[None]:
+    """Nothing runs on this folder, and nothing starts on it until the block ends.
+
+    ConflictError if somebody holds it, ConfigurationError if that cannot be seen; makes no folder and no file."""
+    try:
+        descriptor = os.open(data / "run.lock", os.O_RDWR)
+    except (FileNotFoundError, NotADirectoryError):
+        yield  # a folder without this file has never had an instance
+        return
+    except OSError as error:
+        raise ConfigurationError(f"{data} is not ours to stop", error.strerror or str(error),
+                                 "stop it as the user that started it") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        who = ", ".join(map(str, holders(data)))
+        raise ConflictError("Mars is not stopped", f"process {who or 'of unknown number'} holds {data / 'run.lock'}, and "
+                            "run.json does not name it",
+                            "if an instance is just starting, try again; else end that process") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _path(data: Path) -> Path:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 
 from api import supervise
-from api.runfile import Process
 from api.services.paths import log_dir, tail
 from mars.config import Config
 from mars.errors import MarsError
@@ -25,7 +24,6 @@ class ServerProcess:
         self.report = report
         self.began = time.monotonic()
         self.process = supervise.spawn("api.server", config.data, "server")
-        self.identity = Process.of(self.process.pid)
         self.url = ""
         self.error: MarsError | None = None
         self.settled = threading.Event()
@@ -58,8 +56,7 @@ class ServerProcess:
 
     def stop(self, patience_s: float = PATIENCE_S) -> None:
         """End it and all that it started: ask, and kill after `patience_s`."""
-        supervise.stop(self.identity, patience_s)
-        self.process.wait()
+        supervise.end(self.process, patience_s)
 
     def _listen(self) -> None:
         """Pass on what is ready; note the URL or the error that settles the start."""

@@ -16,7 +16,7 @@ from typing import IO
 
 import psutil
 
-from api.runfile import Process
+from api.process_id import Process
 from api.services.errors import SetupError
 from api.services.paths import log_dir
 from mars.errors import MarsError
@@ -82,24 +82,42 @@ def end_with_stdin(end: Callable[[], None]) -> None:
 
 
 def stop(process: Process, patience: float) -> None:
-    """End a process: ask, wait up to `patience` seconds, then kill it with all its children."""
+    """End a process that anybody may have started: ask, wait up to `patience` seconds, then kill it with all its
+    children."""
     found = process.find()
     if found is None:
         return
-    family = _family(found)
+    family = _family(found.pid)
     _quietly(found.terminate)
     deadline = time.monotonic() + patience
     while process.find() and time.monotonic() < deadline:
         time.sleep(0.05)
-    for member in [found, *family]:
+    _kill([found, *family])
+
+
+def end(child: subprocess.Popen, patience: float) -> None:
+    """End a process that we started, in the same way; harmless once it has ended."""
+    if child.poll() is not None:
+        return
+    family = _family(child.pid)
+    child.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(patience)
+    child.kill()
+    child.wait()
+    _kill(family)
+
+
+def _kill(family: list[psutil.Process]) -> None:
+    for member in family:
         if member.is_running() and not _is_zombie(member):
             _quietly(member.kill)
-    psutil.wait_procs([found, *family], timeout=3)
+    psutil.wait_procs(family, timeout=3)
 
 
-def _family(process: psutil.Process) -> list[psutil.Process]:
+def _family(pid: int) -> list[psutil.Process]:
     try:
-        return process.children(recursive=True)
+        return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
 

@@ -17,7 +17,8 @@ from concurrent.futures import Future
 import psutil
 
 from api import runfile, tls
-from api.runfile import Process, Run
+from api.process_id import Process
+from api.runfile import Run
 from api.server_process import ServerProcess
 from api.services import Service, ports, start_all
 from api.watched import Watched, in_background

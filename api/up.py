@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -72,17 +73,18 @@ def detach(config: Config, report: Report) -> Run:
         raise
 
 
-def down(data: Path, patience: float = 20.0) -> bool:
-    """Stop the instance on this folder, and whatever a killed supervisor left behind; True if anything
-    ran."""
+def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
+    """Stop the instance on this folder, and whatever a killed supervisor left behind; with `purge` delete the folder then.
+    True if anything ran. ConflictError, and nothing is deleted, if somebody has the folder still or again."""
     run = runfile.read(data)
-    if run is None:
-        return False
-    ran = [p for p in (run.supervisor, *run.processes.values()) if p.find()]
-    supervise.stop(run.supervisor, patience)
-    for process in run.processes.values():
-        supervise.stop(process, 1.0)
-    runfile.remove(data)
+    named = [run.supervisor, *run.processes.values()] if run else []
+    ran = [process for process in named if process.find()]
+    for process in ran:
+        supervise.stop(process, patience if process is run.supervisor else 1.0)
+    with runfile.stopped(data):
+        runfile.remove(data)
+        if purge:
+            shutil.rmtree(data)
     return bool(ran)
 
 

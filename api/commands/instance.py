@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -52,20 +51,17 @@ def down(data: Path | None, purge: bool) -> None:
     from api import up
 
     config = settings(data)
-    stopped = up.down(config.data)
-    print("Mars has stopped" if stopped else f"Mars was not running on {config.data}", file=sys.stderr)
-    if not purge:
-        if stopped:
-            print(f"its data stays in {config.data}; `mars down --purge` deletes it", file=sys.stderr)
-        return
-    if not config.data.exists():
-        return
-    if not (config.data / "run.lock").exists():
+    purge = purge and config.data.exists()
+    if purge and not (config.data / "run.lock").exists():
         raise MarsError("This folder is not purged", f"{config.data} does not look like a data folder of Mars",
                         "delete it yourself if it is one")
-    shutil.rmtree(config.data)
-    print(f"{config.data} is deleted; a state_uri elsewhere, and a Kafka, Redis or ZooKeeper that others started, keep what "
-          "they have", file=sys.stderr)
+    stopped = up.down(config.data, purge=purge)
+    print("Mars has stopped" if stopped else f"Mars was not running on {config.data}", file=sys.stderr)
+    if purge:
+        print(f"{config.data} is deleted; a state_uri elsewhere, and a Kafka, Redis or ZooKeeper that others started, keep "
+              "what they have", file=sys.stderr)
+    elif stopped:
+        print(f"its data stays in {config.data}; `mars down --purge` deletes it", file=sys.stderr)
 
 
 def doctor(data: Path | None, file: Path | None) -> None:

@@ -1,9 +1,12 @@
 """The run file and its lock: who runs, who is gone, who comes second."""
 
 import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
+import psutil
 import pytest
 
 from api import runfile
@@ -52,7 +55,45 @@ def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):
 
 def test_a_number_that_another_process_got_is_not_taken_for_ours():
     mine = Process.of(os.getpid())
-    assert Process(mine.pid, mine.started - 100).find() is None
+    assert replace(mine, started=mine.started - 100).find() is None
+    assert replace(mine, boot="another start of the machine").find() is None
+
+
+def test_a_clock_that_is_set_hides_nobody(tmp_path, monkeypatch):
+    Run(Process.of(os.getpid()), runfile.READY).save(tmp_path)
+    set_clock(monkeypatch)
+    assert runfile.running(tmp_path)
+
+
+def test_a_name_with_spaces_and_parentheses_does_not_move_the_fields(tmp_path):
+    program = tmp_path / "a) b (c 1 2 3"
+    shutil.copy("/bin/sleep", program)
+    child = subprocess.Popen([program, "60"])
+    try:
+        mine = Process.of(child.pid)
+        began_s = psutil.boot_time() + mine.started / os.sysconf("SC_CLK_TCK")
+        assert mine.find().create_time() == pytest.approx(began_s, abs=0.1)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_the_run_file_of_an_older_version_is_understood(tmp_path, monkeypatch):
+    mine = Process(os.getpid(), psutil.Process().create_time())
+    Run(mine, runfile.READY, processes={"me": mine}).save(tmp_path)
+    (tmp_path / "run.json").write_text((tmp_path / "run.json").read_text().replace(',\n  "boot": ""', ""))
+    assert runfile.running(tmp_path).processes["me"].find()
+    set_clock(monkeypatch)
+    assert runfile.running(tmp_path) is None
+    descriptor = runfile.lock(tmp_path)
+    assert runfile.running(tmp_path), "who holds the lock is the supervisor, whatever the clock says"
+    os.close(descriptor)
+
+
+def set_clock(monkeypatch) -> None:
+    """As if the wall clock had been set an hour ahead: the system tells a start by what the clock says now."""
+    told = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda self: told(self) + 3600)
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"supervisor": 3}'])

@@ -1,0 +1,89 @@
+"""Stopping: a process that is ours, an instance by its folder, and never a folder that somebody holds."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from api import runfile, supervise, up
+from api.cli import mars
+from api.runfile import Process, Run
+from api.server_process import ServerProcess
+from mars.config import load
+from mars.errors import ConflictError
+
+SLEEPER = "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True); time.sleep(60)"
+# Asked to end, it does not: so that it has to be killed.
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPER
+HOLDER = ("import sys, time; from pathlib import Path; from api import runfile; runfile.lock(Path(sys.argv[1])); "
+          "print(flush=True); time.sleep(60)")
+
+
+def child_of(program: str, *arguments: str) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-c", program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            cwd=Path(up.__file__).parents[1])
+
+
+def set_clock(monkeypatch) -> None:
+    """As if the wall clock had been set an hour ahead."""
+    told = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda self: told(self) + 3600)
+
+
+@pytest.fixture
+def held(tmp_path):
+    """A data folder, and a process that holds it."""
+    holder = child_of(HOLDER, str(tmp_path))
+    holder.stdout.readline()
+    yield tmp_path, holder
+    holder.kill()
+    holder.communicate()
+
+
+@pytest.mark.parametrize("program", [SLEEPER, STUBBORN], ids=["willing", "stubborn"])
+@pytest.mark.timeout(30)
+def test_the_server_process_ends_with_its_children_though_the_clock_was_set(tmp_path, monkeypatch, program):
+    monkeypatch.setattr(supervise, "spawn", lambda *_: child_of(program))
+    monkeypatch.setattr(ServerProcess, "_listen", lambda _: None)
+    server = ServerProcess(load({"data": tmp_path}, environment={}), lambda *_: None)
+    grandchild = psutil.Process(int(server.process.stdout.readline()))
+    set_clock(monkeypatch)
+    server.stop(0.5)
+    assert server.ended()
+    assert not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE
+    server.stop(0.5)
+    server.process.stdin.close()
+    server.process.stdout.close()
+
+
+def test_an_instance_is_stopped_though_the_clock_was_set(held, monkeypatch):
+    data, holder = held
+    Run(Process.of(holder.pid), runfile.READY).save(data)
+    set_clock(monkeypatch)
+    assert up.down(data)
+    holder.wait(5)
+    assert not (data / "run.json").exists()
+    assert not up.down(data)
+
+
+@pytest.mark.parametrize("flags", [[], ["--purge"]])
+def test_nothing_is_deleted_while_somebody_holds_the_folder(held, flags):
+    data, holder = held
+    Run(replace(Process.of(holder.pid), started=1), runfile.READY).save(data)
+    done = CliRunner().invoke(mars, ["down", *flags, "--data", str(data)])
+    assert isinstance(done.exception, ConflictError), done.output
+    assert str(holder.pid) in done.exception.detail
+    assert "was not running" not in done.output
+    assert holder.poll() is None
+    assert (data / "run.json").exists()
+
+
+def test_down_makes_no_folder(tmp_path):
+    assert not up.down(tmp_path / "none")
+    assert not up.down(tmp_path)
+    assert os.listdir(tmp_path) == []

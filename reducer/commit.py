@@ -6,6 +6,7 @@ written anew (a base), so that neither the number of segments nor what a restart
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Iterable
@@ -50,18 +51,24 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
     not read."""
     file = storage.new_file(folder(manifest.stream_id, manifest.key_part), "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
-    open_ = {}
-    for id_, state in states.items():
-        after.queries[id_] = entry = state.commit.copy()
-        if state.changed:
-            entry.commits += 1
-            open_[id_] = _add_state(file, state, entry)
-            _add_results(storage, file, state, entry, retention_ms)
-    for id_ in copied:
-        after.queries[id_] = entry = manifest.queries[id_].copy()
-        entry.state = [file.add(storage.read(segment)) for segment in entry.state]
-    segment = file.add(after.dump())
-    file.write()
+    open_, beside = {}, []  # `beside`: files that were written for this commit already
+    try:
+        for id_, state in states.items():
+            after.queries[id_] = entry = state.commit.copy()
+            if state.changed:
+                entry.commits += 1
+                open_[id_] = _add_state(file, state, entry)
+                _add_results(storage, file, state, entry, retention_ms, beside)
+        for id_ in copied:
+            after.queries[id_] = entry = manifest.queries[id_].copy()
+            entry.state = [file.add(storage.read(segment)) for segment in entry.state]
+        segment = file.add(after.dump())
+        file.write()
+    except Exception:
+        for path in beside:  # else each try of a commit that finds no room takes more of it
+            with contextlib.suppress(OSError):
+                storage.delete(path)
+        raise
     return Prepared(after, segment, open_)
 
 
@@ -108,7 +115,8 @@ def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.
     return [table for _, table in held]
 
 
-def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: QueryCommit, retention_ms: int) -> None:
+def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: QueryCommit, retention_ms: int,
+                 beside: list[str]) -> None:
     """Add the finished rows of the windows that close with this commit."""
     if not state.closed:
         return
@@ -116,7 +124,7 @@ def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: Quer
     state.closed = [cells.merge(plan, state.stream, state.closed)]
     finished = cells_finish.finish(plan, state.stream, state.closed[0])
     if finished.num_rows:
-        _tidy_results(storage, file.folder, entry, retention_ms)
+        _tidy_results(storage, file.folder, entry, retention_ms, beside)
         entry.results.append(describe(finished, file.add(_rows_blob(finished))))
 
 
@@ -127,9 +135,9 @@ def describe(table: pa.Table, segment: Segment) -> ResultSegment:
                          pc.max(table["window_end"].cast(pa.int64())).as_py(), int(time.time() * 1000))
 
 
-def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int) -> None:
+def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, beside: list[str]) -> None:
     """When many result segments have gathered, put their rows into one and its description into the index. They have
-    files of their own, so that what is kept for days does not keep the cells of a commit."""
+    files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a commit."""
     if len(entry.results) < RECENT_MAX:
         return
     try:
@@ -142,8 +150,10 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_m
     kept = [r for r in older if r.committed_ms > time.time() * 1000 - retention_ms]
     together = pa.concat_tables(tables)
     [segment] = storage.write(folder, "results", [_rows_blob(together)])
+    beside.append(segment.path)
     kept.append(describe(together, segment))
     [entry.results_index] = storage.write(folder, "index", [dump_index(kept)])
+    beside.append(entry.results_index.path)
     entry.results = []
 
 

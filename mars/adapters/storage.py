@@ -57,16 +57,22 @@ class NewFile:
         return segment
 
     def write(self) -> None:
-        """Make the file; it and its name are durable when this returns."""
+        """Make the file; it and its name are durable when this returns. Whatever is raised, nothing of it stays."""
         if not self._file.parent.is_dir():
             self._file.parent.mkdir(parents=True, exist_ok=True)
             for parent in self._file.parents[1:3]:  # the names of its own folders, too
                 _sync_directory(parent)
-        with open(self._file, "xb") as file:
-            file.writelines(self._blobs)
-            file.flush()
-            os.fsync(file.fileno())
-        _sync_directory(self._file.parent)
+        try:
+            with open(self._file, "xb") as file:
+                file.writelines(self._blobs)
+                file.flush()
+                os.fsync(file.fileno())
+            _sync_directory(self._file.parent)
+        except BaseException:
+            # On a full disk a part of a file takes the room that everybody else waits for.
+            with contextlib.suppress(OSError):
+                self._file.unlink(missing_ok=True)
+            raise
 
 
 class Storage:

@@ -8,7 +8,7 @@ import time
 import pyarrow as pa
 import pytest
 
-from mars.adapters.storage import Storage
+from mars.adapters.storage import NewFile, Storage
 from mars.cells_layout import schema
 from mars.cells_wire import decode
 from mars.commits import Manifest, Pointer
@@ -115,14 +115,24 @@ def test_a_delta_of_a_window_that_closed_later_does_not_come_back(storage):
     assert {window for window, _ in content(resumed(storage, manifest))} == {30}
 
 
-def close_windows(storage: Storage, count: int, retention_ms: int) -> Manifest:
+def closing(storage: Storage, count: int, retention_ms: int = WEEK_MS) -> tuple[QueryState, Manifest]:
     """Commit so many times, one tuple in one window each time."""
     state, manifest = fresh(), Manifest(0, 0)
     for number in range(count):
-        state.accept(piece(number, 0, number, [number * 10]))
-        state.close(number * 10 + 13)
-        manifest = step(storage, manifest, state, retention_ms)
-    return manifest
+        manifest = close_one(storage, manifest, state, number, retention_ms)
+    return state, manifest
+
+
+def close_one(storage: Storage, manifest: Manifest, state: QueryState, number: int, retention_ms: int = WEEK_MS) -> Manifest:
+    """The commit that closes window `number`."""
+    state.accept(piece(number, 0, number, [number * 10]))
+    state.close(number * 10 + 13)
+    return step(storage, manifest, state, retention_ms)
+
+
+def close_windows(storage: Storage, count: int, retention_ms: int) -> Manifest:
+    """What so many of these commits come to."""
+    return closing(storage, count, retention_ms)[1]
 
 
 def test_many_results_are_put_together_and_stay_in_order(storage):
@@ -132,6 +142,29 @@ def test_many_results_are_put_together_and_stay_in_order(storage):
     assert len(entry.results) <= commit.RECENT_MAX
     assert entry.results_index is not None
     assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(count)]
+
+
+@pytest.mark.parametrize("kind", ["index", "commit"])
+def test_a_commit_that_finds_no_room_leaves_no_file(storage, monkeypatch, kind):
+    """Its results were put together before it: each further try would leave them there once more."""
+    state, manifest = closing(storage, commit.RECENT_MAX)
+    before = sorted(path for path, _ in storage.files("0/0"))
+    write = NewFile.write
+
+    def full(file: NewFile) -> None:
+        if f"/{kind}-" in file.path:
+            raise OSError(28, "No space left on device")
+        write(file)
+
+    state.accept(piece(commit.RECENT_MAX, 0, commit.RECENT_MAX, [commit.RECENT_MAX * 10]))
+    state.close(commit.RECENT_MAX * 10 + 13)
+    with monkeypatch.context() as patch:
+        patch.setattr(NewFile, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            step(storage, manifest, state)
+    assert sorted(path for path, _ in storage.files("0/0")) == before
+    manifest = step(storage, manifest, state)
+    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(commit.RECENT_MAX + 1)]
 
 
 def test_results_older_than_their_retention_are_dropped(storage):

@@ -11,6 +11,7 @@ from mars.adapters.view import StreamView
 from mars.config import Config
 
 STAY_CLAIMS = 4
+SMALL_S = 0.5
 EMPTY_S = 0.2
 MEMORY_SHARE_MAX = 0.7
 FIRST_OFFSETS = 500
@@ -64,6 +65,7 @@ class Claimer:
     _claimed: dict[int, int] = field(default_factory=dict)  # where our own claims have ended
     _empty_ends: dict[int, int] = field(default_factory=dict)
     _empty_at: float = 0.0
+    _small_at: float = 0.0
     _memory_at: float = 0.0
     _memory_full: bool = False
 
@@ -72,8 +74,11 @@ class Claimer:
         only a few times: the partition furthest behind holds everybody's watermark (rule 11). While the topic does
         not grow, the exchange is asked only now and then, for claims that ran out.
 
-        `only_batches`: a new range shorter than a batch is left lying, as the worker has something to do and tuples
-        gather meanwhile: a claim costs the same however few it takes."""
+        `only_batches`: a new range shorter than a batch is left lying for up to SMALL_S, as the worker has something to do
+        and tuples gather meanwhile: a claim costs the same however few it takes. But the backlog of another stream may
+        last for hours."""
+        now = time.monotonic()
+        only_batches = only_batches and now - self._small_at < SMALL_S
         if self.ends.known == self._empty_ends and time.monotonic() - self._empty_at < EMPTY_S:
             return None
         least = self.sizes.batch_offsets(self.config) if only_batches else 1
@@ -86,6 +91,8 @@ class Claimer:
             key_parts=view.stream.key_parts, ends=self.ends.known, stay=stay, allow_new=not self._redis_is_full())
         # Only now: after an unknown outcome the same request is made again, and gives the same claim (rule 6).
         self._request += 1
+        if not only_batches:
+            self._small_at = now
         if claim is None:
             if not only_batches:
                 self._empty_ends, self._empty_at = dict(self.ends.known), time.monotonic()

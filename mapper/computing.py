@@ -35,6 +35,7 @@ from mars.errors import MarsError
 from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
+PARSERS_MAX = 16  # each keeps dictionaries of its columns' texts
 REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
 
 
@@ -78,7 +79,9 @@ class Computing:
             self.shared.view_was_wrong()
         except (OSError, *ZOOKEEPER_AWAY) as error:
             log.warning("the claim is left to others: %r", error)
-            # Given back, so that its mark goes with it: a full disk must not look like a tuple that kills (rule 10).
+            # Given back, so that its mark goes with it: a full disk must not look like a tuple that kills (rule 10). Dropped
+            # first: the keeper must not lengthen the lease again.
+            self.shared.leases.drop(view.stream.id, claim)
             with contextlib.suppress(MarsError):
                 self.shared.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
             time.sleep(0.5)
@@ -105,10 +108,10 @@ class Computing:
     def _parse(self, fetched: Fetched) -> ParsedBatch:
         stream = fetched.view.stream
         columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
-        parser = self.parsers.get((stream.id, columns))
-        if parser is None:
-            self.parsers = {key: held for key, held in self.parsers.items() if key[0] in self.shared.sizes}
-            parser = self.parsers[(stream.id, columns)] = Parser(stream, columns)
+        parser = self.parsers.pop((stream.id, columns), None) or Parser(stream, columns)
+        self.parsers[(stream.id, columns)] = parser  # the last one used is the last one here
+        if len(self.parsers) > PARSERS_MAX:
+            del self.parsers[next(iter(self.parsers))]
         claim = fetched.claim
         faults.poison("reading", claim.partition, claim.start, claim.end)
         batch = parser.parse(fetched.content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ from mapper.decode import CorruptRecords, Decoded, decode, no_messages
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
 from mars.adapters.kafka_wire import FetchedPartition, Want, Wire
+from mars.errors import MarsError
 
 AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # of each partition, when something is awaited
 LISTED_S = 1.0  # so long a list of partitions is believed
-PAUSES_S = (0.05, 1.0)  # between tries while Kafka is away: first and longest
+PAUSES_S = (0.05, 1.0)  # between answers of a broker that throttles: first and longest
+STUCK_S = 1.0  # so long a log may end before offsets that were seen in it, as after a change of leaders
 
 
 @dataclass
@@ -34,6 +37,14 @@ class Range:
     log: tuple[int, int] | None = None
 
 
+class RangeTooLarge(MarsError):
+    """More bytes than a range may have lie in its first `offsets` offsets alone."""
+
+    def __init__(self, offsets: int, bytes_: int) -> None:
+        super().__init__("the range is too large", f"{bytes_} bytes in {offsets} offsets")
+        self.offsets, self.bytes = offsets, bytes_
+
+
 class Reader(Protocol):
     """Reads ranges of one topic; one thread at a time, in the process that made it."""
 
@@ -48,11 +59,12 @@ class Reader(Protocol):
         the latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
-             should_stop: Callable[[], bool] = bool) -> Range | None:
+             should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
         """The range [start, end), end being at most a last stable offset seen before; None if should_stop() says so.
 
-        Waits with back-off while Kafka is away. `limit_bytes` is for one answer of the broker: a larger record batch
-        comes whole, and a larger range in several answers. Raises what can go wrong by name.
+        Waits while a broker throttles. `limit_bytes` is for one answer of the broker: a larger record batch comes whole,
+        and a larger range in several answers. Raises what can go wrong by name: KafkaUnreachable if nothing comes for a
+        while, RangeTooLarge once more than `range_bytes_max` were read and offsets are left.
         """
 
     def close(self) -> None:
@@ -103,17 +115,19 @@ class RawReader:
         return ends | {fetched.partition: fetched.last_stable_offset for fetched in answers if not fetched.throttled}
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
-             should_stop: Callable[[], bool] = bool) -> Range | None:
+             should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
         held = self._surplus.take(partition, start, end) or Held(start, start, Decoded(no_messages(), start))
-        parts, at, epoch, log = [], start, last_epoch, None
+        parts, at, epoch, log, bytes_ = [], start, last_epoch, None, 0
         while True:
             parts.append(_slice(held.decoded.messages, at, end))
-            at = max(at, held.end)
+            at, bytes_ = max(at, held.end), bytes_ + int(parts[-1].length.sum())
             found = held.decoded.epoch_before(min(at, end))
             if found is not None:
                 epoch, log = found[0], found if found[1] > start else log
             if at >= end:
                 break
+            if bytes_ > range_bytes_max:
+                raise RangeTooLarge(at - start, bytes_)
             held = self._next(partition, at, end, limit_bytes, epoch, should_stop)
             if held is None:
                 return None
@@ -130,23 +144,27 @@ class RawReader:
     def _next(self, partition: int, start: int, end: int, limit_bytes: int, epoch: int,
               should_stop: Callable[[], bool]) -> Held | None:
         """What follows from `start` on, at least one offset of it; None to stop."""
-        pause = PAUSES_S[0]
+        pause, stuck_at = PAUSES_S[0], time.monotonic() + STUCK_S
         ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
-            try:
-                fetched, = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
-            except KafkaUnreachable:
+            answers = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
+            if not answers or answers[0].throttled and not answers[0].records:
+                # Over a quota the broker leaves all partitions out. What was read before is kept: else it would come again.
                 time.sleep(pause)
-                pause = min(2 * pause, PAUSES_S[1])
+                pause, stuck_at = min(2 * pause, PAUSES_S[1]), time.monotonic() + STUCK_S
                 continue
+            fetched, = answers
             decoded = self._decode(fetched, start)
             if decoded.next_offset > start:
                 self._size.learn(fetched.records, decoded.next_offset - start)
                 return Held(start, decoded.next_offset, decoded)
             if fetched.records:
                 ask_bytes *= 2  # cut inside its first batch
-            elif not fetched.throttled and fetched.last_stable_offset >= end:
+            elif fetched.last_stable_offset >= end:
                 return Held(start, end, decoded)
+            elif time.monotonic() > stuck_at:
+                raise KafkaUnreachable(self.topic, partition, f"no record at {start}, and the log is stable up to "
+                                       f"{fetched.last_stable_offset} only")
         return None
 
     def _decode(self, fetched: FetchedPartition, start: int) -> Decoded:

@@ -1,11 +1,12 @@
 """The second reader, on confluent-kafka: the oracle of the raw one in tests, and its fallback by setting.
 
 It makes an object per message, so it is several times slower; it checks the topic id only when partitions are asked
-for, and sees no leader epochs.
+for, sees no leader epochs, waits for Kafka without end, and reads ranges of any size.
 """
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Callable
@@ -67,7 +68,7 @@ class ConfluentReader:
         return self._offsets(OffsetSpec.latest(), list(ends))
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
-             should_stop: Callable[[], bool] = bool) -> Range | None:
+             should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
         if self._assigned != (partition, start):
             self._consumer.assign([TopicPartition(self.topic, partition, start)])
             self._surplus = []

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 
 from mapper import spill
 from mapper.claim import Claimer, Sizes
 from mapper.ends import AWAIT_MS
-from mapper.fetch import Range, Reader
+from mapper.fetch import Range, RangeTooLarge, Reader
 from mapper.read import open_reader
-from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
+from mapper.shared import Fetched, Shared
 from mapper.stop import STATES, state_of, why
 from mars import faults, names
 from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.kafka_errors import KafkaRefused, TopicRecreated, UnknownTopic
+from mars.adapters.kafka_errors import KafkaRefused, KafkaUnreachable, TopicRecreated, UnknownTopic
 from mars.adapters.kafka_security import security_of
 from mars.adapters.view import StreamView, read_stream, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
@@ -26,6 +27,9 @@ log = logging.getLogger("mars.mapper")
 BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
 PAUSE_S = 1.0
 VIEW_AGE_S = 0.5
+AWAY_MS = 1_000  # a claim that Kafka does not give rests so long
+GIVEN_TO_SPLIT = 2  # a claim that counts as given so often is split when it is given again (mars/lua/claim.lua)
+RUNS_MAX = 4  # a range after sparse ones may hold more than its size let expect: so many runs in bytes, then it is split
 
 
 class Fetching:
@@ -84,7 +88,7 @@ class Fetching:
             return True
         except (StaleGenerationError, StaleEpochError):
             self.shared.view_was_wrong()
-        except (UnknownTopic, TopicRecreated, KafkaRefused) as error:
+        except (UnknownTopic, TopicRecreated, KafkaRefused, KafkaUnreachable) as error:
             # One stream's topic must not hold the others; the leader gives the queries their state.
             log.warning("stream %s waits: %s", view.stream.name, error)
             self.paused_until[view.stream.id] = time.monotonic() + PAUSE_S
@@ -157,9 +161,13 @@ class Fetching:
         try:
             got = self._fetch(view, claim)
         except (NotReadyError, UnknownTopic, KafkaRefused):
-            self.shared.leases.drop(view.stream.id, claim)  # first: the keeper must not lengthen the lease again
-            self.shared.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
+            # Nothing in the claim is to blame: it must not be split for it. Meanwhile other ranges get their turn.
+            self._give_back(view, claim, min(AWAY_MS, self.config.lease_ms // 2), claim.given - 1)
             raise
+        except RangeTooLarge as error:
+            self.claimers[view.stream.id].sizes.learn_bytes(error.offsets, error.bytes)
+            self._give_back(view, claim, 1, GIVEN_TO_SPLIT)
+            return None
         except tuple(STATES) as error:
             if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
                 return None  # another has got the claim meanwhile, and may have read it when that was possible
@@ -172,6 +180,10 @@ class Fetching:
         faults.point("mapper.fetched")
         return Fetched(view, claim, plans, got.messages, got.log)
 
+    def _give_back(self, view: StreamView, claim: Claim, after_ms: int, given: int) -> None:
+        self.shared.leases.drop(view.stream.id, claim)  # first: the keeper must not lengthen the lease again
+        self.shared.exchange.renew(view.stream.id, view.generation, claim, after_ms, given)
+
     def _fetch(self, view: StreamView, claim: Claim) -> Range | None:
         """The claim's range. If this worker read up to its start, the broker is told the leader epoch that was read
         last there, and says so if the log has been rewritten since."""
@@ -179,7 +191,8 @@ class Fetching:
         read_to, epoch = self.last_epochs.get(key, (-1, -1))
         got = self.readers[view.stream.id].read(
             claim.partition, claim.start, claim.end, self.config.run_bytes_max * 5 // 4,  # and what Kafka adds
-            last_epoch=epoch if read_to == claim.start else -1, should_stop=self.shared.stopping.is_set)
+            last_epoch=epoch if read_to == claim.start else -1, should_stop=self.shared.stopping.is_set,
+            range_bytes_max=math.inf if claim.grouped else RUNS_MAX * self.config.run_bytes_max)
         if got is not None:
             self.last_epochs[key] = (claim.end, got.leader_epoch)
         return got

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 from mars.adapters.exchange import Claim, Exchange
 from mars.errors import MarsError
+
+log = logging.getLogger("mars.mapper")
 
 
 class LeaseKeeper:
@@ -30,15 +33,20 @@ class LeaseKeeper:
             self._held[(stream_id, claim.id)] = (generation, claim)
 
     def drop(self, stream_id: int, claim: Claim) -> None:
-        """Leave this claim alone: it is pushed, or lost."""
+        """Leave this claim alone: it is pushed, or lost. Another one may have its id by now, and is held on."""
         with self._lock:
-            self._held.pop((stream_id, claim.id), None)
+            if self._holds(stream_id, claim):
+                del self._held[(stream_id, claim.id)]
 
     def stop(self) -> None:
         """Give every held claim back, so that others need not wait for its lease."""
         self._stop.set()
         self._thread.join()
         self._each(0)
+
+    def _holds(self, stream_id: int, claim: Claim) -> bool:
+        held = self._held.get((stream_id, claim.id))
+        return held is not None and held[1] is claim
 
     def _run(self) -> None:
         while not self._stop.wait(self._lease_ms / 3000):
@@ -48,8 +56,12 @@ class LeaseKeeper:
         with self._lock:
             held = list(self._held.items())
         for (stream_id, _), (generation, claim) in held:
+            if not self._holds(stream_id, claim):
+                continue  # given back meanwhile, for less than a lease
             try:
                 if not self._exchange.renew(stream_id, generation, claim, lease_ms):
                     self.drop(stream_id, claim)
             except MarsError:
                 continue
+            except Exception:  # this thread must not end: nothing would be renewed any more
+                log.exception("claim %s is not renewed", claim.id)

@@ -47,8 +47,11 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
         writer.write_table(table)
     data = sink.getvalue()
     path = folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
-    with open(path, "wb") as file:
-        file.write(data)
+    try:
+        path.write_bytes(data)
+    except OSError:
+        path.unlink(missing_ok=True)  # else a full disk would stay full by pieces of files that nobody is told of
+        raise
     return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(np.frombuffer(data, np.uint8)),
             **({"log": log} if log else {})}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mapper.decode import CorruptRecords
 from mars.adapters.exchange import Claim
-from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.adapters.kafka_errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.log_epochs import truncated
 from mars.registry import ANEW
 
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
-          CorruptRecords: "FAILED"}
+          CorruptRecords: "FAILED", CorruptLog: "FAILED"}
 
 
 def state_of(claim: Claim, error: Exception) -> str:

@@ -21,6 +21,9 @@ from mars.names import CHECKS, INSTANCE_KEY, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
 
+# Answers of a server that is being replaced, loads, saves or runs a long script.
+PASSING = (redis.exceptions.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
+PASSING_CODES = frozenset({"NOREPLICAS", "MISCONF", "BUSY", "MASTERDOWN"})
 FULL_SHARE = 0.85  # of Redis's limit: above it the leader makes room by pausing queries
 WEIGHED = 200  # entries a call, so that none blocks Redis for long
 
@@ -41,7 +44,8 @@ class ExchangeFullError(MarsError):
 class Claim:
     """A range [start, end) of one partition with its frozen tasks (query id -> incarnation), held by `epoch` until the
     lease runs out. `now_ms` is Redis's time when the range was first claimed; `file` is the registered local file. `kills`:
-    'reading' or 'computing' the range has ended each worker that had nothing else at work (rule 10), else ''."""
+    'reading' or 'computing' the range has ended each worker that had nothing else at work (rule 10), else ''. `grouped`:
+    some of its tasks are done, so that it cannot be split."""
 
     id: int
     partition: int
@@ -53,6 +57,7 @@ class Claim:
     given: int
     file: dict | None
     kills: str = ""
+    grouped: bool = False
 
     @property
     def is_suspect(self) -> bool:
@@ -102,7 +107,11 @@ class Exchange:
         except redis.exceptions.OutOfMemoryError as error:
             raise ExchangeFullError("Redis is at its memory limit", self.address) from error
         except redis.exceptions.ResponseError as error:
-            raise _refusal(str(error)) or error from error
+            if not isinstance(error, PASSING) and str(error).partition(" ")[0] not in PASSING_CODES:
+                raise _refusal(str(error)) or error from error
+            # The address may lead to another server by now: connections that are open lead to the old one.
+            self.redis.connection_pool.disconnect(inuse_connections=False)
+            raise NotReadyError("Redis takes no writes", f"at {self.address}: {error}") from error
         except redis.exceptions.RedisError as error:
             raise NotReadyError("Redis does not answer", f"at {self.address}: {error}") from error
 
@@ -120,12 +129,14 @@ class Exchange:
         raw = json.loads(text)
         return Claim(raw["id"], int(raw["partition"]), int(raw["start"]), int(raw["end"]),
                      {q: int(i) for q, i in raw["tasks"].items()}, raw["epoch"], int(raw["now"]), raw["given"],
-                     raw.get("file"), raw.get("kills", ""))
+                     raw.get("file"), raw.get("kills", ""), raw.get("grouped", False))
 
-    def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int) -> bool:
+    def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int, given: int | None = None) -> bool:
         """Hold the claim for another lease (0: give it back now). With a shorter lease than the claim has, a worker that
-        lives on gives it back, and nobody takes the range for what ended it. False if it is not the caller's any more."""
-        return self._call("renew", stream_id, generation, claim.id, claim.epoch, lease_ms) == 1
+        lives on gives it back, and nobody takes the range for what ended it. `given` is how often it then counts as given:
+        a claim that is given for the third time is split. False if it is not the caller's any more."""
+        return self._call("renew", stream_id, generation, claim.id, claim.epoch, lease_ms,
+                          "" if given is None else given) == 1
 
     def mark(self, stream_id: int, generation: int, claim: Claim, stage: str) -> bool:
         """Say that the worker has nothing else at work and is now 'reading' or 'computing' the claim. False if it is not

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mars.errors import MarsError, NotFoundError, NotReadyError
 
 OFFSET_OUT_OF_RANGE = 1
+CORRUPT_MESSAGE = 2
 UNKNOWN_TOPIC_NAME = (3,)
 UNKNOWN_TOPIC_ID = (100, 103)  # unknown, inconsistent
 FENCED_OR_MOVED = (5, 6, 9, 56, 74, 75, 78)  # leader or replica elsewhere, disk, epochs, offsets not available yet
@@ -33,6 +34,14 @@ class KafkaRefused(MarsError):
     def __init__(self, what: str, partition: int, detail: str) -> None:
         super().__init__("Kafka refuses", f"{_place(what, partition)}: {detail}",
                          "see the security settings, the broker's ACLs and its version (3.1 or later)")
+
+
+class CorruptLog(MarsError):
+    """A broker finds its own records damaged; what lies there is read by nobody."""
+
+    def __init__(self, topic: str, partition: int, offset: int) -> None:
+        super().__init__("the broker's log is damaged", f"topic {topic}, partition {partition}, from offset {offset} on",
+                         "let another replica lead, or mend the broker's disk")
 
 
 class UnknownTopic(NotFoundError):

@@ -20,10 +20,12 @@ from kafka.protocol.metadata import MetadataRequest
 from mars.adapters.kafka_brokers import Brokers
 from mars.adapters.kafka_channel import FETCH_MAX, FETCH_MIN
 from mars.adapters.kafka_errors import (
+    CORRUPT_MESSAGE,
     FENCED_OR_MOVED,
     OFFSET_OUT_OF_RANGE,
     UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_NAME,
+    CorruptLog,
     KafkaRefused,
     KafkaUnreachable,
     LogTruncated,
@@ -60,7 +62,7 @@ class Want:
 @dataclass(frozen=True)
 class FetchedPartition:
     """One partition's part of a Fetch response without an error. `records` may end inside a batch; `aborted` has
-    (producer id, first offset); `throttled`: the broker held back, so that empty `records` mean nothing."""
+    (producer id, first offset); `throttled`: the broker holds back, so that empty `records` mean nothing."""
 
     partition: int
     high_watermark: int
@@ -134,8 +136,8 @@ class Wire:
               min_bytes: int = 1) -> list[FetchedPartition]:
         """Record batches of these partitions, as far as they come in one answer.
 
-        Waits up to max_wait_ms for min_bytes. Raises TopicRecreated, UnknownTopic, LogTruncated,
-        OffsetOutOfRange, KafkaUnreachable, KafkaRefused.
+        Waits up to max_wait_ms for min_bytes. A broker that throttles leaves partitions out. Raises TopicRecreated,
+        UnknownTopic, LogTruncated, OffsetOutOfRange, CorruptLog, KafkaUnreachable, KafkaRefused.
         """
         return self._retry(lambda: self._fetch_once(topic, topic_id, wants, max_wait_ms, min_bytes))
 
@@ -165,6 +167,8 @@ class Wire:
         if data.error_code == OFFSET_OUT_OF_RANGE:
             start = self.start_offsets(topic, [partition])[partition]
             raise OffsetOutOfRange(topic, partition, want.offset, start, self.end_offsets(topic, [partition])[partition])
+        if data.error_code == CORRUPT_MESSAGE:
+            raise CorruptLog(topic, partition, want.offset)
         self._check(topic, data.error_code, partition)
         diverging = data.diverging_epoch
         if diverging is not None and diverging.end_offset >= 0:

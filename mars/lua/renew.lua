@@ -1,16 +1,18 @@
 #!lua flags=allow-oom
 -- Keep a claim for another lease, or give it back: at once with a lease of 0, or with a shorter lease than it has, by a
 -- holder that lives on. Nothing has ended that one, so its mark goes (rule 10).
--- KEYS[1] prefix. ARGV: generation, claim, epoch, lease ms
+-- KEYS[1] prefix. ARGV: generation, claim, epoch, lease ms, and '' or how often the claim shall count as given, with which it
+-- is given back too: once less if nothing in it is to blame, twice if the next who asks is to get a part of it
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
 if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
 local held, lease = redis.call('HGET', p .. 'claims', ARGV[2]), tonumber(ARGV[4])
 local claim = held and cjson.decode(held)
 if not claim or claim.epoch ~= tonumber(ARGV[3]) then return 0 end
-local gives_back = claim.mark and lease > 0 and lease < (claim.lease or lease)
+local gives_back = (claim.mark or ARGV[5] ~= '') and lease > 0 and lease < (claim.lease or lease)
 if gives_back then claim.mark = nil end
-if gives_back or lease > (claim.lease or 0) then
+if ARGV[5] ~= '' then claim.given = tonumber(ARGV[5]) end
+if gives_back or ARGV[5] ~= '' or lease > (claim.lease or 0) then
   claim.lease = math.max(lease, claim.lease or 0)
   redis.call('HSET', p .. 'claims', ARGV[2], cjson.encode(claim))
 end

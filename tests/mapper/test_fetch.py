@@ -6,15 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from mapper import surplus
+from mapper import fetch, surplus
 from mapper.decode import CorruptRecords, decode
-from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RawReader
+from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, RawReader
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka_errors import KafkaUnreachable, OffsetOutOfRange
 from mars.adapters.kafka_wire import FetchedPartition, Want
 from tests.mapper.record_batches import Record, batch, values
 
 LIMIT = 1 << 20
+THROTTLED = None  # a broker that throttles leaves all partitions out
 
 
 class ListWire:
@@ -37,7 +38,7 @@ class ListWire:
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return [answer]
+        return [answer] if answer else []
 
 
 def answer(records: bytes = b"", lso: int = 1000, throttled: bool = False) -> FetchedPartition:
@@ -88,10 +89,33 @@ def test_a_jump_drops_the_surplus():
     assert raw.wire.asked[1].offset == 21
 
 
-def test_an_empty_answer_counts_only_unthrottled_and_with_the_log_stable_past_the_end():
-    raw = reader(answer(throttled=True), answer(lso=4), answer(lso=5))
+def test_an_empty_answer_counts_only_unthrottled_and_with_the_log_stable_past_the_end(monkeypatch):
+    monkeypatch.setattr(fetch, "PAUSES_S", (0.0, 0.0))
+    raw = reader(THROTTLED, answer(throttled=True), answer(lso=4), answer(lso=5))
     assert texts(raw.read(0, 0, 5, LIMIT)) == []
     assert not raw.wire.answers
+
+
+def test_what_was_read_before_a_broker_throttles_is_not_read_again(monkeypatch):
+    monkeypatch.setattr(fetch, "PAUSES_S", (0.0, 0.0))
+    raw = reader(answer(numbers(0, 3)), *[THROTTLED] * 5, answer(numbers(3, 5)))
+    assert len(texts(raw.read(0, 0, 5, LIMIT))) == 5
+    assert [want.offset for want in raw.wire.asked] == [0, *[3] * 6]
+
+
+def test_a_log_that_ends_before_what_was_claimed_is_waited_for_a_moment_only(monkeypatch):
+    """Else a mapper that got such a claim would do nothing else."""
+    monkeypatch.setattr(fetch, "STUCK_S", 0.0)
+    with pytest.raises(KafkaUnreachable, match="no record at 3, and the log is stable up to 3 only"):
+        reader(answer(numbers(0, 3)), answer(lso=3), answer(lso=3)).read(0, 0, 5, LIMIT)
+
+
+def test_a_range_that_holds_more_than_was_to_be_expected_is_not_read_whole():
+    raw = reader(*[answer(numbers(first, first + 2)) for first in (0, 2, 4)])
+    with pytest.raises(RangeTooLarge) as raised:
+        raw.read(0, 0, 100, LIMIT, range_bytes_max=3)
+    assert (raised.value.offsets, raised.value.bytes) == (4, 4)
+    assert len(texts(reader(answer(numbers(0, 4))).read(0, 0, 4, LIMIT, range_bytes_max=3))) == 4  # it is all there
 
 
 def test_a_batch_that_reaches_the_end_completes_without_messages():
@@ -113,12 +137,12 @@ def test_an_answer_cut_inside_a_later_batch_goes_on_from_the_last_whole_one():
     assert [want.offset for want in raw.wire.asked] == [0, 5]
 
 
-def test_an_unreachable_kafka_is_waited_for_until_told_to_stop():
-    raw = reader(KafkaUnreachable("t", 0, "away"), answer(numbers(0, 1)))
-    assert texts(raw.read(0, 0, 1, LIMIT)) == [b"0"]
-    raw = reader(*[KafkaUnreachable("t", 0, "away")] * 3)
+def test_an_unreachable_kafka_is_told():
+    """The wire has tried for a while; meanwhile other streams can be read."""
+    with pytest.raises(KafkaUnreachable, match="away"):
+        reader(KafkaUnreachable("t", 0, "away")).read(0, 0, 1, LIMIT)
     stops = iter([False, False, True])
-    assert raw.read(0, 0, 1, LIMIT, should_stop=lambda: next(stops)) is None
+    assert reader(answer(lso=0), answer(lso=0)).read(0, 0, 1, LIMIT, should_stop=lambda: next(stops)) is None
 
 
 def test_the_leader_epoch_is_that_of_the_last_batch_before_the_end():
@@ -194,8 +218,9 @@ def test_what_is_awaited_is_there_when_it_is_claimed():
 
 
 def test_an_answer_of_a_throttled_broker_tells_no_end():
-    raw = reader(answer(throttled=True, lso=3), answer(lso=6))
+    raw = reader(THROTTLED, answer(throttled=True, lso=3), answer(lso=6))
     raw.partitions()
+    assert raw.await_tuples({0: 5}, {}, 100) == {0: 5}
     assert raw.await_tuples({0: 5}, {}, 100) == {0: 5}
     assert raw.await_tuples({0: 5}, {}, 100) == {0: 6}
 

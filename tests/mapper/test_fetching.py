@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
+import mapper.fetching
+from mapper.claim import Sizes
+from mapper.fetch import RangeTooLarge
 from mapper.fetching import Fetching
 from mapper.shared import Fetched, Shared
 from mapper.suspect import Suspects
 from mars.adapters.exchange import StaleGenerationError
+from mars.adapters.kafka_errors import KafkaRefused, KafkaUnreachable
+from mars.config import Config
 from mars.errors import NotReadyError
 
-CLAIM = SimpleNamespace(id=7, is_suspect=False, kills="")
+CLAIM = SimpleNamespace(id=7, partition=0, start=100, end=200, is_suspect=False, kills="", given=3, grouped=False)
 VIEW = SimpleNamespace(stream=SimpleNamespace(id=1, name="s"), generation=1)
 
 
@@ -54,6 +61,53 @@ def test_a_claim_that_cannot_be_read_is_left_to_its_lease(fetching, monkeypatch,
     assert not fetching._fetch_one(VIEW)
     assert fetching.shared.leases == set()
     assert fetching.shared.room.acquire(blocking=False)
+
+
+@pytest.fixture
+def reading(fetching, monkeypatch):
+    """Reads a claim, and says what was raised, what was asked of the reader and how the claim was given back."""
+    renewed, asked = [], []
+    fetching.config = Config(lease_ms=5_000)
+    shared, stream_id = fetching.shared, VIEW.stream.id
+    shared.stopping, fetching.last_epochs, fetching.paused_until = threading.Event(), {}, {}
+    shared.exchange = SimpleNamespace(renew=lambda _stream, _generation, _claim, ms, given: renewed.append((ms, given)))
+    fetching.claimers = {stream_id: SimpleNamespace(sizes=Sizes())}
+    monkeypatch.setattr(fetching, "_plans", lambda view, claim: {"q1": None})
+    monkeypatch.setattr(mapper.fetching.spill, "read", lambda *_: None)
+
+    def read(error: Exception, claim: SimpleNamespace = CLAIM) -> tuple[list, list]:
+        def fail(*_: object, **more: object) -> None:
+            asked.append(more["range_bytes_max"])
+            raise error
+
+        fetching.readers = {stream_id: SimpleNamespace(read=fail)}
+        monkeypatch.setattr(fetching, "_claim", lambda view: claim)
+        fetching._fetch_one(VIEW)
+        return renewed, asked
+    return read
+
+
+@pytest.mark.parametrize("error", [KafkaUnreachable("t", 0, "away"), KafkaRefused("t", 0, "no authorization")])
+def test_what_kafka_does_not_give_rests_unsplit_and_other_streams_get_their_turn(fetching, reading, error):
+    renewed, _ = reading(error)
+    assert renewed == [(1_000, CLAIM.given - 1)]  # given again, it counts as given as often as now
+    assert fetching.shared.leases == set()
+    assert fetching.paused_until[VIEW.stream.id] > time.monotonic()
+
+
+def test_a_range_that_is_too_large_is_split_and_the_next_ones_are_smaller(fetching, reading):
+    before = fetching.config.run_bytes_max
+    renewed, asked = reading(RangeTooLarge(10, 1_000_000))
+    assert renewed == [(1, 2)]
+    assert asked == [4 * before]
+    assert fetching.claimers[VIEW.stream.id].sizes.bytes_per_offset == 100_000
+    assert not fetching.paused_until
+
+
+def test_a_range_of_which_some_tasks_are_done_is_read_however_large_it_is(fetching, reading):
+    """It cannot be split any more."""
+    _, asked = reading(KafkaUnreachable("t", 0, "away"), SimpleNamespace(**{**vars(CLAIM), "grouped": True}))
+    assert asked == [math.inf]
 
 
 def test_a_claim_that_was_read_is_held_until_it_is_computed(fetching, monkeypatch):

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 
 from mapper.fetch import Range, Reader
 from mapper.read import open_reader
+from mars.adapters.kafka_channel import CLIENT_ID
 from mars.adapters.kafka_errors import KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
 from mars.adapters.kafka_wire import Wire
 from mars.errors import ConfigurationError
@@ -83,6 +85,38 @@ def test_every_codec(make_topic, codec):
     topic.send(topic.producer(**{"compression.type": codec}), *items, headers=[("h", b"v")], key=b"k")
     assert [value for _, _, value in topic.both(0, 3000)] == items
     assert [value for _, _, value in topic.both(1234, 1240)] == items[1234:1240]
+
+
+@pytest.fixture
+def quota(stack):
+    """Lets clients of a name read so many bytes a second; without a limit again afterwards."""
+    wire = Wire(stack.config.kafka_address)
+
+    def alter(bytes_: float, remove: bool) -> None:
+        entry = AlterClientQuotasRequest.EntryData
+        asked = AlterClientQuotasRequest(entries=[entry(
+            entity=[entry.EntityData(entity_type="client-id", entity_name=CLIENT_ID)],
+            ops=[entry.OpData(key="consumer_byte_rate", value=bytes_, remove=remove)])], validate_only=False)
+        answered, = wire._send([(None, asked)])
+        assert [found.error_code for found in answered.entries] == [0]
+    yield lambda bytes_: alter(bytes_, False)
+    alter(0.0, True)
+    wire.close()
+
+
+def test_a_quota_makes_a_reader_slow_and_nothing_else(make_topic, quota):
+    """A broker answers without any partition then."""
+    topic, fetched = make_topic(), []
+    topic.send(topic.producer(), *[b"%06d" % i * 1000 for i in range(200)])
+    fetch = topic.raw.wire.fetch
+    topic.raw.wire.fetch = lambda *arguments: fetched.append(fetch(*arguments)) or fetched[-1]
+    quota(1e5)
+    deadline = time.monotonic() + 60
+    while [] not in fetched and time.monotonic() < deadline:
+        messages = topic.raw.read(0, 0, 200, LIMIT).messages
+        assert messages.offset.tolist() == list(range(200))
+        assert int(messages.length.sum()) == 1_200_000
+    assert [] in fetched, "the broker never throttled"
 
 
 def test_null_and_empty_values(make_topic):

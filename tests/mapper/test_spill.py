@@ -39,6 +39,18 @@ def test_what_is_written_is_read_again(tmp_path, batch):
     assert {n: b.tolist() for n, b in again.bad.items()} == {n: b.tolist() for n, b in batch.bad.items()}
 
 
+def test_a_full_disk_gets_no_piece_of_a_file(tmp_path, monkeypatch):
+    def fill(path, data):
+        with path.open("wb") as file:
+            file.write(bytes(data)[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(spill.Path, "write_bytes", fill)
+    with pytest.raises(OSError, match="No space"):
+        spill.write(tmp_path, STREAM, 2, CLAIM, parsed(b"1,a"))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("change", ["generation", "range", "bytes", "gone"])
 def test_what_does_not_match_is_deleted_and_not_read(tmp_path, change):
     file = spill.write(tmp_path, STREAM, 2, CLAIM, parsed(b"1,a"))

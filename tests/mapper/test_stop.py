@@ -8,7 +8,7 @@ from mapper.decode import CorruptRecords
 from mapper.push import too_many_cells
 from mapper.stop import state_of, why
 from mars.adapters.exchange import Claim
-from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.adapters.kafka_errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.config import Config
 
 CLAIM = Claim(1, 3, 100, 200, {"q1": 1}, 1, 0, 1, None)
@@ -19,6 +19,7 @@ CLAIM = Claim(1, 3, 100, 200, {"q1": 1}, 1, 0, 1, None)
     (OffsetOutOfRange("t", 3, 100, 0, 40), "LOG_TRUNCATED", ["[40, 100) of partition 3", "FROM EARLIEST"]),
     (LogTruncated("t", 3, 100, 5, 60), "LOG_TRUNCATED", ["[60, 100) of partition 3", "FROM EARLIEST"]),
     (CorruptRecords("topic t, partition 3: bad CRC", 130), "FAILED", ["[100, 200) of partition 3", "bad CRC"]),
+    (CorruptLog("t", 3, 130), "FAILED", ["[100, 200) of partition 3", "from offset 130 on"]),
     (TopicRecreated("t", "a", "b"), "TOPIC_RECREATED", ["[100, 200) of partition 3", "was a and is b", "DROP the query"]),
 ])
 def test_the_reason_names_the_range(error, state, said):

@@ -8,10 +8,12 @@ from itertools import count
 import pytest
 
 from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
+from mars.errors import NotReadyError
 from mars.names import Keys
 
 STREAM = 7
 ENDS = {0: 100, 1: 100}
+REQUESTS = count(100)
 
 
 def state(lanes: dict, stops: dict | None = None, positions: list | None = None, key_parts: int = 2) -> dict:
@@ -59,6 +61,33 @@ def test_the_same_request_gives_the_same_claim_and_an_older_one_is_refused(excha
     assert claim(exchange, request=5) == first
     with pytest.raises(StaleEpochError):
         claim(exchange, request=4)
+
+
+def test_a_server_that_takes_no_writes_for_now_is_waited_for(exchange):
+    """As in a failover, before the address leads to the new master."""
+    held = claim(exchange)
+    exchange.redis.replicaof("127.0.0.1", 1)
+    try:
+        for call in (lambda: claim(exchange, request=2), lambda: exchange.renew(STREAM, 2, held, 10_000),
+                     lambda: exchange.push(STREAM, 2, held, held.tasks, None, entries(held)), lambda: exchange.hold("x")):
+            with pytest.raises(NotReadyError, match="takes no writes"):
+                call()
+    finally:
+        exchange.redis.replicaof("no", "one")
+    assert exchange.renew(STREAM, 2, held, 10_000)
+
+
+def test_a_claim_that_is_given_back_counts_as_given_as_its_holder_says(exchange):
+    first = claim(exchange, lease_ms=10_000)
+    for _ in range(3):  # nothing in it is to blame: it stays whole
+        assert exchange.renew(STREAM, 2, first, 1, first.given - 1)
+        time.sleep(0.01)
+        again = claim(exchange, request=next(REQUESTS))
+        assert (again.id, again.given, again.end) == (first.id, 1, first.end)
+        first = again
+    assert exchange.renew(STREAM, 2, first, 1, 2)  # it is too large: the next one gets a part of it
+    time.sleep(0.01)
+    assert claim(exchange, request=next(REQUESTS)).end == first.start + 1
 
 
 def test_a_server_that_was_restarted_gives_no_claim(exchange):

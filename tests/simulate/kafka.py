@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from mapper.batch import Messages
-from mapper.fetch import Range
-from mars.adapters.kafka_errors import LogTruncated, OffsetOutOfRange, TopicRecreated
+from mapper.fetch import Range, RangeTooLarge
+from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.adapters.kafka_wire import TopicInfo
 from mars.errors import NotReadyError
 from tests.simulate.cells import cell
 from tests.simulate.faults import Network
 from tests.simulate.log import Log
 from tests.simulate.scheduler import Scheduler, Source
+
+TOO_LARGE = 0.01  # so often a range holds more bytes than was to be expected
 
 
 class Topic(Source):
@@ -106,7 +109,7 @@ class Reader:
     def _ask(self) -> None:
         self.topic.scheduler.step()
         if self.topic.network.fate("kafka"):
-            raise NotReadyError("Kafka does not answer")
+            raise KafkaUnreachable("topic", -1, "a lost call")
         if self.topic.id != self.topic_id:
             raise TopicRecreated("topic", self.topic_id, self.topic.id)
 
@@ -126,15 +129,17 @@ class Reader:
         return {p: found[p] for p in ends}
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
-             should_stop: Callable[[], bool] = bool) -> Range | None:
+             should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
         log = self.topic.logs[partition]
         self._check(log, partition, start, last_epoch)
-        while end > log.stable:
+        if end > log.stable:
             assert log.longest >= end, "a claim past the last stable offset"
-            if should_stop():
-                return None
-            self.topic.scheduler.sleep(0.5, self.topic)  # until it is as long again
+            self.topic.scheduler.sleep(0.2, self.topic)  # perhaps it is as long again
             self._check(log, partition, start, last_epoch)
+        if end > log.stable:
+            raise KafkaUnreachable("topic", partition, "the log is shorter than it was")
+        if self.topic.scheduler.die() < TOO_LARGE and start + 1 < end and range_bytes_max < math.inf:
+            raise RangeTooLarge(1, 1)
         if self.topic.throttled_is_end and self.topic.scheduler.die() < 0.2:
             end = start + (end - start) // 2
         log.read_to = max(log.read_to, end)

@@ -106,11 +106,11 @@ class Exchange:
         made = self._call(lambda: claiming.claim(
             server.stores[stream_id], generation, worker, request, server.now_ms(), server.run_id(), **arguments), True)
         return made and Claim(made["id"], made["partition"], made["start"], made["end"], dict(made["tasks"]), made["epoch"],
-                              made["now"], made["given"], made["file"], made.get("kills", ""))
+                              made["now"], made["given"], made["file"], made.get("kills", ""), made.get("grouped", False))
 
-    def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int) -> bool:
+    def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int, given: int | None = None) -> bool:
         return self._call(lambda: scripts.renew(
-            self.server.stores[stream_id], generation, claim.id, claim.epoch, lease_ms, self.server.now_ms()), True)
+            self.server.stores[stream_id], generation, claim.id, claim.epoch, lease_ms, given, self.server.now_ms()), True)
 
     def mark(self, stream_id: int, generation: int, claim: Claim, stage: str) -> bool:
         return self._call(lambda: scripts.mark(

@@ -107,7 +107,7 @@ def facts(s: Store, generation: int, epoch: int, told: dict[str, object]) -> Non
     s.facts |= {name: str(value) for name, value in told.items()}
 
 
-def renew(s: Store, generation: int, id_: int, epoch: int, lease_ms: float, now: float) -> bool:
+def renew(s: Store, generation: int, id_: int, epoch: int, lease_ms: float, given: int | None, now: float) -> bool:
     s.check(generation)
     held = s.claims.get(id_)
     if held is None or held["epoch"] != epoch:
@@ -115,6 +115,8 @@ def renew(s: Store, generation: int, id_: int, epoch: int, lease_ms: float, now:
     s.leases[id_] = now + lease_ms
     if 0 < lease_ms < held["lease"]:
         held["mark"] = None
+    if given is not None:
+        held["given"] = given
     held["lease"] = max(lease_ms, held["lease"])
     return True
 

@@ -123,9 +123,11 @@ class Pair:
         pair, generation = self.random.choice(self.claims), self._generation()
         tasks = dict(list(pair[0].tasks.items())[:self.random.choice((1, 9))])
         entries = [({"p": pair[0].partition, "s": pair[0].start, "t": tasks, "l": []}, b"x")] * KEY_PARTS
-        kind = self.random.choice(("renew", "register", "mark", "mark", "push", "push", "push"))
+        kind = self.random.choice(("renew", "give_back", "register", "mark", "mark", "push", "push", "push"))
+        given = self.random.randint(0, 2)
         met = self.random.choice((None, 5, 50))
         calls = {"renew": lambda e, c: e.renew(STREAM, generation, c, 60_000),
+                 "give_back": lambda e, c: e.renew(STREAM, generation, c, 1, given),
                  "mark": lambda e, c: e.mark(STREAM, generation, c, stage),
                  "register": lambda e, c: e.register(STREAM, generation, c, {"host": "h"}),
                  "push": lambda e, c: e.push(STREAM, generation, c, tasks, met, entries)}

@@ -41,14 +41,15 @@ class Facts:
 def watermark(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], commit: QueryCommit,
               start: dict[int, int], facts: Facts | None) -> int | None:
     """The watermark that a query has reached (rules 21, 22), in the stream's unit; None while a partition that may not
-    be left out has shown no event time.
+    be left out has shown no event time. Those that its own `start` names count too, though the query set (`partitions`)
+    may not have them yet.
 
     A partition is left out only while the query's own position is at the high watermark of which the leader knows that
     it has been quiet for longer than IDLE. `facts` None means that the leader has not been heard of lately: then no
     partition is idle.
     """
     active, idle = [], []
-    for partition in partitions:
+    for partition in {*partitions, *start}:
         seen = commit.max_event_time.get(partition)
         if facts and _is_idle(plan, facts, partition, commit.positions.get(partition, start.get(partition, -1))):
             idle.append(seen)

@@ -10,6 +10,12 @@ from mars.commits import Manifest
 from mars.registry import Query, QuerySet
 
 
+def partitions_of(queries: QuerySet) -> tuple[int, ...]:
+    """All partitions in which a query may have a lane. A start is looked up at the broker, and may name one that was added
+    a moment ago, before the leader has entered it into the query set."""
+    return tuple(sorted({*queries.partitions}.union(*(query.start for query in queries.queries.values()))))
+
+
 def positions_of(query: Query, manifests: list[Manifest]) -> dict[int, list[int]]:
     """partition -> the query's committed position in each key part."""
     committed = [m.queries[query.id].positions if query.id in m.queries else {} for m in manifests]
@@ -42,7 +48,7 @@ def attach_state(query: Query, manifests: list[Manifest]) -> dict:
 def install_state(queries: QuerySet, manifests: list[Manifest]) -> dict:
     """What `install` needs: every running query's lane in every partition. The claim script joins equal ones."""
     state: dict = {"key_parts": len(manifests), "positions": [],
-                   **{name: {str(p): [] if name != "lanes" else {} for p in queries.partitions}
+                   **{name: {str(p): [] if name != "lanes" else {} for p in partitions_of(queries)}
                       for name in ("lanes", "stops", "nows")}}
     for query in queries.running().values():
         one = attach_state(query, manifests)

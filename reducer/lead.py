@@ -22,7 +22,7 @@ from mars.commits import Manifest, Pointer
 from mars.config import Config
 from mars.errors import MarsError
 from reducer.elect import Candidate
-from reducer.lanes import attach_state, install_state
+from reducer.lanes import attach_state, install_state, partitions_of
 from reducer.memory import MemoryWatch
 from reducer.watch_topic import TopicWatch
 
@@ -78,7 +78,7 @@ class Leader:
         due_s = FOLLOW_S
         for view in views.values():
             try:
-                standing = self.exchange.standing(view.stream.id, view.queries.partitions)
+                standing = self.exchange.standing(view.stream.id, partitions_of(view.queries))
                 if self._recover_if_needed(view, standing):
                     due_s = 0.0
                     continue

@@ -46,6 +46,13 @@ def test_an_empty_partition_is_left_out_from_its_start():
     assert reached({}, {}, {0: (0, QUIET), 1: (0, QUIET)}) is None
 
 
+def test_a_partition_holds_the_watermark_that_only_the_query_or_only_the_query_set_knows():
+    commit = QueryCommit(1, positions={0: 5}, max_event_time={0: 100})
+    for partitions, start in [((0,), {0: 0, 1: 0}), ((0, 1), {0: 0})]:
+        assert watermark(PLAN, STREAM, partitions, commit, start, None) is None
+    assert watermark(PLAN, STREAM, (0,), commit, {0: 0}, None) == 98
+
+
 def test_idle_off_and_a_silent_leader_leave_out_none():
     idle = {1: (5, QUIET)}
     assert reached({0: 5, 1: 5}, {0: 100, 1: 60}, idle, replace(PLAN, idle_ms=None)) == 58

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mars.commits import Manifest, QueryCommit
 from mars.registry import PAUSED, Query, QuerySet
-from reducer.lanes import attach_state, install_state
+from reducer.lanes import attach_state, install_state, partitions_of
 from tests.reducer.pieces import PLAN
 
 
@@ -60,3 +60,14 @@ def test_a_partition_that_only_the_query_set_knows_has_empty_lanes():
     state = install_state(QuerySet(9, (0, 1, 2), {"q1": query()}), [Manifest(1, 0)])
     assert state["lanes"]["2"] == {}
     assert state["stops"]["2"] == state["nows"]["2"] == []
+
+
+def test_a_query_may_start_in_a_partition_that_the_query_set_does_not_know_yet():
+    """It was made when the leader had not entered the partition; one that rests has no lane there, and keeps none."""
+    ahead = Query("q1", "q1", PLAN, 1, {0: 10, 3: 5})
+    resting = Query("q2", "q2", PLAN, 2, {0: 10, 4: 7}, state=PAUSED)
+    queries = QuerySet(9, (0, 1), {"q1": ahead, "q2": resting})
+    state = install_state(queries, manifests({0: 50}, {0: 30, 3: 8}))
+    assert state["lanes"] == {"0": {"q1": "1:30"}, "1": {}, "3": {"q1": "1:5"}, "4": {}}
+    assert state["stops"]["3"] == [8]
+    assert partitions_of(queries) == (0, 1, 3, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -9,14 +10,17 @@ import pytest
 
 from mars import names
 from mars.adapters.storage import CorruptFileError
+from mars.adapters.view import StreamView
 from mars.errors import NotReadyError
+from mars.registry import QuerySet
 from reducer.lead import Leader
+from tests.reducer.pieces import QUERY, STREAM
 
 
 def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
     """Else nobody would ever fall back, while that leader leads."""
     ensure = Mock(side_effect=[NotReadyError("ZooKeeper does not answer", ""), None])
-    view = SimpleNamespace(stream=SimpleNamespace(id=1, name="s"), queries=SimpleNamespace(partitions=(0,)))
+    view = SimpleNamespace(stream=SimpleNamespace(id=1, name="s"), queries=QuerySet(partitions=(0,)))
     damaged = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
     leader = SimpleNamespace(
         cache=SimpleNamespace(streams=lambda: {1: view}), exchange=Mock(), zookeeper=SimpleNamespace(ensure=ensure),
@@ -27,3 +31,12 @@ def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
     for _ in range(2):
         Leader._round(leader)
     assert [call.args[0] for call in ensure.call_args_list] == [names.recovery_request(1)] * 2
+
+
+def test_lanes_are_looked_up_in_partitions_that_only_a_query_knows() -> None:
+    """Else the query would be attached anew in each round, and one that was paused would stay on its lane."""
+    queries = QuerySet(2, (0, 1), {"q1": replace(QUERY, start={0: 0, 1: 0, 3: 5})})
+    view = StreamView(STREAM, queries, 1, 1, 1)
+    leader = Mock(cache=SimpleNamespace(streams=lambda: {STREAM.id: view}))
+    Leader._round(leader)
+    leader.exchange.standing.assert_called_once_with(STREAM.id, (0, 1, 3))

@@ -279,8 +279,6 @@ class Driver:
         world, number = self.world, len(self.world.checker.queries.queries)
         logs = world.topic.logs
         offsets = {p: log.first if start == "EARLIEST" else log.stable for p, log in enumerate(logs)}
-        known = world.checker.queries.partitions or range(2)
-        offsets = {p: o for p, o in offsets.items() if p in known}
         name = f"q{number}_{self._now()}"
         world.call(lambda: world.catalog.create_query(name, PLAN, offsets))
         return f"CREATE QUERY {name} FROM {start}"

@@ -119,6 +119,27 @@ def test_a_query_made_while_a_partition_is_added_reads_it_too(world: World) -> N
     world.nothing_waits()
 
 
+@pytest.mark.parametrize("word", ["", "pause", "drop_query"])
+def test_a_query_may_know_a_partition_before_the_leader_does(world: World, word: str) -> None:
+    """It was added and the query made while Redis was away, so that the leader looked at no topic; then Redis is back, and
+    the stream is recovered. Perhaps the query's user thinks better of it meanwhile."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    world.scheduler.sleep(0.5)
+    world.topic.logs.append(type(world.topic.logs[0])())
+    made = world.catalog.create_query("early", PLAN, {0: 0, 1: 0, 2: 0})
+    if word:
+        getattr(world.catalog, word)("early")
+    world.server.restart(empty=True)
+    world.scheduler.sleep(0.5)
+    world.tick()
+    driver.heal()
+    assert world.checker.queries.partitions == (0, 1, 2)
+    assert (made.id in world.checker.queries.queries) == (word != "drop_query")
+    world.checker.finish()
+    world.nothing_waits()
+
+
 @pytest.mark.parametrize("regrows", [False, True])
 def test_who_has_counted_what_a_log_has_lost_is_stopped(world: World, regrows: bool) -> None:
     """Also if the log is as long again, with other records."""

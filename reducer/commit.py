@@ -84,21 +84,34 @@ def unused_files(storage: Storage, prepared: Prepared, kept: Iterable[Point] = (
     """Files of the key part that neither the prepared commit nor a kept one names, and that are too old for a reader of
     another one."""
     manifest = prepared.manifest
-    used = {prepared.segment.path} | _named_files(storage, manifest)
+    used, unread = {prepared.segment.path}, False
     for point in kept:
-        used |= _named_files(storage, point.manifest) | ({point.earlier.manifest.path} if point.earlier.manifest else set())
+        used |= {point.earlier.manifest.path} if point.earlier.manifest else set()
+    for entry in [entry for one in (manifest, *(point.manifest for point in kept)) for entry in one.queries.values()]:
+        older = _older_results(storage, entry)
+        unread = unread or older is None
+        used |= {segment.path for segment in entry.state}
+        used |= {result.segment.path for result in (*entry.results, *(older or ()))}
+        used |= {entry.results_index.path} if entry.results_index else set()
     oldest = time.time() - KEEP_UNUSED_S
     place = folder(manifest.stream_id, manifest.key_part)
-    return [path for path, modified in storage.files(place) if path not in used and modified < oldest]
+    # An index that does not read may be put back from a backup, and names results that were put together.
+    return [path for path, modified in storage.files(place)
+            if path not in used and modified < oldest and not (unread and _is_together(path))]
 
 
-def _named_files(storage: Storage, manifest: Manifest) -> set[str]:
-    named = set()
-    for entry in manifest.queries.values():
-        named |= {segment.path for segment in entry.state}
-        named |= {result.segment.path for result in storage.result_segments(entry)}
-        named |= {entry.results_index.path} if entry.results_index else set()
-    return named
+def _older_results(storage: Storage, entry: QueryCommit) -> list[ResultSegment] | None:
+    """What the query's index describes; None if it does not read."""
+    try:
+        return load_index(storage.read(entry.results_index)) if entry.results_index else []
+    except CorruptFileError as error:
+        log.error("a description of older results does not read, and what it may name is kept: %s", error)
+        return None
+
+
+def _is_together(path: str) -> bool:
+    """Is it a file of results that were put together?"""
+    return path.rpartition("/")[2].startswith("results-")
 
 
 def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.Table]:
@@ -137,24 +150,40 @@ def describe(table: pa.Table, segment: Segment) -> ResultSegment:
 
 def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, beside: list[str]) -> None:
     """When many result segments have gathered, put their rows into one and its description into the index. They have
-    files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a commit."""
-    if len(entry.results) < RECENT_MAX:
+    files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a commit.
+
+    What does not read stays described as it is, so that readers of these rows are told the file, and of no others. An
+    index that does not read stays too, and what is put together then gathers in the commit, until the index reads again
+    or all that it may name is older than the retention."""
+    held = 1 + max((n for n, r in enumerate(entry.results) if _is_together(r.segment.path)), default=-1)
+    if len(entry.results) - held < RECENT_MAX:
         return
-    try:
-        older = load_index(storage.read(entry.results_index)) if entry.results_index else []
-        tables = [pa.ipc.open_stream(storage.read(r.segment)).read_all() for r in entry.results]
-    except CorruptFileError as error:
-        # Readers of these rows are told the same; what is read whole stays as it is.
-        log.error("results are not put together: %s", error)
+    since_ms = time.time() * 1000 - retention_ms
+    older, gathered = _older_results(storage, entry), entry.results[:held]
+    together, unread = _put_together(storage, entry.results[held:])
+    if together:
+        [segment] = storage.write(folder, "results", [_rows_blob(together)])
+        beside.append(segment.path)
+        unread.append(describe(together, segment))
+    if older is None and entry.results[0].committed_ms > since_ms:
+        entry.results = gathered + unread
         return
-    kept = [r for r in older if r.committed_ms > time.time() * 1000 - retention_ms]
-    together = pa.concat_tables(tables)
-    [segment] = storage.write(folder, "results", [_rows_blob(together)])
-    beside.append(segment.path)
-    kept.append(describe(together, segment))
-    [entry.results_index] = storage.write(folder, "index", [dump_index(kept)])
+    kept = [r for r in [*(older or ()), *gathered] if r.committed_ms > since_ms]
+    [entry.results_index] = storage.write(folder, "index", [dump_index(kept + unread)])
     beside.append(entry.results_index.path)
     entry.results = []
+
+
+def _put_together(storage: Storage, results: list[ResultSegment]) -> tuple[pa.Table | None, list[ResultSegment]]:
+    """The rows of all segments that read, and those that do not."""
+    tables, unread = [], []
+    for result in results:
+        try:
+            tables.append(pa.ipc.open_stream(storage.read(result.segment)).read_all())
+        except CorruptFileError as error:
+            log.error("results are left where they are: %s", error)
+            unread.append(result)
+    return (pa.concat_tables(tables) if tables else None), unread
 
 
 def _rows_blob(table: pa.Table) -> bytes:

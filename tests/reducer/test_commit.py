@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
 import pyarrow as pa
 import pytest
 
-from mars.adapters.storage import NewFile, Storage
+from mars.adapters.storage import CorruptFileError, NewFile, Storage
 from mars.cells_layout import schema
 from mars.cells_wire import decode
-from mars.commits import Manifest, Pointer
+from mars.commits import Manifest, Pointer, Segment
 from reducer import commit
 from reducer.merge import QueryState
 from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece
@@ -170,6 +171,97 @@ def test_a_commit_that_finds_no_room_leaves_no_file(storage, monkeypatch, kind):
 def test_results_older_than_their_retention_are_dropped(storage):
     manifest = close_windows(storage, 2 * commit.RECENT_MAX + 5, retention_ms=-1)
     assert len(closed_rows(storage, manifest)) == commit.RECENT_MAX + 5
+
+
+def lost_in_between(storage: Storage, manifest: Manifest) -> tuple[Segment, bytes]:
+    """The file of some commit that is not the last is gone; where, and what was in it."""
+    segment = manifest.queries["q1"].results[3].segment
+    return segment, delete(storage, segment)
+
+
+def delete(storage: Storage, segment: Segment) -> bytes:
+    path = storage.root / segment.path
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+def put_back(storage: Storage, segment: Segment, data: bytes) -> None:
+    (storage.root / segment.path).write_bytes(data)
+
+
+def readable(storage: Storage, manifest: Manifest) -> list[int]:
+    """The windows whose rows read, by number."""
+    found = []
+    for result in storage.result_segments(manifest.queries["q1"]):
+        with contextlib.suppress(CorruptFileError):
+            rows = pa.ipc.open_stream(storage.read(result.segment)).read_all()
+            found += [int(start.timestamp()) // 10 for start in rows["window_start"].to_pylist()]
+    return sorted(found)
+
+
+def test_results_that_do_not_read_hinder_no_others(storage):
+    """They stay described, so that who asks for their windows is told the file."""
+    state, manifest = closing(storage, 20)
+    segment, data = lost_in_between(storage, manifest)
+    count = 2 * commit.RECENT_MAX + 5
+    for number in range(20, count):
+        manifest = close_one(storage, manifest, state, number)
+        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
+    assert [r.segment for r in storage.result_segments(manifest.queries["q1"])].count(segment) == 1
+    assert readable(storage, manifest) == [number for number in range(count) if number != 3]
+    put_back(storage, segment, data)
+    assert readable(storage, manifest) == list(range(count))
+
+
+def test_results_that_do_not_read_end_with_their_retention(storage):
+    state, manifest = closing(storage, 20, retention_ms=-1)
+    segment, _ = lost_in_between(storage, manifest)
+    for number in range(20, 2 * commit.RECENT_MAX + 5):
+        manifest = close_one(storage, manifest, state, number, retention_ms=-1)
+    assert segment not in [r.segment for r in storage.result_segments(manifest.queries["q1"])]
+
+
+def test_without_its_index_results_gather_until_it_is_put_back(storage):
+    """Nothing that an index may name is lost, and commits do not grow by every window."""
+    state, manifest = closing(storage, 2 * commit.RECENT_MAX + 5)
+    index = manifest.queries["q1"].results_index
+    data = delete(storage, index)
+    for number in range(2 * commit.RECENT_MAX + 5, 5 * commit.RECENT_MAX):
+        manifest = close_one(storage, manifest, state, number)
+        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX + 4
+    with pytest.raises(CorruptFileError, match=index.path):
+        readable(storage, manifest)
+    put_back(storage, index, data)
+    assert readable(storage, manifest) == list(range(5 * commit.RECENT_MAX))
+    for number in range(5 * commit.RECENT_MAX, 7 * commit.RECENT_MAX):
+        manifest = close_one(storage, manifest, state, number)
+    assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
+    assert readable(storage, manifest) == list(range(7 * commit.RECENT_MAX))
+
+
+def test_an_index_that_does_not_read_ends_with_its_retention(storage):
+    state, manifest = closing(storage, commit.RECENT_MAX + 5)
+    delete(storage, manifest.queries["q1"].results_index)
+    for number in range(commit.RECENT_MAX + 5, 2 * commit.RECENT_MAX + 5):
+        manifest = close_one(storage, manifest, state, number, retention_ms=-1)
+    assert readable(storage, manifest)[-1] == 2 * commit.RECENT_MAX + 4
+
+
+def test_without_an_index_what_it_may_name_is_kept_and_the_rest_deleted(storage):
+    state, manifest = closing(storage, commit.RECENT_MAX + 5)
+    index = manifest.queries["q1"].results_index
+    delete(storage, index)
+    state.accept(piece(1000, 0, 1000, [2000]))
+    prepared = commit.prepare(storage, manifest, {"q1": state}, WEEK_MS)
+    long_ago = time.time() - 2 * commit.KEEP_UNUSED_S
+    files = [path for path, _ in storage.files("0/0")]
+    for path in files:
+        os.utime(storage.root / path, (long_ago, long_ago))
+    named = {r.segment.path for r in prepared.manifest.queries["q1"].results} | {prepared.segment.path}
+    together = {path for path in files if "/results-" in path}
+    assert together
+    assert set(commit.unused_files(storage, prepared)) == set(files) - named - together
 
 
 def test_only_old_files_that_nothing_names_are_unused(storage):

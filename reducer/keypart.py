@@ -130,7 +130,7 @@ class KeyPart:
     def step(self, woken: bool = True) -> bool:
         """Close and commit what is due; if woken, or when nobody has looked for a while, receive and merge first. False
         if nothing was received."""
-        if self.trim.is_due:
+        if self.trim.may_tell():
             self._tell()
         received = woken or self.has_more or time.monotonic() - self.received_at > RECEIVE_S
         entries = self._receive() if received else []

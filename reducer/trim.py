@@ -14,6 +14,7 @@ from mars.errors import NotReadyError
 
 log = logging.getLogger("mars.reducer")
 TELL_ALL_S = 1.0
+AGAIN_S = 0.1
 
 Positions = dict[tuple[int, str], int]
 
@@ -30,10 +31,15 @@ class Trim:
     told: Positions = field(default_factory=dict)
     is_due: bool = True
     _told_all_at: float = -math.inf
+    _again_at: float = -math.inf
+
+    def may_tell(self) -> bool:
+        """Is there something to tell, and has Redis not just been away?"""
+        return self.is_due and time.monotonic() >= self._again_at
 
     def tell(self, view: StreamView, positions: Positions, is_done: Callable[[dict], bool]) -> None:
         """Tell Redis the committed positions that are new, now and then all, and delete the entries whose markers are done.
-        What Redis does not hear now it hears with the next commit, or from the next owner."""
+        What Redis does not hear now stays due: no other commit may follow, as claims wait for these positions (rule 8)."""
         new = dict(positions.items() - self.told.items())
         if time.monotonic() - self._told_all_at >= TELL_ALL_S:
             new, self._told_all_at = positions, time.monotonic()
@@ -42,7 +48,7 @@ class Trim:
             self.exchange.trim(view.stream.id, view.generation, self.number, self.owner_version, done, new)
         except NotReadyError as error:
             log.warning("positions are told later: %s", error)
-            self._told_all_at = -math.inf
+            self.is_due, self._told_all_at, self._again_at = True, -math.inf, time.monotonic() + AGAIN_S
             return
         self.told, self.is_due = positions, False
         for seq in done:

@@ -13,6 +13,7 @@ from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView
 from mars.commits import Manifest
 from mars.config import Config
+from mars.errors import NotReadyError
 from mars.registry import PAUSED, QuerySet
 from reducer import history, keypart, pace, trim
 from reducer.keypart import KeyPart
@@ -35,7 +36,8 @@ class Log:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.facts = {"begun": "1", "done": "1"}
-        self.received = self.asked = 0
+        self.received = self.asked = self.tried = 0
+        self.is_away = False  # for what is told alone
         self.told: list[dict] = []
         self.deleted: list[int] = []
 
@@ -49,6 +51,9 @@ class Log:
         return self.facts, [entry for entry in self.entries if entry.seq > after]
 
     def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int], positions: dict) -> None:
+        self.tried += 1
+        if self.is_away:
+            raise NotReadyError("Redis does not answer")
         self.told.append(positions)
         self.deleted += seqs
 
@@ -209,6 +214,23 @@ def test_only_new_positions_are_told_but_now_and_then_all(part, clock):
     part.exchange.add(2, 1, [2])
     part.step()
     assert part.exchange.told[-1] == {(0, "q1"): 2, (1, "q1"): 0}
+
+
+def test_positions_that_redis_did_not_hear_are_told_again_without_another_commit(part, clock):
+    """Claims may stand at their bound: then nothing comes, and no commit follows. But not in each step."""
+    part.exchange.add(1, 0, [1])
+    part.exchange.is_away, tried = True, part.exchange.tried
+    part.step()
+    assert (commits(part), part.exchange.tried, part.trim.undone.keys()) == (1, tried + 1, {1})
+    for _ in range(5):
+        clock.now += trim.AGAIN_S / 4
+        part.step()
+    assert part.exchange.tried == tried + 2
+    part.exchange.is_away = False
+    clock.now += trim.AGAIN_S
+    part.step(woken=False)
+    assert part.exchange.told[-1] == {(0, "q1"): 1, (1, "q1"): 0}
+    assert (commits(part), part.exchange.deleted, part.trim.is_due) == (1, [1], False)
 
 
 def test_entries_of_a_query_that_was_paused_leave_the_log_without_a_commit(part, clock):

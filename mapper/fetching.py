@@ -27,6 +27,7 @@ log = logging.getLogger("mars.mapper")
 BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
 PAUSE_S = 1.0
 VIEW_AGE_S = 0.5
+RETRY_S = 1.0  # so long a stream waits for Kafka at a time: the others wait with it
 AWAY_MS = 1_000  # a claim that Kafka does not give rests so long
 GIVEN_TO_SPLIT = 2  # a claim that counts as given so often is split when it is given again (mars/lua/claim.lua)
 RUNS_MAX = 4  # a range after sparse ones may hold more than its size let expect: so many runs in bytes, then it is split
@@ -141,7 +142,8 @@ class Fetching:
         stream = view.stream
         if stream.id not in self.readers:
             self.readers[stream.id] = open_reader(
-                self.config.reader, self.config.kafka_address, security_of(self.config), stream.topic, stream.topic_id)
+                self.config.reader, self.config.kafka_address, security_of(self.config), stream.topic, stream.topic_id,
+                retry_s=RETRY_S)
             self.claimers[stream.id] = Claimer(
                 self.shared.exchange, self.config, self.shared.id, self.shared.sizes.setdefault(stream.id, Sizes()))
         claimer = self.claimers[stream.id]

@@ -9,14 +9,14 @@ from mars.adapters.kafka_wire import Wire
 from mars.errors import ConfigurationError
 
 READERS = ("raw", "confluent")
-RETRY_S = 1.0  # so often a reader that waits for Kafka looks whether it should stop
 
 
-def open_reader(kind: str, bootstrap: str, security: Security, topic: str, topic_id: str) -> Reader:
+def open_reader(kind: str, bootstrap: str, security: Security, topic: str, topic_id: str, retry_s: float = 10.0) -> Reader:
     """A reader of one topic, to be made in the process that uses it. `kind` is the setting `reader`, one of READERS;
-    `security` is that of mars.adapters.kafka_security; `topic_id` is the broker's UUID as text."""
+    `security` is that of mars.adapters.kafka_security; `topic_id` is the broker's UUID as text. Each call waits for Kafka
+    for about `retry_s`, that of the second reader without end."""
     if kind == "raw":
-        return RawReader(Wire(bootstrap, security, retry_s=RETRY_S), topic, topic_id)
+        return RawReader(Wire(bootstrap, security, retry_s=retry_s), topic, topic_id)
     if kind == "confluent":
         return ConfluentReader(bootstrap, security, topic, topic_id)
     raise ConfigurationError(f"reader is {kind!r}", "", f"one of {', '.join(READERS)}")

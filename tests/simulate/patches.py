@@ -97,7 +97,7 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
         mars.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan), "json": JSON, "zlib": PLAIN},
         mapper.job: {"spill": spill},
         mapper.shared: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange},
-        mapper.fetching: {"spill": spill, "open_reader": lambda *where: kafka.Reader(where[-1])},
+        mapper.fetching: {"spill": spill, "open_reader": lambda *where, **_: kafka.Reader(where[-1])},
         mapper.computing: {"spill": spill, "Parser": cells.Parser, "aggregate_task": cells.aggregate_task,
                            "max_event_time": cells.max_event_time, "encode": cells.encode,
                            # No tuple is bad here, so there are no dead letters.

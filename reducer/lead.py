@@ -194,11 +194,17 @@ class Leader:
     # -- dropped streams ------------------------------------------------------------------------------------------
 
     def _clean(self, views: dict[int, StreamView]) -> None:
-        """Delete the files and Redis keys of streams that are gone."""
+        """Delete the files and Redis keys of streams that are gone. An id is never used again, so what is gone stays gone;
+        but whoever does not lead any more may have an old view, in which the newest streams are not there yet."""
         root = self.storage.root
         on_disk = {int(entry.name) for entry in root.iterdir() if entry.name.isdigit()} if root.is_dir() else set()
         for stream_id in (on_disk | self.cleaned) - views.keys():
-            if not self.zookeeper.client.exists(names.stream(stream_id)):
+            if self._is_gone(stream_id):
                 self.exchange.forget(stream_id)
                 shutil.rmtree(root / str(stream_id), ignore_errors=True)
         self.cleaned = set(views)
+
+    def _is_gone(self, stream_id: int) -> bool:
+        """Was the stream dropped, as the ensemble knows now, and do we still lead?"""
+        return (self.zookeeper.get_synced(names.stream(stream_id)) is None
+                and self.zookeeper.transact(self.candidate.guard()))

@@ -50,6 +50,7 @@ def test_an_old_leaders_transaction_is_refused(candidate):
     path = "/mars/test-guard"
     third.zookeeper.ensure(path)
     assert third.zookeeper.transact(first.guard(), ("set", path, b"by the first", 0))
+    assert third.zookeeper.transact(first.guard())
     guard = first.guard()
     first.zookeeper.stop()
     deadline = time.monotonic() + 60
@@ -57,5 +58,6 @@ def test_an_old_leaders_transaction_is_refused(candidate):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert not third.zookeeper.transact(guard, ("set", path, b"too late", 1))
+    assert not third.zookeeper.transact(guard)
     assert third.zookeeper.transact(second.guard(), ("set", path, b"by the second", 1))
     third.zookeeper.client.delete(path)

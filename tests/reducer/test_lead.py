@@ -9,8 +9,10 @@ from unittest.mock import Mock
 import pytest
 
 from mars import names
-from mars.adapters.storage import CorruptFileError
+from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView
+from mars.adapters.zookeeper import Znode
+from mars.config import Config
 from mars.errors import NotReadyError
 from mars.registry import QuerySet
 from reducer.lead import Leader
@@ -40,3 +42,21 @@ def test_lanes_are_looked_up_in_partitions_that_only_a_query_knows() -> None:
     leader = Mock(cache=SimpleNamespace(streams=lambda: {STREAM.id: view}))
     Leader._round(leader)
     leader.exchange.standing.assert_called_once_with(STREAM.id, (0, 1, 3))
+
+
+@pytest.mark.parametrize(("node", "leads", "deleted"), [
+    (Znode(b"", 0), True, False),  # made a moment ago: only this follower has not heard of it
+    (None, False, False),
+    (None, True, True),
+])
+def test_a_stream_is_deleted_only_if_all_know_that_it_is_gone(tmp_path, node, leads, deleted) -> None:
+    """A leader that leads no more, at a follower that lags behind, would delete what another's user has just made."""
+    (tmp_path / "7" / "0").mkdir(parents=True)
+    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path)), Mock(), Mock(), Mock(), Mock())
+    leader.zookeeper = Mock(**{"get_synced.return_value": node, "transact.return_value": leads})
+    leader.zookeeper.client.exists.return_value = None
+    leader._clean({})
+    assert (tmp_path / "7").exists() != deleted
+    assert leader.exchange.forget.called == deleted
+    if deleted:
+        leader.zookeeper.transact.assert_called_once_with(leader.candidate.guard())

@@ -129,15 +129,19 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
     wanted = (ROWS_MAX if plan.limit is None else plan.limit) + 1
     total, bad, seen = sum(end - start for _, start, end in ranges), 0, 0
     rows = pa.schema([]).empty_table()
-    for table, looked_at, unreadable in adhoc_job.tuples(context.config, stream, plan, ranges):
+
+    def stopped() -> bool:
+        return context.shutdown.is_set() or not progress(min(seen, total), total)
+
+    for table, looked_at, unreadable in adhoc_job.tuples(context.config, stream, plan, ranges, stopped):
         rows = pa.concat_tables([rows, table]) if rows.num_columns else table
         bad, seen = bad + unreadable, seen + looked_at
-        if not progress(min(seen, total), total):
-            raise SqlError("the statement was stopped", "as asked")
         if plan.order_by and len(rows) > 4 * wanted + ROWS_MAX:
             rows = _ordered(context, plan, rows).slice(0, wanted)
         elif not plan.order_by and len(rows) >= wanted:
             break
+    if stopped():
+        raise SqlError("the statement was stopped", "as asked")
     if plan.order_by and rows.num_columns:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, {"tuples": seen, "bad": bad})

@@ -91,17 +91,21 @@ def add_counts(all_counts: list[dict[str, int]]) -> dict[str, int]:
     return total
 
 
-def tuples(config: Config, stream: Stream, plan: QueryPlan,
-           ranges: list[OffsetRange]) -> Iterator[tuple[pa.Table, int, int]]:
+def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange],
+           should_stop: Callable[[], bool]) -> Iterator[tuple[pa.Table, int, int]]:
     """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size;
-    with each how many tuples were looked at, and how many of them do not read."""
+    with each how many tuples were looked at, and how many of them do not read. Ends early once should_stop() says so, also
+    while a broker that is away is waited for."""
     parser, chunk = Parser(stream, plan.columns), FIRST_CHUNK
     reader = _reader(config, stream)
     try:
         for partition, start, end in ranges:
             while start < end:
                 stop = min(start + chunk, end)
-                batch = parser.parse(_read(config, reader, (partition, start, stop)))
+                messages = None if should_stop() else _read(config, reader, (partition, start, stop), should_stop)
+                if messages is None:
+                    return
+                batch = parser.parse(messages)
                 reads = _reads(plan, stream, batch)
                 yield _shown(plan, batch, reads), len(batch), int(len(batch) - np.count_nonzero(reads))
                 start, chunk = stop, min(chunk * 2, config.run_tuples_max)
@@ -148,8 +152,9 @@ def _reader(config: Config, stream: Stream) -> Reader:
     return reader
 
 
-def _read(config: Config, reader: Reader, range_: OffsetRange) -> Messages:
-    return reader.read(*range_, limit_bytes=config.run_bytes_max).messages
+def _read(config: Config, reader: Reader, range_: OffsetRange, should_stop: Callable[[], bool] = bool) -> Messages | None:
+    found = reader.read(*range_, limit_bytes=config.run_bytes_max, should_stop=should_stop)
+    return found.messages if found is not None else None
 
 
 def _reads(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What routes take from a request."""
+"""What routes take from a request. Asynchronous where it waits for nothing: it then needs no thread."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sql.refusals import did_you_mean
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _context(request: Request) -> Context:
+async def _context(request: Request) -> Context:
     return request.app.state.context
 
 
 Here = Annotated[Context, Depends(_context)]
 
 
-def known_parameters(request: Request) -> None:
+async def known_parameters(request: Request) -> None:
     """RequestError if the request has a query parameter that its route does not take, or takes once and has twice: either
     would be answered with other rows than were asked for."""
     known = [field.alias for field in request.scope["route"].dependant.query_params]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import orjson
 import pyarrow as pa
 from fastapi.sse import format_sse_event
-from starlette.concurrency import run_in_threadpool
 
 from api.context import Context
 from api.dependencies import instant_us
+from api.lanes import TAILS
 from api.pages import Selection
 from api.problems import RequestError
 from api.results_format import named_types, rows, timestamp_text
@@ -82,7 +82,7 @@ async def stream(context: Context, tail: Tail) -> AsyncIterator[bytes]:
         while not context.shutdown.is_set():
             changed.clear()
             try:
-                event = await run_in_threadpool(_next_event, context, tail)
+                event = await TAILS.run(_next_event, context, tail)
             except NotFoundError:
                 yield format_sse_event(event="dropped", data_str=orjson.dumps({"query": tail.query.name}).decode())
                 return

@@ -38,7 +38,7 @@ class FormatError(MarsError):
 
 
 def install(app: FastAPI) -> None:
-    """Let every error of the application answer with a problem."""
+    """Let every error of the application answer with a problem. Asynchronously: an error needs no free thread."""
     app.add_exception_handler(MarsError, _mars_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _http_error)
@@ -67,13 +67,13 @@ def of_error(error: MarsError) -> JSONResponse:
     return problem(error.status, error.title, error.detail, error.hint, **place)
 
 
-def _mars_error(request: Request, error: MarsError) -> JSONResponse:
+async def _mars_error(request: Request, error: MarsError) -> JSONResponse:
     if error.status >= 500:
         LOG.warning("%s %s: %s", request.method, request.url.path, error)
     return of_error(error)
 
 
-def _invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
+async def _invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
     faults = error.errors()
     first = faults[0]
     place = [str(part) for part in first["loc"]]
@@ -87,7 +87,7 @@ def _invalid_request(request: Request, error: RequestValidationError) -> JSONRes
                                                      for f in faults), hint)
 
 
-def _http_error(request: Request, error: HTTPException) -> JSONResponse:
+async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
     if error.status_code == 404:
         return problem(404, "unknown path", f"there is nothing at {request.url.path}", "see /docs", "unknown-path")
     if error.status_code == 405:
@@ -97,7 +97,7 @@ def _http_error(request: Request, error: HTTPException) -> JSONResponse:
     return problem(error.status_code, str(error.detail))
 
 
-def _defect(request: Request, error: Exception) -> JSONResponse:
+async def _defect(request: Request, error: Exception) -> JSONResponse:
     LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return problem(500, "an internal error", f"{type(error).__name__} in {request.method} {request.url.path}",
                    "the server's log has the details")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import statements_define, status
 from api.context import Context
 from api.dependencies import Here
+from api.lanes import STATEMENTS
 
 router = APIRouter(prefix="/v1", tags=["Streams and queries"])
 
@@ -42,6 +43,7 @@ def query(context: Here, name: str) -> dict:
 
 
 @router.post("/queries", status_code=201, summary="Start a query, or find the same one")
+@STATEMENTS.route
 def create(context: Here, body: NewQuery, response: Response) -> dict:
     """201 with the new query; 200 if a query of this name and meaning is there, so that a retry is safe."""
     made, notes = statements_define.create_or_find(context, body.name, body.sql, body.into)
@@ -51,12 +53,14 @@ def create(context: Here, body: NewQuery, response: Response) -> dict:
 
 
 @router.delete("/queries/{name}", status_code=204, summary="Drop a query")
+@STATEMENTS.route
 def drop(context: Here, name: str) -> None:
     """Its results go with it."""
     context.definitions.drop_query(name)
 
 
 @router.post("/queries/{name}/pause", summary="Pause a query")
+@STATEMENTS.route
 def pause(context: Here, name: str) -> dict:
     """It stops where it is and keeps its state."""
     context.definitions.pause(name)
@@ -64,6 +68,7 @@ def pause(context: Here, name: str) -> dict:
 
 
 @router.post("/queries/{name}/resume", summary="Resume a query")
+@STATEMENTS.route
 def resume(context: Here, name: str) -> dict:
     """It goes on where it stopped."""
     statements_define.resume(context, name)

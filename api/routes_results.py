@@ -9,6 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from api import events, results, results_format
 from api.dependencies import Here, instant_us, known_parameters
+from api.lanes import COMMITS, ROWS
 from api.pages import LIMIT_DEFAULT, LIMIT_MAX, Selection
 from api.results import Page
 
@@ -17,17 +18,21 @@ Where = Annotated[str | None, Query(description="a condition over the columns, a
 
 
 @router.get("", summary="Rows of closed windows")
-def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
-         from_: Annotated[str | None, Query(alias="from", description="least window_start")] = None,
-         to: Annotated[str | None, Query(description="window_start below this")] = None,
-         where: Where = None, limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
-         order: Literal["asc", "desc"] = "asc", cursor: str | None = None,
-         min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
+async def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
+               from_: Annotated[str | None, Query(alias="from", description="least window_start")] = None,
+               to: Annotated[str | None, Query(description="window_start below this")] = None,
+               where: Where = None, limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
+               order: Literal["asc", "desc"] = "asc", cursor: str | None = None,
+               min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
     """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of
     the next page of the same commit; `min_commit` waits for a commit that is at least that new."""
     media_type = results_format.choose(accept)
     selection = Selection(instant_us("from", from_), instant_us("to", to), where or None, order == "desc", partial)
-    return _answer(results.page(context, name, selection, limit, cursor or None, min_commit), media_type)
+
+    def answer() -> Response:
+        return _answer(results.page(context, name, selection, limit, cursor or None, min_commit), media_type)
+
+    return await (COMMITS if min_commit else ROWS).run(answer)
 
 
 @router.get("/stream", summary="Rows as they become final, as server-sent events")

@@ -8,8 +8,10 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import statements
+from api.context import Context
 from api.dependencies import Here
-from mars.errors import NotFoundError
+from api.lanes import STATEMENTS
+from mars.errors import NotFoundError, SqlError
 
 router = APIRouter(tags=["SQL"])
 
@@ -23,20 +25,20 @@ class Sql(BaseModel):
 
 
 @router.post("/v1/sql", summary="Run one statement")
-def run(context: Here, body: Sql) -> Response:
+async def run(context: Here, body: Sql) -> Response:
     """Any one statement of the dialect. `kind` says what happened; `rows` are there for SELECT, SHOW, DESCRIBE, PEEK and
     EXPLAIN; `notes` are sentences for a person."""
     id_ = body.id or uuid.uuid4().hex
     context.progress.report(id_, 0, 0)
     try:
-        answer = statements.execute(context, body.sql, id_)
+        answer = await STATEMENTS.run(_execute, context, body.sql, id_)
     finally:
         context.progress.end(id_)
-    return Response(answer.to_json(), media_type="application/json")
+    return Response(answer, media_type="application/json")
 
 
 @router.get("/v1/sql/{id}", summary="How far a running statement is")
-def progress(context: Here, id: str) -> dict:
+async def progress(context: Here, id: str) -> dict:
     """`done` of `total` parts; both 0 until that is known."""
     found = context.progress.read(id)
     if found is None:
@@ -45,10 +47,16 @@ def progress(context: Here, id: str) -> dict:
 
 
 @router.delete("/v1/sql/{id}", status_code=204, summary="Stop a running statement")
-def cancel(context: Here, id: str) -> None:
+async def cancel(context: Here, id: str) -> None:
     """It answers its own caller with an error."""
     if not context.progress.cancel(id):
         raise _unknown(id)
+
+
+def _execute(context: Context, sql: str, id_: str) -> bytes:
+    if context.progress.is_cancelled(id_):  # while it waited for a thread
+        raise SqlError("the statement was stopped", "as asked")
+    return statements.execute(context, sql, id_).to_json()
 
 
 def _unknown(id_: str) -> NotFoundError:

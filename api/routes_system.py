@@ -15,7 +15,7 @@ LINKS = {"sql": "/v1/sql", "streams": "/v1/streams", "queries": "/v1/queries", "
 
 
 @router.get("/", summary="What answers here")
-def index(request: Request) -> dict:
+async def index(request: Request) -> dict:
     """Name, version, and where the rest is."""
     return {"name": "Mars", "version": request.app.version, "links": LINKS}
 
@@ -28,7 +28,7 @@ def docs(request: Request) -> HTMLResponse:
 
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="The process answers")
-def health() -> dict:
+async def health() -> dict:
     """Always 200 while the process lives."""
     return {"status": "ok"}
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
 import pytest
 
-from api import adhoc
+from api import adhoc, adhoc_job
 from api.adhoc import split
 from api.spark_session import session
+from mars.config import load
 from mars.errors import SqlError
 from sql.compile import compile_select
 from sql.create import compile_stream
 from sql.parse import parse
 
 pytestmark = pytest.mark.services
+STREAM = compile_stream(parse("CREATE STREAM s (t BIGINT, k STRING, v DECIMAL(9,2)) FROM KAFKA 's' FORMAT CSV "
+                              "TIMESTAMP t UNIT ms"))
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +92,40 @@ def test_ranges_cover_everything_once():
 
 
 def test_aggregates_without_keys_give_one_row_over_nothing():
-    stream = compile_stream(parse("CREATE STREAM s (t BIGINT, k STRING, v DECIMAL(9,2)) FROM KAFKA 's' FORMAT CSV "
-                                  "TIMESTAMP t UNIT ms"))
     select = parse("SELECT count(*), sum(v), min(k), count(DISTINCT k) AS kinds, first(v) FROM s")
-    [row] = adhoc.row_of_nothing(compile_select(select, stream, continuous=False), stream).to_pylist()
+    [row] = adhoc.row_of_nothing(compile_select(select, STREAM, continuous=False), STREAM).to_pylist()
     assert row == {"count": 0, "sum": None, "min": None, "kinds": 0, "first": None}
+
+
+class Away:
+    """A reader whose broker has gone away after it was asked for the ends: it waits until it is told to stop."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def read(self, *_range: int, limit_bytes: int, should_stop: Callable[[], bool] = bool) -> None:
+        for self.asked in range(1, 200):
+            if should_stop():
+                return
+            time.sleep(0.02)
+        raise AssertionError("nobody stopped it")
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+@pytest.mark.parametrize("how", ["cancelled", "shutdown"])
+def test_tuples_that_do_not_come_are_not_waited_for_once_the_statement_is_stopped(how, monkeypatch):
+    select = parse("SELECT k FROM s")
+    reader, shutdown = Away(), threading.Event()
+    monkeypatch.setattr(adhoc_job, "_reader", lambda *_: reader)
+    context = SimpleNamespace(config=load({}, environment={}), shutdown=shutdown)
+
+    def progress(_done: int, _total: int) -> bool:
+        if reader.asked == 3 and how == "shutdown":
+            shutdown.set()
+        return not (reader.asked >= 3 and how == "cancelled")
+
+    with pytest.raises(SqlError, match="stopped"):
+        adhoc.run(context, STREAM, compile_select(select, STREAM, continuous=False), {0: 0}, {0: 10}, progress)
+    assert reader.asked < 10

@@ -1,0 +1,62 @@
+"""Threads for requests that may wait long, of a number of their own for each kind: so all other requests get a thread at
+once, however many of these wait."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, Semaphore, to_thread
+from anyio.lowlevel import RunVar
+
+from mars.errors import NotReadyError
+
+QUEUE_S = 10.0
+P, T = ParamSpec("P"), TypeVar("T")
+_SEMAPHORES: RunVar[dict[Lane, Semaphore]] = RunVar("lanes")
+
+
+@dataclass(frozen=True)
+class Lane:
+    """At most `size` calls of one kind at once. `kind` is what they are called in the plural."""
+
+    kind: str
+    size: int = 40
+
+    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the call gives, on a thread. NotReadyError, without calling, if no place gets free within QUEUE_S."""
+        places = self._places()
+        with anyio.move_on_after(QUEUE_S) as queue:
+            await places.acquire()
+        if queue.cancelled_caught:
+            raise NotReadyError(f"too many {self.kind} at once",
+                                f"{self.size} are under way, and none ended within {QUEUE_S:g} s", "try again in a moment")
+        try:
+            return await to_thread.run_sync(functools.partial(call, *args, **kwargs), limiter=CapacityLimiter(1))
+        finally:
+            places.release()
+
+    def route(self, call: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+        """The route's function, run here instead of among all other requests."""
+        @functools.wraps(call)
+        async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await self.run(call, *args, **kwargs)
+
+        return run
+
+    def _places(self) -> Semaphore:
+        """This lane's places in the running event loop."""
+        try:
+            lanes = _SEMAPHORES.get()
+        except LookupError:
+            _SEMAPHORES.set(lanes := {})
+        return lanes.setdefault(self, Semaphore(self.size))
+
+
+STATEMENTS = Lane("statements")
+ROWS = Lane("requests for rows")
+COMMITS = Lane("requests that wait for a commit")
+TAILS = Lane("streams that read rows")

@@ -73,6 +73,9 @@ class FileSource(OwnSource):
 
     def __init__(self, kafka: str, security: Security, path: Path, options: dict) -> None:
         self.file = LineFile(path)
+        if not self.file.is_regular:
+            raise MarsError(f"{path} is not a regular file", "the demo reads it more than once",
+                            "write it to a file first")
         name = re.sub(r"[^\w.-]+", "-", path.stem)
         topic = options["topic"] or free_topic(kafka, security, name)
         if options["select"] and topic not in (options["topic"], name):

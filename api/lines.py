@@ -6,10 +6,13 @@ import csv
 import io
 import itertools
 import json
+import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from confluent_kafka import KafkaException, Producer
 
@@ -26,15 +29,13 @@ PARTITIONS = 4
 class LineFile:
     """A text file with a tuple on each line; a header line and blank lines are no tuples.
 
+    What is no regular file, as a pipe, gives its lines once alone; `is_regular` tells, and `bytes` is then None.
     MarsError if it cannot be read or holds none."""
 
     def __init__(self, path: Path, header: bool | None = None) -> None:
         self.path = path
-        try:
-            with open(path, "rb") as source:
-                sample = [line for line in itertools.islice(source, SAMPLE_LINES) if line.strip()]
-        except OSError as error:
-            raise MarsError(f"{path} cannot be read", error.strerror or str(error)) from None
+        head = self._open()
+        sample = [line for line in head if line.strip()]
         if any(b"\0" in line for line in sample):
             raise MarsError(f"{path} is no text file", hint="unpack it if it is packed; Mars takes CSV or JSON lines")
         if sample and sample[0].strip() in (b"[", b"{"):
@@ -45,14 +46,37 @@ class LineFile:
             raise MarsError(f"{path} holds no tuple", "it is empty, or has blank lines and a header alone")
         self.guess: Guess = guess
         self.header = guess.header if header is None else header and guess.format == "CSV"
-        self.bytes = path.stat().st_size
 
     def lines(self) -> Iterator[bytes]:
-        """The tuples, without line ends."""
-        with open(self.path, "rb") as source:
-            rest = (line.rstrip(b"\r\n") for line in source)
+        """The tuples, without line ends; MarsError for the lines of a pipe that were given before."""
+        with self._take() as source:
+            rest = (line.rstrip(b"\r\n") for line in itertools.chain(self._head, source))
             rest = (line for line in rest if line.strip())
             yield from itertools.islice(rest, 1 if self.header else 0, None)
+
+    def _open(self) -> list[bytes]:
+        """The first lines. A pipe stays open behind them: opened again, it would go on where it was left, without them."""
+        try:
+            source = open(self.path, "rb")  # noqa: SIM115
+            head = list(itertools.islice(source, SAMPLE_LINES))
+            status = os.fstat(source.fileno())
+        except OSError as error:
+            raise MarsError(f"{self.path} cannot be read", error.strerror or str(error)) from None
+        self.is_regular = stat.S_ISREG(status.st_mode)
+        self.bytes = status.st_size if self.is_regular else None
+        self._head, self._source = ([], None) if self.is_regular else (head, source)
+        if self.is_regular:
+            source.close()
+        return head
+
+    def _take(self) -> BinaryIO:
+        """What follows the head: all of a regular file, the rest of a pipe."""
+        if self.is_regular:
+            return open(self.path, "rb")
+        source, self._source = self._source, None
+        if source is None:
+            raise MarsError(f"{self.path} is not a regular file", "its lines come once", "write it to a file first")
+        return source
 
 
 class Stamper:

@@ -1,10 +1,13 @@
 """A user's file: what is a tuple in it, what is refused, and the time of now in its lines."""
 
 import json
+import os
 import time
+from pathlib import Path
 
 import pytest
 
+from api.demo_own import FileSource
 from api.lines import LineFile, Stamper
 from mars.errors import MarsError
 
@@ -32,6 +35,31 @@ def test_what_holds_no_lines_is_refused_with_the_reason(tmp_path, text, reason):
 def test_a_folder_is_refused(tmp_path):
     with pytest.raises(MarsError, match="cannot be read"):
         LineFile(tmp_path)
+
+
+@pytest.fixture
+def pipe():
+    """A pipe with 3,000 lines behind a header, by the name that a shell gives it."""
+    end, inlet = os.pipe()
+    with open(inlet, "w") as writer:
+        writer.write("at,who\n" + "".join(f"{1_700_000_000 + i},w{i}\n" for i in range(3_000)))
+    yield Path(f"/dev/fd/{end}")
+    os.close(end)
+
+
+def test_a_pipe_gives_all_its_lines_once(pipe):
+    file = LineFile(pipe)
+    lines = list(file.lines())
+    assert (len(lines), lines[0], lines[-1]) == (3_000, b"1700000000,w0", b"1700002999,w2999")
+    assert (file.header, file.bytes, file.is_regular) == (True, None, False)
+    with pytest.raises(MarsError, match="not a regular file"):
+        next(file.lines())
+
+
+def test_the_demo_refuses_a_pipe_that_it_would_read_thrice(pipe):
+    with pytest.raises(MarsError, match="not a regular file") as caught:
+        FileSource("127.0.0.1:9", None, pipe, {"topic": "t", "select": None})
+    assert "write it to a file first" in caught.value.hint
 
 
 def test_csv_gets_the_time_of_now_in_its_unit(tmp_path):

@@ -96,6 +96,7 @@ class Leader:
                 # One stream's trouble must not hold the others.
                 log.warning("stream %s: %s", view.stream.name, error)
                 due_s = min(due_s, ROUND_MAX_S)
+        self.topics.keep(views)
         self.memory.look(views.values())
         self._clean(views)
         return due_s

@@ -5,7 +5,9 @@ stream is, told to Kafka as a consumer group's offsets for the sake of lag tools
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -28,20 +30,22 @@ MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0
 IDLE_MARGIN_S = 0.002
 MISSING_S = 10.0
 ASK_S = 2.0
+TELL_ANEW_S = 180.0
 EPOCHS_MAX = 16  # of a log's earlier epochs are told: each costs a request, once
 CHECKS_BITS = 48  # so many checks fit under one leader's epoch
 
 
 @dataclass
 class Seen:
-    """One stream's topic: the number of the last check, since when each high watermark has stood still, and the epochs of
-    each log."""
+    """One stream's topic: the number of the last check, since when each high watermark has stood still, the epochs of each
+    log, and what Kafka was told as the group's offsets, and when."""
 
     begun: int = 0
     quiet: dict[int, tuple[int, float]] = field(default_factory=dict)
-    told_at: float = 0.0
+    compared_at: float = 0.0
     missing_since: float | None = None
     told: dict[int, int] = field(default_factory=dict)
+    told_at: float = 0.0
     logs: dict[int, Epochs] = field(default_factory=dict)
 
 
@@ -83,11 +87,18 @@ class TopicWatch:
             return
         highs = self.wire.high_watermarks(stream.topic, list(topic.partitions))
         publish({"done": seen.begun, **self._idle(seen, highs), **self._logs(seen, topic)})
-        if time.monotonic() - seen.told_at >= OFFSETS_S:
-            seen.told_at = time.monotonic()
+        if time.monotonic() - seen.compared_at >= OFFSETS_S:
+            seen.compared_at = time.monotonic()
             positions = self._positions(view)
             self._compare(view, zookeeper, topic, highs, positions)
             self._tell_kafka(view, seen, positions)
+
+    def keep(self, stream_ids: Collection[int]) -> None:
+        """Forget all other streams: they were dropped. Closing waits for a Kafka that is away, and nobody waits for that."""
+        for stream_id in self.seen.keys() - stream_ids:
+            del self.seen[stream_id]
+            if group := self.groups.pop(stream_id, None):
+                threading.Thread(target=group.close, name="close group", daemon=True).start()
 
     def due_in_s(self, view: StreamView) -> float:
         """After how long the topic is to be looked at if nobody asks for it: soon while it moves, when a partition
@@ -171,14 +182,16 @@ class TopicWatch:
         least: dict[int, int] = {}
         for (partition, _), offset in positions.items():
             least[partition] = min(offset, least.get(partition, offset))
-        if not least or least == seen.told:
+        if not least or (least == seen.told and time.monotonic() - seen.told_at < TELL_ANEW_S):
             return
-        group = self.groups.get(view.stream.id) or self._group(view)
         try:
+            group = self.groups.get(view.stream.id) or self._group(view)
             group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=True)
-            seen.told = least
         except KafkaException as error:
             log.info("Kafka did not take the offsets: %s", error)
+            return
+        # Whether Kafka has heard it is never known here: it is told anew though nothing moves.
+        seen.told, seen.told_at = least, time.monotonic()
 
     def _group(self, view: StreamView) -> Consumer:
         self.groups[view.stream.id] = Consumer(

@@ -26,7 +26,7 @@ def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
     damaged = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
     leader = SimpleNamespace(
         cache=SimpleNamespace(streams=lambda: {1: view}), exchange=Mock(), zookeeper=SimpleNamespace(ensure=ensure),
-        damaged=set(), memory=Mock(), _assign=Mock(), _clean=Mock(), _recover_if_needed=lambda *_: False,
+        damaged=set(), memory=Mock(), topics=Mock(), _assign=Mock(), _clean=Mock(), _recover_if_needed=lambda *_: False,
         _reconcile_lanes=damaged)
     with pytest.raises(NotReadyError):
         Leader._round(leader)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaException
 
 from mars.adapters.kafka_errors import KafkaUnreachable, UnknownTopic
 from mars.adapters.kafka_wire import TopicInfo
@@ -70,6 +73,61 @@ def test_the_numbers_of_the_next_leader_are_higher_whatever_its_clock_says(told,
     monkeypatch.setattr(watch_topic.time, "time_ns", lambda: 0)
     look(told, 4, 1)
     assert told[-2]["begun"] > told[-3]["done"]
+
+
+class Group:
+    """Stands for the Consumer of a group: what was committed, and who was closed."""
+
+    committed: list[dict[int, int]]
+    closed: threading.Event
+    refuses = False
+
+    def __init__(self, *_: object, **__: object) -> None:
+        if self.refuses:
+            raise KafkaException("no such certificate")
+
+    def commit(self, offsets: list, asynchronous: bool) -> None:
+        self.committed.append({place.partition: place.offset for place in offsets})
+
+    def close(self) -> None:
+        self.closed.wait(10)
+
+
+@pytest.fixture
+def group(told, monkeypatch) -> type[Group]:
+    """What Kafka hears of a query whose committed positions stand at 5."""
+    monkeypatch.setattr(watch_topic, "Consumer", Group)
+    monkeypatch.setattr(told, "least_positions", lambda *_: {(0, "q1"): 5, (1, "q1"): 5}, raising=False)
+    monkeypatch.setattr(Group, "committed", [], raising=False)
+    monkeypatch.setattr(Group, "closed", threading.Event(), raising=False)
+    return Group
+
+
+def test_kafka_hears_offsets_anew_though_nothing_moves(told, group, monkeypatch):
+    """The commit before may have been lost, and old offsets are forgotten by brokers."""
+    watch, clock = TopicWatch(Config(), told), [100.0]
+    monkeypatch.setattr(watch_topic.time, "monotonic", lambda: clock[0])
+    for waited_s in (0.0, watch_topic.OFFSETS_S, watch_topic.TELL_ANEW_S):
+        clock[0] += waited_s
+        watch.look(VIEW, SimpleNamespace(epoch=1), None)
+    assert group.committed == [{0: 5, 1: 5}] * 2
+
+
+def test_a_group_that_cannot_be_made_does_not_end_the_leader(told, group, monkeypatch):
+    monkeypatch.setattr(Group, "refuses", True)
+    look(told, 1, 1)
+    assert "done" in told[-1]
+
+
+def test_nothing_is_kept_of_dropped_streams_and_nobody_waits_until_their_groups_are_closed(told, group):
+    watch = TopicWatch(Config(), told)
+    for stream_id in (1, 2):
+        watch.look(replace(VIEW, stream=replace(VIEW.stream, id=stream_id)), SimpleNamespace(epoch=1), None)
+    began = time.monotonic()
+    watch.keep({2: VIEW})
+    assert time.monotonic() - began < 5
+    group.closed.set()
+    assert watch.seen.keys() == watch.groups.keys() == {2}
 
 
 @pytest.mark.parametrize(("answers", "stopped"), [

@@ -175,17 +175,18 @@ class Reducer:
         except CorruptFileError as error:
             log.error("key part %s cannot be read: %s", key, error)
             self.parts.pop(key, None)
-            self._fall_back(key, owner_version)
+            self._fall_back(key, view, owner_version)
         except InvariantError as error:
             log.exception("key part %s cannot be loaded", key)
             self.parts.pop(key, None)
             self._ask_for_recovery(view, error)
 
-    def _fall_back(self, key: tuple[int, int], owner_version: int) -> None:
-        """Go back to what still reads (rule 25); the key part is loaded again in the next round."""
+    def _fall_back(self, key: tuple[int, int], view: StreamView, owner_version: int) -> None:
+        """Go back to what still reads (rule 25); the key part is loaded again in the next round, and if it could not fall
+        back, it tries again then."""
         try:
-            done = fall_back(self.zookeeper, self.storage, self.views[key[0]], key[1], owner_version)
-        except OSError as error:
+            done = fall_back(self.zookeeper, self.storage, view, key[1], owner_version)
+        except (OSError, NotReadyError, *ZOOKEEPER_AWAY) as error:
             log.error("key part %s cannot fall back: %s", key, error)
             done = False
         self.cache.forget()
@@ -212,7 +213,7 @@ class Reducer:
             return False
         except CorruptFileError as error:
             log.error("key part %s cannot be committed: %s", key, error)
-            self._fall_back(key, part.owner_version)
+            self._fall_back(key, part.view, part.owner_version)
         except OSError as error:
             # A full disk: what is merged stays, and is committed when there is room.
             log.error("key part %s cannot be committed: %s", key, error)
@@ -248,5 +249,6 @@ class Reducer:
     def _show_leader(self) -> None:
         leads = self.candidate.epoch is not None
         if leads != self.known["leader"]:
-            self.known["leader"] = leads
-            self.zookeeper.client.set(self.path, orjson.dumps(self.known))
+            known = {**self.known, "leader": leads}
+            self.zookeeper.client.set(self.path, orjson.dumps(known))
+            self.known = known  # only now: a call that got lost is made again

@@ -21,6 +21,7 @@ import orjson
 from mars import names
 from mars.adapters.changes import PATIENCE_S, answering
 from mars.adapters.exchange import Exchange, ExchangeFullError
+from mars.adapters.storage import INSTANCE_FILE as FILE
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
@@ -28,7 +29,6 @@ from mars.errors import ConflictError, NotReadyError
 
 log = logging.getLogger("mars.server")
 FORMAT = 1
-FILE = "instance.json"
 GUARD_S = 0.5
 
 

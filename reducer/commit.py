@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars import cells, cells_finish
-from mars.adapters.storage import CorruptFileError, NewFile, Storage
+from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.cells_wire import encode
 from mars.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index, load_index
 from reducer.history import Point
@@ -80,24 +80,33 @@ def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
         state.open, state.delta, state.closed, state.changed, state.rewrite = tables, [], [], False, False
 
 
-def unused_files(storage: Storage, prepared: Prepared, kept: Iterable[Point] = ()) -> list[str]:
+def unused_files(storage: Storage, prepared: Prepared, kept: Sequence[Point] = ()) -> list[str]:
     """Files of the key part that neither the prepared commit nor a kept one names, and that are too old for a reader of
     another one."""
     manifest = prepared.manifest
-    used, unread = {prepared.segment.path}, False
-    for point in kept:
-        used |= {point.earlier.manifest.path} if point.earlier.manifest else set()
-    for entry in [entry for one in (manifest, *(point.manifest for point in kept)) for entry in one.queries.values()]:
+    used = {prepared.segment.path} | {point.earlier.manifest.path for point in kept if point.earlier.manifest}
+    oldest = time.time() - KEEP_UNUSED_S
+    try:
+        named, unread = _named_files(storage, [manifest, *(point.manifest for point in kept)])
+        files = list(storage.files(folder(manifest.stream_id, manifest.key_part)))
+    except OSError as error:  # no reason not to commit
+        log.warning("files that nothing names are deleted later: %s", error)
+        return []
+    return [path for path, modified in files
+            if path not in used | named and modified < oldest and not (unread and _is_together(path))]
+
+
+def _named_files(storage: Storage, manifests: Iterable[Manifest]) -> tuple[set[str], bool]:
+    """What the manifests name; and does an index not read? It may be put back from a backup, and names results that were
+    put together."""
+    named, unread = set(), False
+    for entry in [entry for manifest in manifests for entry in manifest.queries.values()]:
         older = _older_results(storage, entry)
         unread = unread or older is None
-        used |= {segment.path for segment in entry.state}
-        used |= {result.segment.path for result in (*entry.results, *(older or ()))}
-        used |= {entry.results_index.path} if entry.results_index else set()
-    oldest = time.time() - KEEP_UNUSED_S
-    place = folder(manifest.stream_id, manifest.key_part)
-    # An index that does not read may be put back from a backup, and names results that were put together.
-    return [path for path, modified in storage.files(place)
-            if path not in used and modified < oldest and not (unread and _is_together(path))]
+        named |= {segment.path for segment in entry.state}
+        named |= {result.segment.path for result in (*entry.results, *(older or ()))}
+        named |= {entry.results_index.path} if entry.results_index else set()
+    return named, unread
 
 
 def _older_results(storage: Storage, entry: QueryCommit) -> list[ResultSegment] | None:
@@ -159,8 +168,13 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_m
     if len(entry.results) - held < RECENT_MAX:
         return
     since_ms = time.time() * 1000 - retention_ms
-    older, gathered = _older_results(storage, entry), entry.results[:held]
-    together, unread = _put_together(storage, entry.results[held:])
+    gathered = entry.results[:held]
+    try:
+        older = _older_results(storage, entry)
+        together, unread = _put_together(storage, entry.results[held:])
+    except StateAwayError as error:
+        log.warning("results are put together later: %s", error)
+        return
     if together:
         [segment] = storage.write(folder, "results", [_rows_blob(together)])
         beside.append(segment.path)

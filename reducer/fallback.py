@@ -49,14 +49,19 @@ def points(storage: Storage, pointer: Pointer | None, last: Manifest) -> list[Po
 
 def fall_back(zookeeper: ZooKeeper, storage: Storage, view: StreamView, number: int, owner_version: int) -> bool:
     """Set the key part's pointer to what still reads, and ask for a recovery, in one transaction; queries of which nothing
-    reads stop as STATE_LOST. False if nothing could be done: the files have to come back."""
+    reads stop as STATE_LOST. False if nothing could be done: the files have to come back. StateAwayError where the state
+    folder itself is not there."""
     stream = view.stream
     path, request = names.pointer(stream.id, number), names.recovery_request(stream.id)
     node = zookeeper.get_synced(path)
     pointer = Pointer.load(node.data) if node else None
     if pointer is None:
         return True
+    storage.require()
     found = find(storage, pointer, view, number)
+    if found.lost:
+        storage.require()
+        found = find(storage, pointer, view, number)  # once more: a file server may just have come back
     if found.lost:
         return _stop(zookeeper, view, found)
     if found.reads and not found.notes:

@@ -15,7 +15,7 @@ import orjson
 import mars.warm
 from mars import faults, names
 from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.wakeups import Wakeups
@@ -26,6 +26,7 @@ from mars.errors import InvariantError, NotReadyError
 from reducer.broken import answer
 from reducer.elect import Candidate
 from reducer.fallback import fall_back
+from reducer.home import state_folder
 from reducer.keypart import KeyPart
 from reducer.lead import Leader
 from reducer.letters import keep_letters
@@ -56,7 +57,7 @@ class Reducer:
         self.id = f"{slot}-{uuid.uuid4().hex[:8]}"
         self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
         self.exchange = Exchange(config.redis_address)
-        self.storage = Storage(config.state_root)
+        self.storage = state_folder(config, self.zookeeper)
         self.parts: dict[tuple[int, int], KeyPart] = {}
         self.owners: dict[tuple[int, int], int] = {}
         self.views: dict[int, StreamView] = {}
@@ -176,6 +177,10 @@ class Reducer:
             log.error("key part %s cannot be read: %s", key, error)
             self.parts.pop(key, None)
             self._fall_back(key, view, owner_version)
+        except OSError as error:
+            # The state folder is away: a later round tries again, and key parts that are in hand do not wait for it.
+            log.error("key part %s cannot be loaded: %s", key, error)
+            self.parts.pop(key, None)
         except InvariantError as error:
             log.exception("key part %s cannot be loaded", key)
             self.parts.pop(key, None)

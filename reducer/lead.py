@@ -65,7 +65,7 @@ class Leader:
                     log.info("%s leads with epoch %s", self.candidate.reducer_id, self.candidate.epoch)
                 led = leads
                 due_s = self._round() if leads else FOLLOW_S
-            except (MarsError, *ZOOKEEPER_AWAY) as error:
+            except (MarsError, OSError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %s", error)
                 self.stopping.wait(0.2)
                 due_s = 0.0
@@ -115,6 +115,7 @@ class Leader:
             self._manifests(view)  # the generation has been raised for it: not again before its owners have fallen back
         log.warning("stream %s: recovery, the exchange has %s, wanted %s", view.stream.name, installed,
                     (view.generation, run_id))
+        self.storage.require()  # else each round would raise the generation again
         path = names.generation(view.stream.id)
         generation = max(view.generation, installed[0] if installed else 0) + 1
         removal = [("delete", names.recovery_request(view.stream.id))] if asked else []
@@ -201,6 +202,7 @@ class Leader:
         on_disk = {int(entry.name) for entry in root.iterdir() if entry.name.isdigit()} if root.is_dir() else set()
         for stream_id in (on_disk | self.cleaned) - views.keys():
             if self._is_gone(stream_id):
+                self.storage.require()  # the streams of another instance's folder are not ours to delete
                 self.exchange.forget(stream_id)
                 shutil.rmtree(root / str(stream_id), ignore_errors=True)
         self.cleaned = set(views)

@@ -6,24 +6,34 @@ The state URI is a local or shared (NFS-like) directory, as a path or a file:// 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote, urlparse
 
 import google_crc32c
+import orjson
 
 from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
-from mars.errors import ConfigurationError, MarsError
+from mars.errors import ConfigurationError, MarsError, NotReadyError
 
 RESTORE = "put the file back from a backup of the state folder"
+MOUNT = "is it mounted on this host, and may this user read it? Work goes on by itself once it is"
+INSTANCE_FILE = "instance.json"  # says whose state folder it is (api/identity.py)
+DAMAGE = (errno.EIO, errno.EBADMSG)  # what reading an open file raises where its bytes are lost
 UNFINISHED = ".part"  # ends the name of a file that is not there yet
 
 
 class CorruptFileError(MarsError):
     """A committed file whose bytes are missing or do not match their checksum."""
+
+
+class StateAwayError(NotReadyError, OSError):
+    """The state folder is not there, or refuses: that says nothing about a file. Waited out, like a full disk."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +52,10 @@ class NewFile:
     The name is never used twice, so a writer that lost its assignment cannot touch what its successor wrote.
     """
 
-    def __init__(self, root: Path, folder: str, kind: str) -> None:
+    def __init__(self, storage: Storage, folder: str, kind: str) -> None:
         self.folder = folder
         self.path = f"{folder}/{kind}-{uuid.uuid4().hex}"
-        self._file = root / self.path
+        self._storage, self._file = storage, storage.root / self.path
         self._blobs: list[bytes] = []
         self._length = 0
 
@@ -59,6 +69,7 @@ class NewFile:
     def write(self) -> None:
         """Make the file; it and its name are durable when this returns. Whatever is raised, nothing of it stays."""
         if not self._file.parent.is_dir():
+            self._storage.require()  # else it would be made where the folder is not mounted
             self._file.parent.mkdir(parents=True, exist_ok=True)
             for parent in self._file.parents[1:3]:  # the names of its own folders, too
                 _sync_directory(parent)
@@ -76,18 +87,37 @@ class NewFile:
 
 
 class Storage:
-    """Reads and writes segments; one object may be used from several threads."""
+    """Reads and writes segments; one object may be used from several threads. `instance` is the id of the one whose state
+    folder it must be, None if that is not known."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, instance: str | None = None) -> None:
         parsed = urlparse(uri)
         if parsed.scheme not in ("", "file"):
             raise ConfigurationError("state_uri has a scheme that is not supported", parsed.scheme,
                                      "use a directory that all workers see, as a path or a file:// URI")
         self.root = Path(unquote(parsed.path))
+        self.instance = instance
+
+    def require(self) -> None:
+        """StateAwayError unless the folder is the instance's."""
+        try:
+            found = self._owner()
+        except OSError as error:
+            raise StateAwayError("the state folder does not answer", f"{self.root}: {error}", MOUNT) from error
+        if self.instance not in (None, found):
+            raise StateAwayError("the state folder is not this instance's", f"{self.root} is of instance {found or 'none'}, "
+                                 f"and ZooKeeper of {self.instance}", MOUNT)
+
+    def _owner(self) -> str | None:
+        """The id of the instance whose folder it is; None for nobody's."""
+        try:
+            return str(orjson.loads(self.get(INSTANCE_FILE) or b"")["id"])
+        except (ValueError, KeyError, TypeError):
+            return None
 
     def new_file(self, folder: str, kind: str) -> NewFile:
         """A file to be; see there."""
-        return NewFile(self.root, folder, kind)
+        return NewFile(self, folder, kind)
 
     def write(self, folder: str, kind: str, blobs: list[bytes]) -> list[Segment]:
         """Write the blobs into one new file, durable when this returns; one segment for each."""
@@ -97,16 +127,34 @@ class Storage:
         return segments
 
     def read(self, segment: Segment) -> bytes:
-        """The segment's bytes. CorruptFileError names the file when they are missing or do not match."""
+        """The segment's bytes. CorruptFileError names the file when they are missing or do not match; StateAwayError if
+        that cannot be told."""
         try:
             with open(self.root / segment.path, "rb") as file:
-                file.seek(segment.start)
-                data = file.read(segment.length)
+                data = self._bytes(file, segment)
         except OSError as error:
-            raise CorruptFileError("a committed file cannot be read", f"{segment.path}: {error}", RESTORE) from error
+            if isinstance(error, FileNotFoundError) and self._can_lack(segment.path):
+                raise _unreadable(segment, error) from error
+            raise StateAwayError("the state folder does not answer", f"{segment.path}: {error}", MOUNT) from error
         if len(data) != segment.length or google_crc32c.value(data) != segment.crc:
             raise CorruptFileError("a committed file does not match its checksum", segment.path, RESTORE)
         return data
+
+    def _bytes(self, file: BinaryIO, segment: Segment) -> bytes:
+        try:
+            file.seek(segment.start)
+            return file.read(segment.length)
+        except OSError as error:
+            if error.errno in DAMAGE:
+                raise _unreadable(segment, error) from error
+            raise
+
+    def _can_lack(self, path: str) -> bool:
+        """Is a file that is not found lost? Not where the state folder itself is not there."""
+        with contextlib.suppress(OSError):
+            owner = self._owner()
+            return owner == self.instance if self.instance else owner is not None or (self.root / path).parent.is_dir()
+        return False
 
     def put(self, path: str, data: bytes, modified_s: float | None = None) -> None:
         """Make the file of that name, or replace it, at once and as a whole; durable when this returns. For files that no
@@ -171,6 +219,10 @@ class Storage:
         """All result segments of a query in a key part, oldest first."""
         older = load_index(self.read(query.results_index)) if query.results_index else []
         return older + query.results
+
+
+def _unreadable(segment: Segment, error: OSError) -> CorruptFileError:
+    return CorruptFileError("a committed file cannot be read", f"{segment.path}: {error}", RESTORE)
 
 
 def _sync_directory(path: Path) -> None:

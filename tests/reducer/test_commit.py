@@ -9,7 +9,7 @@ import time
 import pyarrow as pa
 import pytest
 
-from mars.adapters.storage import CorruptFileError, NewFile, Storage
+from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.cells_layout import schema
 from mars.cells_wire import decode
 from mars.commits import Manifest, Pointer, Segment
@@ -246,6 +246,28 @@ def test_an_index_that_does_not_read_ends_with_its_retention(storage):
     for number in range(commit.RECENT_MAX + 5, 2 * commit.RECENT_MAX + 5):
         manifest = close_one(storage, manifest, state, number, retention_ms=-1)
     assert readable(storage, manifest)[-1] == 2 * commit.RECENT_MAX + 4
+
+
+def test_older_results_that_cannot_be_looked_at_now_hold_no_commit(storage, monkeypatch):
+    """Neither in putting results together, nor in looking for files that nothing names: both are done later."""
+    state, manifest = closing(storage, 2 * commit.RECENT_MAX)
+    index, real = manifest.queries["q1"].results_index, storage.read
+
+    def read(segment: Segment) -> bytes:
+        if segment == index:
+            raise StateAwayError("the state folder does not answer", segment.path)
+        return real(segment)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "read", read)
+        manifest = close_one(storage, manifest, state, 2 * commit.RECENT_MAX)
+        prepared = commit.prepare(storage, manifest, {"q1": state}, WEEK_MS)
+        patch.setattr(commit, "KEEP_UNUSED_S", -1)
+        assert commit.unused_files(storage, prepared) == []
+    assert manifest.queries["q1"].results_index == index
+    manifest = close_one(storage, manifest, state, 2 * commit.RECENT_MAX + 1)
+    assert manifest.queries["q1"].results_index != index
+    assert readable(storage, manifest) == list(range(2 * commit.RECENT_MAX + 2))
 
 
 def test_without_an_index_what_it_may_name_is_kept_and_the_rest_deleted(storage):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mars import names
-from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.storage import CorruptFileError, StateAwayError, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
 from mars.cells_layout import schema
@@ -209,6 +209,41 @@ def test_a_query_that_rests_and_of_which_nothing_reads_is_lost(storage, state, s
     zookeeper = SimpleNamespace(get_synced=nodes.get, transact=lambda *operations: sets.extend(operations) or True)
     assert fallback.fall_back(zookeeper, storage, view(state=state), 0, 3) == bool(stopped)
     assert [QuerySet.load(data).queries["q1"].state for _, _, data, _ in sets] == ["STATE_LOST" for _ in stopped]
+
+
+@pytest.mark.parametrize("instead", ["nothing", "another's"])
+def test_without_the_state_folder_nothing_is_lost(storage, instead):
+    """As on a host that came back without its mount: nobody stops, and nobody falls back behind what others still read."""
+    storage.put("instance.json", b'{"id": "ours"}')
+    owner = Owner(storage).run(range(30))
+    storage.root.rename(storage.root.with_name(f"{storage.root.name} elsewhere"))
+    there = Storage(str(storage.root), "ours")
+    if instead == "another's":
+        there.put("instance.json", b'{"id": "another"}')
+        (there.root / "0/0").mkdir(parents=True)
+    done: list[tuple] = []
+    zookeeper = SimpleNamespace(get_synced=lambda path: Znode(owner.pointer.dump(), 5), get=lambda path: None,
+                                transact=lambda *operations: done.extend(operations) or True)
+    with pytest.raises(StateAwayError):
+        fallback.fall_back(zookeeper, there, view(), 0, 3)
+    assert done == []
+
+
+def test_a_file_server_that_comes_back_meanwhile_stops_nobody(storage, monkeypatch):
+    """Its soft mount had given errors for one file after the other."""
+    owner = Owner(storage).run(range(30))
+    real, away = storage.read, [True]
+    monkeypatch.setattr(storage, "require", lambda: away.append(len(away) < 2))  # asked before all reads, and after them
+
+    def read(segment: Segment) -> bytes:
+        if away[-1]:
+            raise CorruptFileError("a committed file cannot be read", segment.path)
+        return real(segment)
+
+    monkeypatch.setattr(storage, "read", read)
+    pointer = replace(owner.pointer, earlier=tuple(e for e in owner.pointer.earlier if e.manifest))
+    zookeeper = SimpleNamespace(get_synced=lambda path: Znode(pointer.dump(), 5))
+    assert fallback.fall_back(zookeeper, storage, view(), 0, 3)
 
 
 def test_three_points_are_kept_and_the_oldest_shares_no_file(storage):

@@ -9,11 +9,14 @@ from unittest.mock import Mock
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
-from mars.adapters.storage import CorruptFileError
+from mars.adapters.storage import CorruptFileError, StateAwayError
 from mars.adapters.view import StreamView
+from mars.adapters.zookeeper import Znode
+from mars.config import Config
 from mars.errors import InvariantError
 from mars.registry import QuerySet
 from reducer import job
+from reducer.home import state_folder
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from tests.reducer.pieces import QUERY, STREAM
@@ -74,3 +77,28 @@ def test_a_state_that_does_not_read_while_a_commit_copies_it_is_fallen_back_from
     assert not reducer._step(KEY, True)
     assert reducer.parts == {}
     assert fell.call_args.args[2:] == (VIEW, KEY[1], 7)
+
+
+def test_a_state_folder_that_is_away_is_waited_for(monkeypatch):
+    """What is half taken over is read again; nobody falls back."""
+    monkeypatch.setattr(job, "fall_back", Mock(side_effect=AssertionError))
+    monkeypatch.setattr(KeyPart, "load", Mock(side_effect=StateAwayError("away", "1/0/commit-2")))
+    reducer = object.__new__(Reducer)
+    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer.views = {STREAM.id: replace(VIEW, queries_version=2)}
+    reducer.parts = {KEY: Mock(view=VIEW, owner_version=1, take_queries=Mock(side_effect=StateAwayError("away")))}
+    reducer._keep_up(KEY, 1)
+    assert reducer.parts == {}
+    reducer._keep_up(KEY, 1)
+    assert reducer.parts == {}
+
+
+def test_a_reducer_whose_state_folder_is_not_mounted_does_not_start(tmp_path):
+    """It would be given key parts that other hosts can read."""
+    config = Config(data=tmp_path)
+    zookeeper = Mock(get=Mock(return_value=Znode(b'{"id": "ours", "format": 1}', 0)))
+    with pytest.raises(StateAwayError, match="is of instance none"):
+        state_folder(config, zookeeper)
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "instance.json").write_bytes(b'{"id": "ours", "format": 1}')
+    assert state_folder(config, zookeeper).instance == "ours"

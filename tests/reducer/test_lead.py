@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from mars import names
-from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.storage import CorruptFileError, StateAwayError, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
 from mars.config import Config
@@ -60,3 +60,40 @@ def test_a_stream_is_deleted_only_if_all_know_that_it_is_gone(tmp_path, node, le
     assert leader.exchange.forget.called == deleted
     if deleted:
         leader.zookeeper.transact.assert_called_once_with(leader.candidate.guard())
+
+
+def test_where_another_instances_folder_is_mounted_nothing_is_deleted(tmp_path) -> None:
+    """Its streams are none that this ZooKeeper knows."""
+    (tmp_path / "7" / "0").mkdir(parents=True)
+    (tmp_path / "instance.json").write_bytes(b'{"id": "another", "format": 1}')
+    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path), "ours"), Mock(), Mock(), Mock(), Mock())
+    leader.zookeeper = Mock(**{"get_synced.return_value": None, "transact.return_value": True})
+    with pytest.raises(StateAwayError):
+        leader._clean({})
+    assert (tmp_path / "7" / "0").exists()
+
+
+def test_a_recovery_begins_only_where_the_commits_can_be_read(tmp_path) -> None:
+    """Else each round of a leader without its mount would raise the generation, and all owners would read all again."""
+    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path), "ours"), Mock(), Mock(), Mock(), Mock())
+    view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
+    with pytest.raises(StateAwayError):
+        leader._recover_if_needed(view, SimpleNamespace(installed=None, run_id="r"))
+    leader.zookeeper.transact.assert_not_called()
+
+
+@pytest.mark.parametrize("error", [StateAwayError("away"), OSError(5, "Input/output error")])
+def test_a_state_folder_that_is_away_ends_no_leader(error) -> None:
+    """Its thread ends only with its process."""
+    rounds = [error, 1.0]
+    leader = Leader(Config(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock())
+    leader.stopping.wait = lambda seconds: not rounds
+    leader._round = lambda: _raised_or_given(rounds.pop(0))
+    leader.run()
+    assert rounds == []
+
+
+def _raised_or_given(what: Exception | float) -> float:
+    if isinstance(what, Exception):
+        raise what
+    return what

@@ -25,6 +25,7 @@ import mapper.shared
 import mars.faults
 import mars.registry
 import reducer.commit
+import reducer.home
 import reducer.job
 import reducer.keypart
 import reducer.limits
@@ -102,7 +103,8 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
                            "max_event_time": cells.max_event_time, "encode": cells.encode,
                            # No tuple is bad here, so there are no dead letters.
                            "LetterBox": lambda _: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
-        reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange, "Storage": storage.Storage,
+        reducer.home: {"Storage": storage.Storage},
+        reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange,
                       "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},
         reducer.keypart: {"decode": cells.decode, "schema": lambda *_: None},
         reducer.limits: {"cells": cells.CELLS},

@@ -62,7 +62,10 @@ class Storage(storage.Storage):
     disk: Disk  # set for each run
     root = SimpleNamespace(is_dir=lambda: False)
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, instance: str | None = None) -> None:
+        pass
+
+    def require(self) -> None:
         pass
 
     def new_file(self, folder: str, kind: str) -> NewFile:

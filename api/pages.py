@@ -77,8 +77,8 @@ class Cursor:
         asked = self.selection
         numbers = (self.start_us, self.end_us, self.skip, *self.commits)
         optional = (self.bound_us, asked.first_us, asked.end_us)
-        return (all(isinstance(number, int) for number in numbers) and min(self.skip, *self.commits, 0) == 0
-                and all(number is None or isinstance(number, int) for number in optional)
+        return (all(map(_is_number, numbers)) and min(self.skip, *self.commits, 0) == 0
+                and all(number is None or _is_number(number) for number in optional)
                 and (asked.where is None or isinstance(asked.where, str))
                 and isinstance(self.query, str) and isinstance(self.open_id, str))
 
@@ -98,6 +98,10 @@ class Cursor:
         """Can a page have been given out with it, if commits and watermark are these now? Both only grow."""
         is_later = self.bound_us is not None and (watermark_us is None or self.bound_us > watermark_us)
         return not is_later and len(self.commits) == len(vector) and all(map(le, self.commits, vector))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and -2**63 < value < 2**63
 
 
 def no_cursor() -> RequestError:

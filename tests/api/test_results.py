@@ -81,6 +81,21 @@ def test_a_wrong_parameter_is_a_422(client, filled, parameters):
     assert answer.json()["title"]
 
 
+@pytest.mark.parametrize("name", ["from", "to"])
+@pytest.mark.parametrize("time", [1_767_225_600_000_000_000, -1_767_225_600_000_000_000, 2**63 // 1000, "9" * 5_000])
+def test_a_time_in_other_units_than_milliseconds_is_a_422(client, filled, name, time):
+    answer = get(client, filled, limit=1, **{name: time})
+    assert (answer.status_code, answer.json()["title"]) == (422, f"{name} is no time")
+    assert "milliseconds" in answer.json()["hint"]
+
+
+def test_the_farthest_times_are_times(client, filled):
+    farthest = 2**63 // 1000 - 1
+    page = get(client, filled, limit=1, to=farthest, **{"from": -farthest}).json()
+    assert len(page["rows"]) == 1
+    assert len(get(client, filled, limit=9, cursor=page["next"]).json()["rows"]) == 4
+
+
 @pytest.mark.parametrize(("parameters", "title", "hint"), [
     ({"wher": "count > 1"}, "unknown parameter wher", "did you mean where?"),
     ({"nothing_like_it": 1}, "unknown parameter nothing_like_it", "it takes partial, from, to, where, limit"),
@@ -92,7 +107,7 @@ def test_a_parameter_that_would_be_ignored_is_refused(client, filled, parameters
 
 
 @pytest.mark.parametrize("change", [{"skip": -3}, {"commits": [99, 99]}, {"commits": [1]}, {"commits": [-1, 1]},
-                                    {"bound_us": 186_000_000}])
+                                    {"bound_us": 186_000_000}, {"start_us": 2**63}])
 def test_a_cursor_that_no_page_gave_out_is_refused(client, filled, change):
     given = get(client, filled, limit=2).json()["next"]
     document = json.loads(base64.urlsafe_b64decode(given + "=="))

@@ -70,7 +70,8 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, rows_max: int | None
         raise SqlError("the statement gives no rows", hint="write SELECT ... FROM the query", sql=sql)
     if rows_max is not None:
         relation = relation.limit(rows_max)
-    return _as_dialect_types(_as_text(relation).to_arrow_table())
+    relation = _as_text(relation)
+    return _as_dialect_types(relation.to_arrow_table(), [type_.id for type_ in relation.types])
 
 
 def _as_text(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
@@ -95,17 +96,18 @@ def _without_zone(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
-def _as_dialect_types(table: pa.Table) -> pa.Table:
-    """The columns in types that the dialect has; counts stay whole numbers."""
-    columns = [_as_dialect_type(column) for column in table.columns]
+def _as_dialect_types(table: pa.Table, kinds: list[str]) -> pa.Table:
+    """The columns in types that the dialect has; counts stay whole numbers. `kinds` are the engine's own types, as Arrow has
+    none for its 128-bit integers and gets them as decimals."""
+    columns = [_as_dialect_type(column, kind) for column, kind in zip(table.columns, kinds, strict=True)]
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def _as_dialect_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _as_dialect_type(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
     type_ = column.type
     if pa.types.is_timestamp(type_):
         return column.cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
-    if pa.types.is_decimal(type_) and type_.scale == 0 and type_.precision == 38:
+    if kind == "hugeint":
         return _whole_numbers(column, type_)
     if pa.types.is_integer(type_) and type_ != pa.int32():
         return _whole_numbers(column, pa.decimal128(20, 0))

@@ -71,6 +71,8 @@ def test_a_value_that_does_not_fit_is_refused_with_its_place(engine, sql, place,
 
 @pytest.mark.parametrize(("expression", "value", "type_"), [
     ("18446744073709551615::UBIGINT", "18446744073709551615", "DECIMAL(20,0)"), ("7::UBIGINT", 7, "BIGINT"),
+    ("7::DECIMAL(38,0)", "7", "DECIMAL(38,0)"), ("sum(7::DECIMAL(9,0)) OVER ()", "14", "DECIMAL(38,0)"),
+    ("sum(count) OVER ()", 3, "BIGINT"), ("7::DECIMAL(20,0)", "7", "DECIMAL(20,0)"),
     ("9999999999999999999999::HUGEINT", "9999999999999999999999", "DECIMAL(38,0)"), ("7::HUGEINT", 7, "BIGINT"),
     ("to_timestamp(60)::TIMESTAMP - window_start", "00:01:00", "STRING"), ("INTERVAL 14 MONTH", "1 year 2 months", "STRING"),
     ("NULL::INTERVAL", None, "STRING"), ("[DATE 'infinity']", "[infinity]", "STRING"), ("{'a': 1}", "{'a': 1}", "STRING"),

@@ -59,14 +59,25 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
                        "send other statements to POST /v1/sql", sql=sql)
     statement = kinds.CreateQuery(kinds.Name(name), None, select, sql)
     _stream, plan = compile_query(context, statement)
-    try:
-        there = context.definitions.query(name)[1]
-    except NotFoundError:
-        return True, _start(context, statement, plan)[1]
+    there = _query(context, name)
+    if there is None:
+        try:
+            return True, _start(context, statement, plan)[1]
+        except ConflictError:
+            there = _query(context, name)  # an equal request may have made it meanwhile
+            if there is None:
+                raise
     if replace(there.plan, sql="") != replace(plan, sql=""):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
                             f"choose another name, or DROP QUERY {identifier(there.name)} first")
     return False, []
+
+
+def _query(context: Context, name: str) -> Query | None:
+    try:
+        return context.definitions.query(name)[1]
+    except NotFoundError:
+        return None
 
 
 def drop_query(context: Context, statement: kinds.DropQuery) -> Answer:

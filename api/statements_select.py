@@ -25,11 +25,22 @@ def over_queries(context: Context, statement: kinds.SelectFromQuery) -> Answer:
         tables = _tables(context, statement.queries)
     except CorruptFileError:  # files are deleted once a newer commit does not need them
         tables = _tables(context, statement.queries)
-    has_limit = any(word.is_("LIMIT") for word in read_words(statement.sql))
+    has_limit = _has_limit(statement.sql)
     rows = context.engine.run(statement.engine_sql, tables, None if has_limit else ROWS_MAX + 1)
     truncated = not has_limit and len(rows) > ROWS_MAX
     extra = {} if len(rows) else {"reason": _why_no_rows(context, statement.queries, tables)}
     return Answer("rows", table=rows.slice(0, ROWS_MAX) if truncated else rows, truncated=truncated, extra=extra)
+
+
+def _has_limit(sql: str) -> bool:
+    """Does the statement itself say how many rows it gives? A LIMIT deeper than its outermost words is of a part of it."""
+    depth, depths, limits = 0, [], []
+    for word in read_words(sql):
+        depth += word.is_("(") - word.is_(")")
+        if word.kind != "end" and not word.is_("(", ")", ";"):
+            depths.append(depth)
+            limits += [depth] if word.is_("LIMIT") else []
+    return min(depths, default=0) in limits
 
 
 def _why_no_rows(context: Context, names: Iterable[str], tables: dict[str, pa.Table]) -> str:

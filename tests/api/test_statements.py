@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from api import status
+from api import statements_define, status
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.view import stop_queries
 
@@ -114,6 +116,25 @@ def test_a_start_in_the_future_is_refused(sql, stream):
     status, document = sql(f"CREATE QUERY z AS SELECT count(*) FROM {stream} WINDOWING 60 s FROM '2999-01-01'")
     assert (status, document["line"]) == (400, 1)
     assert "future" in document["title"]
+
+
+@pytest.mark.parametrize(("windows", "statuses"), [((60, 60), [200, 201]), ((60, 30), [201, 409])])
+def test_of_two_requests_at_once_the_later_finds_what_the_other_made(client, stream, fresh_name, monkeypatch, windows,
+                                                                      statuses):
+    name, both, start_offsets = fresh_name("q"), threading.Barrier(2), statements_define.start_offsets
+
+    def at_once(*arguments: object) -> dict[int, int]:
+        both.wait(20)
+        return start_offsets(*arguments)
+
+    monkeypatch.setattr(statements_define, "start_offsets", at_once)
+
+    def post(window: int) -> int:
+        sql = f"SELECT count(*) FROM {stream} WINDOWING {window} s FROM EARLIEST"
+        return client.post("/v1/queries", json={"name": name, "sql": sql}).status_code
+
+    with ThreadPoolExecutor(2) as threads:
+        assert sorted(threads.map(post, windows)) == statuses
 
 
 def test_rest_makes_a_query_once(client, stream, fresh_name):
@@ -235,3 +256,17 @@ def test_a_hint_can_be_run_for_a_name_in_backticks(sql, stream, fresh_name):
     assert sql(f"CREATE QUERY `{name}` AS SELECT count(*) FROM {stream} WINDOWING 60 s")[0] == 200
     hint = sql(f"DROP STREAM {stream}")[1]["hint"]
     assert sql(hint.removeprefix("drop them first: "))[1]["kind"] == "dropped"
+
+
+@pytest.mark.parametrize(("select", "rows"), [
+    ("SELECT q.* FROM {q} AS q, (SELECT 1 AS one FROM range(10001) LIMIT 10001) AS r", 10_000),
+    ("(SELECT sip FROM {q} LIMIT 1) UNION ALL (SELECT 'x' FROM range(10001) LIMIT 10001)", 10_000),
+    ("SELECT q.* FROM {q} AS q, range(10001) AS r LIMIT 10001", 10_001),
+    ("(SELECT q.* FROM {q} AS q, range(10001) AS r LIMIT 10001);", 10_001)])
+def test_a_limit_within_a_statement_is_none_of_its_own(sql, new_query, select, rows):
+    committer = new_query()
+    for part in range(committer.stream.key_parts):
+        committer.commit(part, [{"start": 0, "sip": "a", "count": 1, "b": 1}][part:], watermark=200)
+    status, document = sql(select.format(q=committer.query.name))
+    assert (status, len(document.get("rows", []))) == (200, rows), document
+    assert document.get("truncated", False) == (rows == 10_000)

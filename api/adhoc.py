@@ -82,7 +82,7 @@ def _aggregate(context: Context, task: Task, progress: Progress) -> tuple[pa.Tab
         return empty, {}
     found: dict[int, bytes] = dict(_on_spark(context, task, progress))
     if FAULT in found:
-        raise MarsError(*json.loads(found[FAULT]))
+        raise adhoc_job.fault(found[FAULT])
     counts = json.loads(found.pop(COUNTS, b"{}"))
     return cells.merge(plan, stream, [empty, *(cells.decode(data) for data in found.values())]), counts
 
@@ -128,13 +128,13 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
     """The tuples themselves, read directly; no more than needed unless ORDER BY wants to see all."""
     wanted = (ROWS_MAX if plan.limit is None else plan.limit) + 1
     total, bad, seen = sum(end - start for _, start, end in ranges), 0, 0
-    rows = pa.schema([]).empty_table()
+    rows = adhoc_job.schema(plan).empty_table()
 
     def stopped() -> bool:
         return context.shutdown.is_set() or not progress(min(seen, total), total)
 
     for table, looked_at, unreadable in adhoc_job.tuples(context.config, stream, plan, ranges, stopped):
-        rows = pa.concat_tables([rows, table]) if rows.num_columns else table
+        rows = pa.concat_tables([rows, table])
         bad, seen = bad + unreadable, seen + looked_at
         if plan.order_by and len(rows) > 4 * wanted + ROWS_MAX:
             rows = _ordered(context, plan, rows).slice(0, wanted)
@@ -142,7 +142,7 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
             break
     if stopped():
         raise SqlError("the statement was stopped", "as asked")
-    if plan.order_by and rows.num_columns:
+    if plan.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, {"tuples": seen, "bad": bad})
 

@@ -64,9 +64,17 @@ def mapping(task_json: str) -> Callable[[int], list[Part]]:
         try:
             return _aggregate_range(task, task.ranges[number])
         except MarsError as error:
-            return [(FAULT, json.dumps([error.title, error.detail, error.hint]).encode())]
+            return [(FAULT, json.dumps([error.title, error.detail, error.hint, error.status]).encode())]
 
     return run
+
+
+def fault(data: bytes) -> MarsError:
+    """The error that a task told of under FAULT, with its status."""
+    *texts, status = json.loads(data)
+    error = MarsError(*texts)
+    error.status = status
+    return error
 
 
 def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
@@ -111,6 +119,11 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
                 start, chunk = stop, min(chunk * 2, config.run_tuples_max)
     finally:
         reader.close()
+
+
+def schema(plan: QueryPlan) -> pa.Schema:
+    """The columns of a SELECT that shows tuples."""
+    return pa.schema([(key.name, types.to_arrow(key.type)) for key in plan.keys])
 
 
 def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | None, str]:
@@ -170,7 +183,7 @@ def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
     if plan.where is not None:
         reads = reads & evaluate(plan.where, batch.columns, length).fill_null(False).to_numpy(zero_copy_only=False)
     columns = [plain(evaluate(key.expression, batch.columns, length)).cast(types.to_arrow(key.type)) for key in plan.keys]
-    return pa.Table.from_arrays(columns, names=[key.name for key in plan.keys]).filter(pa.array(reads))
+    return pa.Table.from_arrays(columns, schema=schema(plan)).filter(pa.array(reads))
 
 
 def _as_messages(messages: list[Message]) -> Messages:

@@ -11,9 +11,11 @@ import pytest
 
 from api import adhoc, adhoc_job
 from api.adhoc import split
+from api.embedded import Engine
+from api.results_format import named_types
 from api.spark_session import session
 from mars.config import load
-from mars.errors import SqlError
+from mars.errors import MarsError, NotReadyError, SqlError
 from sql.compile import compile_select
 from sql.create import compile_stream
 from sql.parse import parse
@@ -129,3 +131,31 @@ def test_tuples_that_do_not_come_are_not_waited_for_once_the_statement_is_stoppe
     with pytest.raises(SqlError, match="stopped"):
         adhoc.run(context, STREAM, compile_select(select, STREAM, continuous=False), {0: 0}, {0: 10}, progress)
     assert reader.asked < 10
+
+
+def test_no_tuple_has_the_columns_of_the_select_list(monkeypatch):
+    monkeypatch.setattr(adhoc_job, "_reader", lambda *_: Away())
+    context = SimpleNamespace(config=load({}, environment={}), shutdown=threading.Event(), engine=Engine())
+    for sql in ("SELECT * FROM s LIMIT 5", "SELECT * FROM s ORDER BY k"):
+        plan = compile_select(parse(sql), STREAM, continuous=False)
+        found = adhoc.run(context, STREAM, plan, {0: 7}, {0: 7}, lambda *_: True)
+        assert named_types(found.rows.schema) == [
+            {"name": "t", "type": "BIGINT"}, {"name": "k", "type": "STRING"}, {"name": "v", "type": "DECIMAL(9,2)"}]
+        assert (len(found.rows), found.truncated) == (0, False)
+
+
+def test_a_fault_of_a_task_keeps_its_status(monkeypatch):
+    def away(*_: object) -> None:
+        raise NotReadyError("Kafka does not answer", "at 127.0.0.1:9", "wait")
+
+    def without_spark(_context: object, task: adhoc_job.Task, _progress: object) -> list:
+        text = task.to_json()
+        return [adhoc_job.merging(text)((part, [data])) for part, data in adhoc_job.mapping(text)(0)]
+
+    monkeypatch.setattr(adhoc_job, "_aggregate_range", away)
+    monkeypatch.setattr(adhoc, "_on_spark", without_spark)
+    context = SimpleNamespace(config=load({}, environment={}))
+    plan = compile_select(parse("SELECT count(*) FROM s"), STREAM, continuous=False)
+    with pytest.raises(MarsError) as caught:
+        adhoc.run(context, STREAM, plan, {0: 0}, {0: 9}, lambda *_: True)
+    assert (caught.value.status, caught.value.title, caught.value.hint) == (503, "Kafka does not answer", "wait")

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from mars.adapters.letters import LetterStore
 from mars.adapters.storage import Storage
 from mars.config import Config
-from mars.errors import MarsError
 
 log = logging.getLogger("mars.leader")
 ROUND_S = 2.0
@@ -35,12 +34,13 @@ def keep_letters(config: Config, storage: Storage, stopping: threading.Event,
 
 
 def look_after(store: LetterStore, stream_id: int, bytes_max: int, tidies: bool) -> None:
-    """One stream's turn. What goes wrong is told and tried again: letters must never end a reducer."""
+    """One stream's turn. What goes wrong is told and tried again: letters must never end a reducer, nor this thread, which
+    keeps those of all streams."""
     try:
         gone = store.retain(stream_id, bytes_max)
         if gone:
             log.warning("stream id %s: the oldest %d dead letters are deleted, to keep %d bytes", stream_id, gone, bytes_max)
         if tidies:
             store.tidy(stream_id, bytes_max)
-    except (MarsError, OSError) as error:
-        log.warning("dead letters of stream id %s: %s", stream_id, error)
+    except Exception as error:  # a damaged file may raise whatever Arrow, or a decoder, finds wrong with it
+        log.warning("dead letters of stream id %s: %r", stream_id, error)

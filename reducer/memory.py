@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 
 from mars import names
-from mars.adapters.exchange import FULL_SHARE, Exchange
+from mars.adapters.exchange import FULL_SHARE, Exchange, StaleGenerationError
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.registry import RUNNING, QuerySet
@@ -56,7 +56,11 @@ class MemoryWatch:
         weights = {}
         for view in views:
             running = view.queries.running()
-            found = self.exchange.weigh(view.stream.id, view.generation, view.stream.key_parts)
+            try:
+                found = self.exchange.weigh(view.stream.id, view.generation, view.stream.key_parts)
+            except StaleGenerationError as error:  # it waits for a recovery, and nothing can be paused for what it has left
+                log.warning("stream %s is not weighed: %s", view.stream.name, error)
+                continue
             for (id_, incarnation), size in found.items():
                 if id_ in running and running[id_].incarnation == incarnation:
                     weights[view.stream.id, id_] = (size, view)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mars.adapters.exchange import StaleGenerationError
 from mars.adapters.view import StreamView
 from mars.registry import QuerySet
 from reducer import memory
@@ -14,6 +15,7 @@ from reducer.memory import MemoryWatch
 from tests.reducer.pieces import QUERY, STREAM
 
 LIMIT = 1_000_000
+UNRECOVERED = 99  # a stream whose recovery waits for a file
 
 
 class Redis(SimpleNamespace):
@@ -23,6 +25,8 @@ class Redis(SimpleNamespace):
         return self.used, self.limit
 
     def weigh(self, stream_id: int, generation: int, key_parts: int) -> dict:
+        if stream_id == UNRECOVERED:
+            raise StaleGenerationError("another generation is in the exchange", "None")
         return self.weights
 
 
@@ -57,6 +61,16 @@ def test_the_heaviest_that_runs_is_paused_with_its_figures(world):
     assert (id_, state) == ("q2", "PAUSED_BY_MEMORY")
     assert "900,000 of 1,000,000" in reason
     assert "300,000" in reason  # what its former incarnation has does not count
+
+
+def test_a_stream_that_cannot_be_weighed_protects_nobody(world):
+    """Its commits do not read, so no generation is installed; the others' queries are paused all the same."""
+    world.redis.used = 900_000
+    view = StreamView(STREAM, world.queries, 1, 1, 1)
+    for _ in range(int(memory.FULL_S / memory.LOOK_S) + 1):
+        world.now_s += memory.LOOK_S
+        world.watch.look([replace(view, stream=replace(STREAM, id=UNRECOVERED)), view])
+    assert [id_ for id_, _, _ in world.stopped] == ["q2"]
 
 
 def test_a_short_peak_pauses_nobody(world):

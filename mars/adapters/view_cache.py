@@ -70,7 +70,9 @@ class ViewCache:
             queries, generation = self.get(names.queries(stream.id)), self.get(names.generation(stream.id))
             if queries is not None and generation is not None:
                 views[stream.id] = self._view(stream, queries, generation)
-        self._views = {id_: held for id_, held in self._views.items() if id_ in views}
+        for id_ in list(self._views):  # at once: another thread may enter a new one meanwhile
+            if id_ not in views:
+                self._views.pop(id_, None)
         return views
 
     def forget(self) -> None:

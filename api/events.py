@@ -15,8 +15,8 @@ from fastapi.sse import format_sse_event
 
 from api.context import Context
 from api.dependencies import instant_us
-from api.lanes import TAILS
 from api.pages import Selection
+from api.pools import TAILS
 from api.problems import RequestError
 from api.results_format import named_types, rows, timestamp_text
 from api.results_rows import Choice, all_rows

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import statements_define, status
 from api.context import Context
 from api.dependencies import Here
-from api.lanes import STATEMENTS
+from api.pools import STATEMENTS
 
 router = APIRouter(prefix="/v1", tags=["Streams and queries"])
 

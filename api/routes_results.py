@@ -9,8 +9,8 @@ from fastapi.responses import StreamingResponse
 
 from api import events, results, results_format
 from api.dependencies import Here, instant_us, known_parameters
-from api.lanes import COMMITS, ROWS
 from api.pages import LIMIT_DEFAULT, LIMIT_MAX, Selection
+from api.pools import COMMITS, ROWS
 from api.results import Page
 
 router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"], dependencies=[Depends(known_parameters)])

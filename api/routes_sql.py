@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import statements
 from api.context import Context
 from api.dependencies import Here
-from api.lanes import STATEMENTS
+from api.pools import STATEMENTS
 from mars.errors import NotFoundError, SqlError
 
 router = APIRouter(tags=["SQL"])

@@ -16,11 +16,11 @@ from mars.errors import NotReadyError
 
 QUEUE_S = 10.0
 P, T = ParamSpec("P"), TypeVar("T")
-_SEMAPHORES: RunVar[dict[Lane, Semaphore]] = RunVar("lanes")
+_SEMAPHORES: RunVar[dict[Pool, Semaphore]] = RunVar("pools")
 
 
 @dataclass(frozen=True)
-class Lane:
+class Pool:
     """At most `size` calls of one kind at once. `kind` is what they are called in the plural."""
 
     kind: str
@@ -48,15 +48,15 @@ class Lane:
         return run
 
     def _places(self) -> Semaphore:
-        """This lane's places in the running event loop."""
+        """This pool's places in the running event loop."""
         try:
-            lanes = _SEMAPHORES.get()
+            pools = _SEMAPHORES.get()
         except LookupError:
-            _SEMAPHORES.set(lanes := {})
-        return lanes.setdefault(self, Semaphore(self.size))
+            _SEMAPHORES.set(pools := {})
+        return pools.setdefault(self, Semaphore(self.size))
 
 
-STATEMENTS = Lane("statements")
-ROWS = Lane("requests for rows")
-COMMITS = Lane("requests that wait for a commit")
-TAILS = Lane("streams that read rows")
+STATEMENTS = Pool("statements")
+ROWS = Pool("requests for rows")
+COMMITS = Pool("requests that wait for a commit")
+TAILS = Pool("streams that read rows")

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import httpx
 import pytest
 
-from api import lanes, results_snapshot, statements
+from api import pools, results_snapshot, statements
 from api.answers import Answer
 from api.app import create_app
 
@@ -80,16 +80,16 @@ def test_long_statements_keep_nobody_waiting_and_are_stopped_before_their_turn(c
 
 
 def test_a_lane_that_stays_full_says_so(monkeypatch):
-    monkeypatch.setattr(lanes, "QUEUE_S", 0.2)
-    lane, go_on = lanes.Lane("tests", 1), threading.Event()
+    monkeypatch.setattr(pools, "QUEUE_S", 0.2)
+    pool, go_on = pools.Pool("tests", 1), threading.Event()
 
     async def talked() -> None:
-        first = asyncio.create_task(lane.run(go_on.wait, 30))
+        first = asyncio.create_task(pool.run(go_on.wait, 30))
         await asyncio.sleep(0.05)
-        with pytest.raises(lanes.NotReadyError, match="too many tests"):
-            await lane.run(int)
+        with pytest.raises(pools.NotReadyError, match="too many tests"):
+            await pool.run(int)
         go_on.set()
         assert await first
-        assert await lane.run(int, "7") == 7
+        assert await pool.run(int, "7") == 7
 
     asyncio.run(talked())

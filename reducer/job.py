@@ -30,6 +30,7 @@ from reducer.home import state_folder
 from reducer.keypart import KeyPart
 from reducer.lead import Leader
 from reducer.letters import keep_letters
+from reducer.refused import Refused
 
 log = logging.getLogger("mars.reducer")
 VIEW_AGE_S = 0.5
@@ -61,7 +62,8 @@ class Reducer:
         self.parts: dict[tuple[int, int], KeyPart] = {}
         self.owners: dict[tuple[int, int], int] = {}
         self.views: dict[int, StreamView] = {}
-        self.views_at = 0.0
+        self.follow_at = 0.0
+        self.refused = Refused(REFUSED_S)
         self.stopping = threading.Event()
         self.path = f"{names.REDUCERS}/{self.id}"
         self.known = {"id": self.id, "pid": os.getpid(), "host": socket.gethostname(), "slot": slot, "leader": False}
@@ -88,9 +90,11 @@ class Reducer:
                 self._follow()
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
-                self.views_at = time.monotonic() + AGAIN_S - VIEW_AGE_S
+                self.follow_at = time.monotonic() + AGAIN_S
             self.wake.clear()
             woken = {self.woken.pop() for _ in range(len(self.woken))}
+            if self.refused.heard(woken):
+                self._news()
             worked = [self._step(key, None in woken or key[0] in woken) for key in list(self.parts)]
             self._rest(any(worked))
         for part in self.parts.values():
@@ -109,6 +113,7 @@ class Reducer:
             self.stopping.wait(GATHER_S)
             return
         due = [due_s for part in self.parts.values() if (due_s := part.due_in_s()) is not None]
+        due.append(self.follow_at - time.monotonic())
         self.wake.wait(max(0.001 if self.zookeeper.usable else AGAIN_S, min([NET_S, *due])))
 
     def _heard(self, kind: str, stream_id: int | None) -> None:
@@ -137,10 +142,10 @@ class Reducer:
         if not self.zookeeper.usable:
             return
         self._show_leader()
-        if not self.news.is_set() and time.monotonic() - self.views_at < VIEW_AGE_S:
+        if not self.news.is_set() and time.monotonic() < self.follow_at:
             return
         self.news.clear()
-        self.views_at = time.monotonic()
+        self.follow_at = time.monotonic() + VIEW_AGE_S
         if self.cache.get(names.STOP) is not None:
             self.stopping.set()
         self.views = self.cache.streams()
@@ -148,8 +153,13 @@ class Reducer:
         for key in self.parts.keys() - self.owners.keys():
             log.info("%s lets go of key part %s", self.id, key)
             del self.parts[key]
+        self.refused.keep(self.owners.keys())
         for key, version in self.owners.items():
-            self._keep_up(key, version)
+            if key in self.parts or not self.refused.waits(key):
+                self._keep_up(key, version)
+                if key not in self.parts:
+                    self.refused.note(key)
+        self.follow_at = min(self.follow_at, self.refused.next_at() or self.follow_at)
 
     def _owned(self) -> dict[tuple[int, int], int]:
         """The versions of the owner znodes that name us."""
@@ -200,10 +210,13 @@ class Reducer:
 
     def _step(self, key: tuple[int, int], woken: bool) -> bool:
         """One step of a key part. Whatever is refused is thrown away and read again from the commits."""
-        part = self.parts[key]
+        part, by_exchange = self.parts[key], False
         try:
-            return part.step(woken)
+            worked = part.step(woken)
+            self.refused.forget(key)
+            return worked
         except (StaleGenerationError, StaleEpochError) as error:
+            by_exchange = True
             log.info("key part %s is read again: %s", key, error)
             self._ask_for_round(key[0])
         except InvariantError as error:
@@ -225,9 +238,9 @@ class Reducer:
             time.sleep(1.0)
             return False
         self.parts.pop(key)
+        self.refused.note(key, by_exchange)
         self.cache.forget()
         self._news()
-        time.sleep(REFUSED_S)
         return False
 
     def _ask_for_round(self, stream_id: int) -> None:

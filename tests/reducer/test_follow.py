@@ -19,6 +19,7 @@ from reducer import job
 from reducer.home import state_folder
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
+from reducer.refused import Refused
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
@@ -58,7 +59,7 @@ def test_a_zookeeper_that_is_away_ends_no_reducer(monkeypatch, error, stays):
     """Neither while a query is stopped, nor while a recovery is asked for: what broke the invariant is read again."""
     monkeypatch.setattr(job, "time", Mock())
     reducer = object.__new__(Reducer)
-    reducer.cache, reducer._news = Mock(), Mock()
+    reducer.cache, reducer._news, reducer.refused = Mock(), Mock(), Refused(0.02)
     reducer.zookeeper = Mock(get=Mock(side_effect=ConnectionLoss()))
     reducer.parts = {KEY: Mock(view=VIEW, step=Mock(side_effect=error))}
     assert not reducer._step(KEY, True)
@@ -71,6 +72,7 @@ def test_a_state_that_does_not_read_while_a_commit_copies_it_is_fallen_back_from
     monkeypatch.setattr(job, "fall_back", fell)
     reducer = object.__new__(Reducer)
     reducer.cache, reducer._news, reducer.zookeeper, reducer.storage = Mock(), Mock(), Mock(), Mock()
+    reducer.refused = Refused(0.02)
     reducer.views = {KEY[0]: VIEW}
     step = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
     reducer.parts = {KEY: Mock(view=VIEW, owner_version=7, step=step)}

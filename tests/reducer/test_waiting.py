@@ -12,8 +12,9 @@ from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView
 from mars.errors import NotReadyError
 from mars.registry import QuerySet
-from reducer import job
+from reducer import job, refused
 from reducer.job import Reducer
+from reducer.refused import MOST_S, Refused
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
@@ -26,7 +27,7 @@ def reducer(monkeypatch) -> Reducer:
     monkeypatch.setattr(job, "time", Mock())
     made = object.__new__(Reducer)
     made.cache, made._news, made.zookeeper, made.storage = Mock(), Mock(), Mock(), Mock()
-    made.views = {KEY[0]: VIEW}
+    made.views, made.refused = {KEY[0]: VIEW}, Refused(0.02)
     made.parts = {KEY: Mock(view=VIEW, owner_version=7)}
     return made
 
@@ -58,3 +59,36 @@ def test_who_leads_is_shown_though_the_first_call_got_lost(reducer):
     for _ in range(3):
         reducer._show_leader()
     assert [orjson.loads(call.args[1])["leader"] for call in shown.call_args_list] == [True, True]
+
+
+def test_each_refusal_in_a_row_doubles_the_wait_until_a_step_succeeds(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(refused, "time", Mock(monotonic=lambda: now[0]))
+    known, waited = Refused(0.02), []
+    for _ in range(9):
+        known.note(KEY)
+        waited.append(known.next_at() - now[0])
+        now[0] = known.next_at()
+        assert not known.waits(KEY)
+    assert waited == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.32, 0.64, MOST_S, MOST_S, MOST_S])
+    known.forget(KEY)
+    known.note(KEY)
+    assert known.next_at() - now[0] == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(("by_exchange", "streams", "goes_on"), [
+    (True, {KEY[0]}, True), (True, {None}, True), (True, {KEY[0] + 1}, False), (True, set(), False),
+    (False, {KEY[0]}, False),  # entries come, but its commit does not read
+])
+def test_what_the_exchange_has_refused_waits_no_longer_than_until_entries_come(by_exchange, streams, goes_on):
+    known = Refused(10.0)
+    known.note(KEY, by_exchange)
+    assert known.heard(streams) == goes_on
+    assert known.waits(KEY) != goes_on
+
+
+def test_nothing_is_kept_of_what_another_reducer_owns():
+    known = Refused(10.0)
+    known.note(KEY)
+    known.keep({(KEY[0], KEY[1] + 1)})
+    assert not known.waits(KEY)

@@ -4,11 +4,15 @@ back while nobody leads."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 from kazoo.exceptions import SessionExpiredError
 
 from mars import names
+from mars.adapters.storage import CorruptFileError
+from reducer.keypart import KeyPart
+from reducer.lead import Leader
 from tests.simulate import faults, patches, zookeeper
 from tests.simulate.driver import Driver
 from tests.simulate.log import Log
@@ -117,6 +121,28 @@ def test_a_query_made_while_a_partition_is_added_reads_it_too(world: World) -> N
     assert world.checker.queries.queries[made.id].start == {0: 0, 1: 0, 2: 0}
     world.checker.finish()
     world.nothing_waits()
+
+
+def test_key_parts_of_a_stream_that_is_not_recovered_are_read_now_and_then(world: World, monkeypatch) -> None:
+    """Each try costs the reading of a commit, in the thread that serves all streams. Once it is recovered they go on."""
+    driver = Driver(world)
+    driver.new_query("EARLIEST")
+    world.scheduler.sleep(0.5)
+    load, loads = KeyPart.load, []
+    monkeypatch.setattr(KeyPart, "load", lambda *what: loads.append(world.scheduler.now) or load(*what))
+    damaged = CorruptFileError("a commit does not read", "")
+    with monkeypatch.context() as without_recovery:
+        without_recovery.setattr(Leader, "_recover_if_needed", Mock(side_effect=damaged))
+        world.server.restart(empty=True)
+        driver.burst()
+        world.scheduler.sleep(10.0)
+    assert 4 <= len(loads) <= 40
+    recovered = world.scheduler.now
+    world.scheduler.sleep(1.5)
+    assert {k for worker in world.workers.values() for _, k in getattr(worker, "parts", {})} == {0, 1}
+    assert max(loads) < recovered + 1.0
+    driver.heal()
+    world.checker.finish()
 
 
 @pytest.mark.parametrize("word", ["", "pause", "drop_query"])

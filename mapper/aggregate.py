@@ -15,6 +15,7 @@ from mars.plan import UNITS_PER_SECOND, QueryPlan, Stream
 # The calendar ends with years 1 and 9999; a year is left at both ends for the bounds of windows.
 FIRST_SECOND, END_SECOND = -62_104_060_800, 253_370_764_800
 MARGIN_S = 100 * 366 * 86_400
+NO_OBJECT = [REASONS.index("not JSON"), REASONS.index("not a JSON object")]  # nothing of such a tuple reads
 NO_CALENDAR_TIME = REASONS.index("out of range")
 
 
@@ -62,10 +63,10 @@ def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partitio
 
 def max_event_time(stream: Stream, batch: ParsedBatch, now_ms: int, future_limit_ms: int) -> int | None:
     """The batch's part in its partition's watermark, in stream units: the greatest min(event time, now) of the tuples
-    whose event time reads and is not future; None if there is none."""
+    whose event time reads and is not future, though they may be bad for other reasons; None if there is none."""
     timely = ~(batch.event_time > stream.units(now_ms + future_limit_ms))
-    for _, reasons in time_reasons(stream, batch):
-        timely &= reasons == 0
+    for prefix, reasons in time_reasons(stream, batch):
+        timely &= (reasons == 0) if prefix else ~np.isin(reasons, NO_OBJECT)
     if not timely.any():
         return None
     return min(int(batch.event_time[timely].max()), stream.units(now_ms))

@@ -131,7 +131,10 @@ def _visible(buffer: np.ndarray, batches: np.ndarray, aborted: list[tuple[int, i
 
 
 def _is_abort(buffer: np.ndarray, row: np.ndarray) -> bool:
-    """True if this control batch is an abort marker."""
+    """True if this control batch is an abort marker. One that was emptied is none: the log cleaner keeps it for the sake of
+    its producer's last number alone."""
+    if row[layout.COUNT] == 0:
+        return False
     _check_sums(buffer, row[np.newaxis])
     begin, end = int(row[layout.POSITION]) + layout.HEADER, int(row[layout.POSITION] + row[layout.SIZE])
     kind = layout.control_type(buffer, begin, end)

@@ -157,7 +157,7 @@ class Fetching:
         plans = self.shared.suspects.isolate(view, claim, self._plans(view, claim))
         if not plans:
             return Fetched(view, claim, {}, None)
-        batch = spill.read(view.stream, view.generation, claim)
+        batch = spill.read(view.stream, view.generation, claim, {c for plan in plans.values() for c in plan.columns})
         if batch is not None:
             return Fetched(view, claim, plans, batch, spill.log_of(claim))
         try:

@@ -61,7 +61,7 @@ class Dictionary:
         if used + length > len(self.keys):
             if used + length > np.iinfo(np.int32).max:
                 raise OverflowError("distinct strings of one batch exceed 2 GiB")
-            self.keys = longer(self.keys, used, 2 * (used + length))
+            self.keys = longer(self.keys, used, min(2 * (used + length), np.iinfo(np.int32).max))  # `ends` are int32
         if count == len(self.heads):
             self.ends = longer(self.ends, count + 1, 2 * count + 1)
             self.heads = longer(self.heads, count, 2 * count)

@@ -1,6 +1,6 @@
 """The local file of a batch: the needed columns as read, so that a restarted mapper need not fetch and parse again.
 
-The file is a cache of one generation (rule 16): its name and header carry generation, topic id, range and columns, its
+The file is a cache of one generation (rule 16): its name and header carry generation, topic id and range, its
 length and CRC-32C are registered; on any mismatch it is deleted and the batch is read from Kafka.
 """
 
@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import google_crc32c
@@ -56,8 +57,9 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
             **({"log": log} if log else {})}
 
 
-def read(stream: Stream, generation: int, claim: Claim) -> ParsedBatch | None:
-    """The batch of a claim that was registered on this host, or None if its file is gone or does not match."""
+def read(stream: Stream, generation: int, claim: Claim, columns: Iterable[str] = ()) -> ParsedBatch | None:
+    """The batch of a claim that was registered on this host, or None if its file is gone, does not match or lacks one of
+    these columns: who wrote it may not have known of a query."""
     if not claim.file or claim.file["host"] != HOST:
         return None
     path = Path(claim.file["path"])
@@ -68,6 +70,8 @@ def read(stream: Stream, generation: int, claim: Claim) -> ParsedBatch | None:
         table = pa.ipc.open_stream(data).read_all()
         if table.schema.metadata[b"mars"].decode() != _header(stream, generation, claim):
             raise ValueError("header")
+        if missing := {f"column {name}" for name in columns}.difference(table.column_names):
+            raise ValueError(f"no {missing}")
     except (OSError, ValueError, KeyError, TypeError):
         path.unlink(missing_ok=True)
         return None

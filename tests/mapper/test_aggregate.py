@@ -8,9 +8,11 @@ import pytest
 
 from mapper.aggregate import FIRST_SECOND, aggregate_task, max_event_time
 from mapper.batch import REASONS, ParsedBatch
+from mapper.parse import Parser
 from mars import cells
 from mars.expressions import Call, Column, Literal
 from mars.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from tests.mapper.parsing import messages
 
 STREAM = Stream("s", 1, "topic", "id", (StreamColumn("t", "BIGINT"), StreamColumn("k", "STRING"),
                                         StreamColumn("x", "INT")), "CSV", "t", "ms", key_parts=2)
@@ -65,8 +67,16 @@ def test_the_watermark_follows_the_greatest_time_that_is_not_ahead(times: list[i
 
 def test_a_tuple_bad_elsewhere_moves_the_watermark_and_one_without_a_time_does_not() -> None:
     given = batch([5, 9, 7], bad={"x": ["not a number", "", ""], "t": ["", "not a number", ""]},
-                  whole=["", "", "unclosed quote"])
+                  whole=["", "", "not JSON"])
     assert max_event_time(STREAM, given, NOW, LIMIT) == 5
+
+
+def test_a_tuple_with_another_number_of_fields_than_strict_allows_moves_the_watermark() -> None:
+    """A source that adds a column must not hold all windows: its tuples are bad, but their time reads."""
+    strict = replace(STREAM, columns=(StreamColumn("t", "BIGINT"), StreamColumn("a", "INT")), options={"strict": True})
+    given = Parser(strict, ("a", "t")).parse(messages([b"1000,5", b"9000,6,extra", b"8000", b"7000,x", b"x,1", b""]))
+    assert [REASONS[reason] for reason in given.tuple_bad] == ["", "extra field", "missing field", "", ""]
+    assert max_event_time(strict, given, NOW, LIMIT) == 9_000
 
 
 def test_in_ns_a_window_never_wraps_around() -> None:

@@ -52,6 +52,15 @@ def test_gaps_and_batches_kept_empty_move_the_next_offset():
     assert decoded.next_offset == 35
 
 
+def test_a_control_batch_that_the_cleaner_has_emptied_is_no_abort():
+    """It keeps the last number of a producer, in topics that are compacted; another transaction may be aborted there."""
+    data = (values(0, b"a", b"b", b"c") + batch(3, [], last_delta=0, count=0, producer=1, transactional=True, control=True)
+            + values(4, b"x", producer=2, transactional=True) + marker(5, 2, abort=True))
+    decoded = decode(data, 0, aborted=[(2, 4)])
+    assert [text for _, text in found(decoded)] == [b"a", b"b", b"c"]
+    assert decoded.next_offset == 6
+
+
 def test_a_batch_may_start_before_the_asked_offset_and_reach_past_the_end():
     decoded = decode(values(0, *[b"%d" % i for i in range(10)]), 4, 7)
     assert found(decoded) == [(4, b"4"), (5, b"5"), (6, b"6")]

@@ -39,6 +39,13 @@ def test_what_is_written_is_read_again(tmp_path, batch):
     assert {n: b.tolist() for n, b in again.bad.items()} == {n: b.tolist() for n, b in batch.bad.items()}
 
 
+def test_a_file_without_a_column_that_is_wanted_now_is_deleted_and_not_read(tmp_path):
+    file = spill.write(tmp_path, STREAM, 2, CLAIM, parsed(b"1,a", columns=("t",)))
+    assert spill.read(STREAM, 2, replace(CLAIM, file=file), {"t"})
+    assert spill.read(STREAM, 2, replace(CLAIM, file=file), {"t", "k"}) is None
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_gets_no_piece_of_a_file(tmp_path, monkeypatch):
     def fill(path, data):
         with path.open("wb") as file:

@@ -213,7 +213,7 @@ def spilled_files_are_not_checked() -> None:
     from mapper import spill
     real = spill.read
 
-    def read(stream: object, generation: int, claim: object) -> object:
+    def read(stream: object, generation: int, claim: object, columns: object) -> object:
         if claim.file:
             try:
                 with open(claim.file["path"], "rb") as file:
@@ -221,7 +221,7 @@ def spilled_files_are_not_checked() -> None:
                 claim.file.update(length=len(data), crc=google_crc32c.value(data))
             except OSError:
                 pass
-        return real(stream, generation, claim)
+        return real(stream, generation, claim, columns)
 
     spill.read = read
 

@@ -42,7 +42,8 @@ def from_unscaled(values: np.ndarray, valid: np.ndarray | None, type_: pa.Decima
 
 def divided(numerator: np.ndarray, denominator: np.ndarray | int) -> np.ndarray:
     """Integers divided and rounded half away from zero; the denominator is not 0."""
-    size = np.abs(denominator)
+    # numpy would make a machine word of 10**19, twice which does not fit in one.
+    size = np.abs(denominator) if isinstance(denominator, np.ndarray) else abs(denominator)
     quotient = (2 * np.abs(numerator) + size) // (2 * size)
     return np.where((numerator < 0) != (denominator < 0), -quotient, quotient)
 

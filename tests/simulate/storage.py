@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from mars.adapters import storage
-from mars.adapters.storage import CorruptFileError
+from mars.adapters.storage import CorruptFileError, StateAwayError
 from mars.commits import Segment
 from tests.simulate.faults import Network
 from tests.simulate.scheduler import Actor, Scheduler
@@ -20,9 +20,24 @@ class Disk:
         self.files: dict[str, tuple[list[bytes], float]] = {}
         self.numbers = 0
         self.loose: dict[str, str] | None = None
-        self.full = False
+        self._full, self._fillings = False, 0
         self.damaged: set[str] = set()
         self.spill = Spill(self)
+
+    @property
+    def full(self) -> bool:
+        """Is there no room?"""
+        return self._full
+
+    @full.setter
+    def full(self, full: bool) -> None:
+        self._fillings += full and not self._full
+        self._full = full
+
+    @property
+    def away(self) -> bool:
+        """Does it not answer at all? Every other time that it would be full."""
+        return self._full and self._fillings % 2 == 0
 
     def killed(self, node: str) -> None:
         """A node is gone, and with it what it had not made durable."""
@@ -66,13 +81,15 @@ class Storage(storage.Storage):
         pass
 
     def require(self) -> None:
-        pass
+        if self.disk.away:
+            raise StateAwayError("the state folder does not answer", "")
 
     def new_file(self, folder: str, kind: str) -> NewFile:
         return NewFile(self.disk, folder, kind)
 
     def read(self, segment: Segment) -> bytes:
         self.disk.scheduler.step()
+        self.require()
         if segment.path in self.disk.damaged:
             raise CorruptFileError("a committed file does not match its checksum", segment.path)
         return self.peek(segment)
@@ -121,7 +138,7 @@ class Spill:
     def log_of(self, claim: object) -> object:
         return claim.file["log"]
 
-    def read(self, stream: object, generation: int, claim: object) -> object | None:
+    def read(self, stream: object, generation: int, claim: object, columns: object) -> object | None:
         if not claim.file or claim.file["host"] != self.HOST:
             return None
         header, batch, *_ = self.kept.get(claim.file["path"], (None, None))

@@ -19,6 +19,7 @@ from mars import cells, cells_finish
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.cells_wire import encode
 from mars.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index, load_index
+from mars.errors import MarsError
 from reducer.history import Point
 from reducer.merge import QueryState
 
@@ -41,6 +42,14 @@ class Prepared:
 def folder(stream_id: int, key_part: int) -> str:
     """Where a key part's files lie, under the state URI."""
     return f"{stream_id}/{key_part}"
+
+
+class RowsError(MarsError):
+    """The rows of a query's closed windows cannot be computed, however often it is tried."""
+
+    def __init__(self, query: str, detail: str) -> None:
+        super().__init__("rows cannot be computed", detail)
+        self.query = query
 
 
 def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int,
@@ -144,7 +153,12 @@ def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: Quer
         return
     plan = state.query.plan
     state.closed = [cells.merge(plan, state.stream, state.closed)]
-    finished = cells_finish.finish(plan, state.stream, state.closed[0])
+    try:
+        finished = cells_finish.finish(plan, state.stream, state.closed[0])
+    except MarsError:
+        raise
+    except Exception as error:
+        raise RowsError(state.query.id, f"{type(error).__name__}: {error}") from error
     if finished.num_rows:
         _tidy_results(storage, file.folder, entry, retention_ms, beside)
         entry.results.append(describe(finished, file.add(_rows_blob(finished))))

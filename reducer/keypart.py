@@ -222,8 +222,13 @@ class KeyPart:
         self._forget_nows()
         copied = self._write_anew()
         self.manifest.generation, self.manifest.seq = self.view.generation, self.after
-        prepared = commit.prepare(self.storage, self.manifest, self.states,
-                                  self.config.result_retention_days * 86_400_000, copied)
+        try:
+            prepared = commit.prepare(self.storage, self.manifest, self.states,
+                                      self.config.result_retention_days * 86_400_000, copied)
+        except commit.RowsError as error:  # of one query: the others are committed once it is stopped
+            self._stop("QUARANTINED", {error.query: f"the rows of its closed windows cannot be computed: {error.detail}; "
+                                       "RESUME QUERY tries again, DROP and CREATE it without what cannot"})
+            return
         faults.point("reducer.files_written")
         last = Point(Earlier(self.pointer and self.pointer.manifest, self.manifest.commit), self.manifest)
         history = self.history.follow(last, prepared.manifest, self._held())

@@ -15,7 +15,7 @@ from mars.commits import Manifest
 from mars.config import Config
 from mars.errors import NotReadyError
 from mars.registry import PAUSED, QuerySet
-from reducer import history, keypart, pace, trim
+from reducer import commit, history, keypart, pace, trim
 from reducer.keypart import KeyPart
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 
@@ -270,3 +270,28 @@ def test_a_query_that_has_counted_what_the_log_has_lost_stops_before_it_commits(
     assert commits(part) == 1
     assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "LOG_TRUNCATED")] * 2
     assert "offsets [1, 5) of partition 0" in stops[0][2]
+
+
+def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkeypatch):
+    """Else every owner would meet them again, and end with all its key parts."""
+    def finish(*_: object) -> None:
+        raise OverflowError("date value out of range")
+
+    stops = []
+    monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))
+    monkeypatch.setattr(commit.cells_finish, "finish", finish)
+    part.states["q2"] = fresh(replace(QUERY, id="q2", name="other"))
+    part.exchange.add(1, 0, [1, 2])
+    part.step()
+    part.states["q1"].close(10_000_000)
+    clock.now += 10
+    part.step(woken=False)
+    assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "QUARANTINED")]
+    assert "OverflowError: date value out of range" in stops[0][2]
+    before = commits(part)
+    without = {"q1": replace(QUERY, state="QUARANTINED", incarnation=2), "q2": part.states["q2"].query}
+    part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), without), queries_version=2))
+    part.states["q2"].changed = True
+    clock.now += 10
+    part.step(woken=False)
+    assert commits(part) == before + 1

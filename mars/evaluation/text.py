@@ -32,6 +32,8 @@ def _with_constants(compute: Callable) -> Function:
 
 def _by_combination(compute: Callable, columns: list[pa.Array]) -> pa.Array:
     column, *others = columns
+    if len(column) == 0:
+        return pa.nulls(0)
     valid = all_valid(columns)
     groups = group(others, np.zeros(len(column), np.int64))
     rows = np.argsort(groups.ids, kind="stable")

@@ -1,6 +1,7 @@
 """A standalone Spark cluster: a master, and nodes that are each a Spark worker with its executor and their children.
 
-Spark's own time-outs are set to notice a silent node in about SILENCE_S seconds, as Mars's and Storm's are.
+Spark's own time-outs are set to notice a silent node in about SILENCE_S seconds, as Mars's leases and Storm's time-outs are;
+sessions of ZooKeeper, which Mars and Storm have beside these, last 6 s.
 """
 
 from __future__ import annotations

@@ -19,6 +19,12 @@ def test_the_document_is_what_its_files_say():
     assert written(TEXT, DOCS / "benchmarks") == TEXT, "run: python -m benchmarks.document"
 
 
+@pytest.mark.parametrize("name", ["accuracy", "side_by_side"])
+def test_a_comparison_tells_of_nobody_who_was_not_asked_for(name):
+    document = json.loads((DOCS / "benchmarks" / f"{name}.json").read_text())
+    assert {*document["left_out"], *(turn["contender"] for turn in document["turns"])} <= document["contenders"].keys()
+
+
 def test_every_figure_has_its_place_and_every_curve_its_figure():
     assert set(re.findall(r"<!-- (\w+) -->", TEXT)) == {*FIGURES, "paper"}
     assert set(CURVES) <= set(FIGURES)

@@ -7,15 +7,16 @@ has to tell.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from mapper.aggregate import aggregate_task
+from mapper.aggregate import aggregate_task, time_reasons
 from mapper.batch import REASONS, Messages, ParsedBatch
-from mapper.fetch import Reader
+from mapper.fetch import RangeTooLarge, Reader
 from mapper.parse import Parser
 from mapper.read import open_reader
 from mars import cells, types
@@ -29,6 +30,7 @@ from mars.plan import QueryPlan, Stream
 
 COUNTS, FAULT = -1, -2
 FIRST_CHUNK = 1_000
+RUNS_MAX = 2  # the messages read at a time may hold more than expected: so many runs in bytes, then fewer are read
 
 OffsetRange = tuple[int, int, int]
 Part = tuple[int, bytes]
@@ -104,19 +106,12 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
     """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size;
     with each how many tuples were looked at, and how many of them do not read. Ends early once should_stop() says so, also
     while a broker that is away is waited for."""
-    parser, chunk = Parser(stream, plan.columns), FIRST_CHUNK
-    reader = _reader(config, stream)
+    parser, reader = Parser(stream, plan.columns), _reader(config, stream)
     try:
-        for partition, start, end in ranges:
-            while start < end:
-                stop = min(start + chunk, end)
-                messages = None if should_stop() else _read(config, reader, (partition, start, stop), should_stop)
-                if messages is None:
-                    return
-                batch = parser.parse(messages)
-                reads = _reads(plan, stream, batch)
-                yield _shown(plan, batch, reads), len(batch), int(len(batch) - np.count_nonzero(reads))
-                start, chunk = stop, min(chunk * 2, config.run_tuples_max)
+        for messages in _chunks(config, reader, ranges, FIRST_CHUNK, should_stop):
+            batch = parser.parse(messages)
+            reads = _reads(plan, stream, batch)
+            yield _shown(plan, batch, reads), len(batch), int(len(batch) - np.count_nonzero(reads))
     finally:
         reader.close()
 
@@ -141,15 +136,13 @@ def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | Non
 
 def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
     stream, plan, config = task.stream, task.plan, task.config
-    partition, start, end = range_
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     counts: dict[str, int] = {}
     reader, parser = _reader(config, stream), Parser(stream, plan.columns)
     try:
-        for first in range(start, end, config.run_tuples_max):
-            last = min(first + config.run_tuples_max, end)
-            batch = parser.parse(_read(config, reader, (partition, first, last)))
-            made = aggregate_task(plan, stream, batch, partition, task.now_ms, config.future_limit_ms)
+        for messages in _chunks(config, reader, [range_], config.batch_tuples, bool):
+            batch = parser.parse(messages)
+            made = aggregate_task(plan, stream, batch, range_[0], task.now_ms, config.future_limit_ms)
             counts = add_counts([counts, made.counts, {f"bad: {r}": n for r, n in made.bad_reasons.items()}])
             for held, table in zip(parts, made.parts, strict=True):
                 held.append(table)
@@ -165,15 +158,37 @@ def _reader(config: Config, stream: Stream) -> Reader:
     return reader
 
 
-def _read(config: Config, reader: Reader, range_: OffsetRange, should_stop: Callable[[], bool] = bool) -> Messages | None:
-    found = reader.read(*range_, limit_bytes=config.run_bytes_max, should_stop=should_stop)
-    return found.messages if found is not None else None
+def _chunks(config: Config, reader: Reader, ranges: list[OffsetRange], size: int,
+            should_stop: Callable[[], bool]) -> Iterator[Messages]:
+    """The messages of the ranges in order, `size` offsets at a time at first, then as many as hold about a run's bytes: one
+    message may be of some bytes or of a megabyte. Ends early once should_stop() says so."""
+    for partition, start, end in ranges:
+        while start < end:
+            stop = min(start + size, end)
+            try:
+                found = None if should_stop() else reader.read(
+                    partition, start, stop, limit_bytes=config.run_bytes_max, should_stop=should_stop,
+                    range_bytes_max=RUNS_MAX * config.run_bytes_max if stop > start + 1 else math.inf)
+            except RangeTooLarge as error:
+                size = _offsets_of_a_run(config, error.offsets, error.bytes)
+                continue
+            if found is None:
+                return
+            yield found.messages
+            size = min(2 * size, _offsets_of_a_run(config, stop - start, int(found.messages.length.sum())))
+            start = stop
+
+
+def _offsets_of_a_run(config: Config, offsets: int, bytes_: int) -> int:
+    """How many offsets make a run, as far as these tell; at least one."""
+    return max(1, min(config.run_tuples_max, offsets * config.run_bytes_max // max(bytes_, 1)))
 
 
 def _reads(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> np.ndarray:
+    """bool[n]: the tuple is good for this plan, as aggregate_task judges it."""
     reads = np.ones(len(batch), np.bool_)
-    faults = [batch.bad[name] for name in {*plan.columns, stream.time_column} if name in batch.bad]
-    for reasons in [*faults, *([batch.tuple_bad] if batch.tuple_bad is not None else [])]:
+    faults = [batch.bad[name] for name in plan.columns if name in batch.bad]
+    for reasons in [*(reasons for _, reasons in time_reasons(stream, batch)), *faults]:
         reads &= reasons == 0
     return reads
 

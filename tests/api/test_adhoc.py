@@ -105,7 +105,7 @@ class Away:
     def __init__(self) -> None:
         self.asked = 0
 
-    def read(self, *_range: int, limit_bytes: int, should_stop: Callable[[], bool] = bool) -> None:
+    def read(self, *_range: int, limit_bytes: int, should_stop: Callable[[], bool], range_bytes_max: float) -> None:
         for self.asked in range(1, 200):
             if should_stop():
                 return

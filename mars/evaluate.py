@@ -46,8 +46,8 @@ def call(name: str, arguments: list[Value], type_: str) -> Value:
     """The function's result of dialect type `type_`: a scalar if all arguments are, else an array."""
     function = FUNCTIONS[name]
     if all(isinstance(a, pa.Scalar) for a in arguments):
-        return _array(function, [a if place == function.setting else pa.array([a.as_py()], a.type)
-                                 for place, a in enumerate(arguments)], type_)[0]
+        return _array(function, [a if place == function.setting else pa.repeat(a, 1) for place, a in enumerate(arguments)],
+                      type_)[0]
     texts = [i for i, a in enumerate(arguments) if is_coded(a)]
     if function.by_value and len(texts) == 1 and all(isinstance(a, pa.Scalar) for i, a in enumerate(arguments)
                                                      if i != texts[0]):

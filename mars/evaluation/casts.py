@@ -18,6 +18,7 @@ from mars.evaluation.to_text import to_text
 
 INT64, DOUBLE, INSTANT = pa.int64(), pa.float64(), pa.timestamp("us", "UTC")
 SECOND = 1_000_000
+DAY = 86_400 * SECOND
 
 
 def literal(value: object, type_: str) -> pa.Scalar:
@@ -68,11 +69,16 @@ def _from_text(column: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _with_dates(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """TIMESTAMP to its day, DATE to its midnight; a date is no number, so all else is NULL."""
+    """TIMESTAMP to its day, DATE to its midnight, NULL if no TIMESTAMP is so early; a date is no number, so all else is
+    NULL."""
     if pa.types.is_timestamp(column.type):
-        days = numbers(column) // (86_400 * SECOND)
+        days = numbers(column) // DAY
         return masked(days.astype(np.int32), valid_mask(column), pa.int32()).cast(type_)
-    return column.cast(INSTANT) if pa.types.is_timestamp(type_) else pa.nulls(len(column), type_)
+    if not pa.types.is_timestamp(type_):
+        return pa.nulls(len(column), type_)
+    days, valid = numbers(column).astype(np.int64), valid_mask(column)
+    known = np.abs(days) <= np.iinfo(np.int64).max // DAY
+    return masked(days * DAY, known if valid is None else known & valid, INT64).cast(INSTANT)
 
 
 def _to_timestamp(column: pa.Array) -> pa.Array:

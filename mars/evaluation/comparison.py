@@ -14,7 +14,7 @@ from mars.evaluation.function import Function, Value
 def ordered(value: Value) -> Value:
     """The value in a form that Arrow compares as Spark does: floats become sortable integers."""
     if isinstance(value, pa.Scalar) and pa.types.is_floating(value.type):
-        return ordered(pa.array([value.as_py()], value.type))[0]
+        return ordered(pa.repeat(value, 1))[0]
     if pa.types.is_floating(value.type):
         return masked(order_keys(value), valid_mask(value), pa.int64())
     return value
@@ -39,7 +39,7 @@ def _in(arguments: list[Value], type_: str) -> pa.Array:
     if any(isinstance(member, pa.Array) for member in arguments[1:]):
         return _in_columns(value, members)
     value, members = ordered(value), [ordered(member) for member in members]
-    known = pa.array([member.as_py() for member in members if member.is_valid], value.type)
+    known = pa.array([member for member in members if member.is_valid], value.type)
     found = pc.is_in(value, value_set=known)
     missing = pa.scalar(None if len(known) < len(members) else False, pa.bool_())
     return pc.if_else(pc.is_null(value), pa.scalar(None, pa.bool_()), pc.if_else(found, found, missing))

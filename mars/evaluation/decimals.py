@@ -5,7 +5,7 @@ Values become Python integers in numpy object arrays, which hold products of any
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from mars.evaluation.arrays import limbs, valid_mask
 
 WORD = (1 << 64) - 1
+DIGITS_MAX = 38
+# Exponents are Java's ints.
+EXPONENT_END = 1 << 31
 
 
 def unscaled(array: pa.Array) -> np.ndarray:
@@ -119,7 +122,15 @@ def _division(left: pa.Array, right: pa.Array) -> tuple[np.ndarray, np.ndarray, 
     return unscaled(left), np.where(zero, 1, denominator), both_valid(left, right) & ~zero
 
 
-def quantized(text: str, scale: int) -> Decimal:
-    """The number that the text writes, rounded half up to `scale` digits after the point."""
-    with localcontext(prec=1_100):
-        return Decimal(text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+def quantized(text: str, type_: pa.Decimal128Type) -> Decimal | None:
+    """The number that the text writes, rounded half up to the type's scale; None if it does not fit."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None  # an exponent beyond all bounds
+    # Spark gives up such numbers before it rounds them, a zero too.
+    if value.adjusted() >= DIGITS_MAX or abs(value.as_tuple().exponent) >= EXPONENT_END:
+        return None
+    with localcontext(prec=2 * DIGITS_MAX + 1):
+        rounded = value.quantize(Decimal(1).scaleb(-type_.scale), ROUND_HALF_UP)
+    return rounded if rounded.copy_abs() < 10 ** (type_.precision - type_.scale) else None

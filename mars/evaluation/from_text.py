@@ -18,7 +18,7 @@ BLANKS = "".join(map(chr, range(33))) + "\x7f"
 INTEGER = r"^(?P<sign>[+-]?)0*(?P<digits>[0-9]*)(?:\.[0-9]*)?$"
 FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 DECIMAL = r"^[+-]?([0-9]{1,38}\.?|[0-9]{0,30}\.[0-9]{1,38})$"
-LONG_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$")
+LONG_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
 SPECIAL_FLOATS = r"(?i)^([+-]?(inf|infinity)|nan)$"
 DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?$", re.DOTALL)
 TIME = re.compile(r"(?:(?P<date>[+-]?\d{4,6}(?:-\d{1,2}(?:-\d{1,2})?)?)(?:[ T]|$))?"
@@ -77,15 +77,8 @@ def to_decimal(column: pa.Array, type_: pa.Decimal128Type) -> pa.Array:
     if not pc.any(rest).as_py():
         return plain
     rows = pc.indices_nonzero(rest)
-    return pc.replace_with_mask(plain, rest, by_distinct(text.take(rows), lambda t: _long_decimal(t, type_), type_))
-
-
-def _long_decimal(text: str, type_: pa.Decimal128Type) -> object:
-    match = LONG_DECIMAL.match(text)
-    if not match:
-        return None
-    value = decimals.quantized(text, type_.scale)
-    return value if abs(value.scaleb(type_.scale)) < 10 ** type_.precision else None
+    odd = by_distinct(text.take(rows), lambda t: decimals.quantized(t, type_) if LONG_DECIMAL.match(t) else None, type_)
+    return pc.replace_with_mask(plain, rest, odd)
 
 
 def to_date(column: pa.Array) -> pa.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +13,7 @@ from mars.evaluation.arrays import STRING
 INSTANT = pa.timestamp("us", "UTC")
 FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), INSTANT)
 LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), INSTANT)
+FIRST_DAY, LAST_DAY = pa.scalar(date.min), pa.scalar(date.max)
 
 
 def by_distinct(column: pa.Array, convert: Callable[[object], object], type_: pa.DataType) -> pa.Array:
@@ -57,11 +58,15 @@ def _java_float(shortest: str, kind: type) -> str:
 def from_timestamp(column: pa.Array) -> pa.Array:
     """'yyyy-MM-dd HH:mm:ss', with a fraction only if there is one, in UTC; NULL outside the years 1 to 9999, for which
     Arrow has no text."""
-    known = pc.and_(pc.greater_equal(column, FIRST), pc.less_equal(column, LAST))
-    column = pc.if_else(known, column, pa.scalar(None, column.type))
-    text = column.cast(pa.timestamp("us")).cast(STRING)
+    text = _between(column, FIRST, LAST).cast(pa.timestamp("us")).cast(STRING)
     text = pc.replace_substring_regex(text, r"\.0+$", "")
     return pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+$", r"\1")
+
+
+def _between(column: pa.Array, first: pa.Scalar, last: pa.Scalar) -> pa.Array:
+    """NULL in place of what is less or greater."""
+    known = pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last))
+    return pc.if_else(known, column, pa.scalar(None, column.type))
 
 
 def to_text(column: pa.Array) -> pa.Array:
@@ -70,4 +75,6 @@ def to_text(column: pa.Array) -> pa.Array:
         return from_float(column)
     if pa.types.is_timestamp(column.type):
         return from_timestamp(column)
+    if pa.types.is_date32(column.type):
+        return _between(column, FIRST_DAY, LAST_DAY).cast(STRING)
     return column.cast(STRING)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from mars.identifiers import BARE, quoted
 from mars.types import normalize
-from sql.clauses import parse_instant
 from sql.create import RESERVED
 from sql.guess_types import Seen, time_unit, type_of
 
@@ -53,7 +52,7 @@ def guess_schema(messages: Iterable[bytes]) -> Guess | None:
     lines = [
         line
         for message in messages
-        for line in message.decode("utf-8", "replace").splitlines()
+        for line in lines_of(message)
         if line.strip() and len(line) <= LINE_CHARACTERS_MAX
     ]
     lines = lines[:ENOUGH]
@@ -64,6 +63,12 @@ def guess_schema(messages: Iterable[bytes]) -> Guess | None:
         return guess_json(objects) if objects else guess_csv(lines)
     except csv.Error:
         return None    # a quote that is never closed makes one field of them all
+
+
+def lines_of(message: bytes) -> list[str]:
+    """The lines of a message, cut where its tuples are cut: at newlines alone, which may have a carriage return before
+    them."""
+    return [line.removesuffix(b"\r").decode("utf-8", "replace") for line in message.split(b"\n")]
 
 
 def create_stream_sql(guess: Guess, name: str, topic: str) -> str:
@@ -116,7 +121,8 @@ def guess_json(objects: list[dict]) -> Guess:
 def guess_csv(lines: list[str]) -> Guess:
     """Columns by their place; the first line names them if a number, date or time stands under a text."""
     delimiter = max(DELIMITERS, key=lambda d: (lines[0].count(d), -DELIMITERS.index(d)))
-    rows = [row for row in csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter) if row]
+    whole = "\n".join(lines).replace("\r", " ")  # within a line it ends nothing, but csv takes offence
+    rows = [row for row in csv.reader(io.StringIO(whole), delimiter=delimiter) if row]
     header = looks_like_header(rows)
     body = rows[1:] if header else rows
     width = max(len(row) for row in rows)
@@ -148,7 +154,7 @@ def with_time(
     times = []
     for column, found in zip(columns, seen, strict=True):
         unit = time_unit(found) if column.type in ("INT", "BIGINT") else None
-        iso = column.type == "TIMESTAMP" or (column.type == "STRING" and found.all_texts(parse_instant))
+        iso = column.type in ("TIMESTAMP", "STRING") and found.are_times()
         if unit or iso:
             lower = column.name.lower()
             rank = TIME_NAMES.index(lower) if lower in TIME_NAMES else len(TIME_NAMES) + ("time" not in lower)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable
 
-from sql.clauses import parse_instant
 from sql.literals import BIGINT_MAX, INT_MAX, NUMBER
 
 INTEGER = re.compile(r"\s*[+-]?\d{1,19}\s*\Z", re.ASCII)
+# After a sign two digits are hours, not one digit of hours and one of minutes: hence the "+" behind.
+TIME = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.[0-9]*)?)?"
+                  r" ?(?:[Zz]|([+-])([0-9]{1,2}+)(?::?([0-9]{2}))?)?)?")
+OFFSET_MAX = datetime.timedelta(hours=18)
 UNIT_OF_DIGITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 EARLIEST_S, LATEST_S = 631_152_000, 4_102_444_800    # 1990 to 2100
 KEPT = 200
@@ -58,9 +60,11 @@ class Seen:
             return "DOUBLE"
         return "TIMESTAMP" if types == {"DATE", "TIMESTAMP"} else "STRING"
 
-    def all_texts(self, reads: Callable[[str], object]) -> bool:
-        """True if there is a value and every kept one reads."""
-        return bool(self.texts) and all(reads(value) is not None for value in self.texts)
+    def are_times(self) -> bool:
+        """True if every kept value is an instant, and one of them can be an event time: the calendar's first and last years
+        cannot."""
+        times = [parse_time(value) for value in self.texts]
+        return None not in times and any(1 < time.year < 9999 for time in times)
 
 
 def type_of(value: str) -> str | None:
@@ -75,19 +79,25 @@ def type_of(value: str) -> str | None:
         return "DOUBLE"
     if stripped.lower() in ("true", "false"):
         return "BOOLEAN"
-    if len(stripped) >= 10 and stripped[4:5] == "-":
-        if parse_date(stripped):
-            return "DATE"
-        if parse_instant(stripped):
-            return "TIMESTAMP"
+    if parse_time(value):
+        return "DATE" if len(stripped) == len("2026-01-31") else "TIMESTAMP"
     return "STRING"
 
 
-def parse_date(text: str) -> datetime.date | None:
-    """A date written 2026-01-31, or None."""
+def parse_time(text: str) -> datetime.datetime | None:
+    """The instant, in UTC, without its fraction of a second, of a text that reads as a TIMESTAMP; None for any other, and
+    for those of docs/dialect.md whose date has no four, two and two digits."""
+    found = TIME.fullmatch(text.strip(" \t"))
+    if found is None:
+        return None
+    *numbers, sign, hours, minutes = found.groups()
+    offset = datetime.timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    if int(minutes or 0) > 59 or offset > OFFSET_MAX:
+        return None
     try:
-        return datetime.date.fromisoformat(text) if len(text) == 10 else None
-    except ValueError:
+        time = datetime.datetime(*(int(number or 0) for number in numbers))  # noqa: DTZ001 - an offset is taken off here
+        return time + offset if sign == "-" else time - offset
+    except (ValueError, OverflowError):
         return None
 
 

@@ -41,13 +41,13 @@ class Store:
 
     def check_server(self, run_id: str) -> None:
         """A server that was restarted gives no claim."""
-        if self.generation["run_id"] != run_id:
+        if self.generation.get("run_id") != run_id:
             raise StaleGenerationError("another generation is in the exchange", "of another server")
 
     def check_leader(self, generation: int, epoch: int) -> None:
         """Rule 4 for a leader's writes."""
         self.check(generation)
-        if self.generation["leader"] > epoch:
+        if self.generation.get("leader", 0) > epoch:
             raise StaleEpochError("a newer leader, owner or request has been seen", "an older leader")
 
 

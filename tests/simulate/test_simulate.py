@@ -6,16 +6,20 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from tests.simulate import scripts
 from tests.simulate.bugs import BUGS, RARE
 from tests.simulate.hunt import first_broken
 from tests.simulate.run import run
+from tests.simulate.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT, TRIES = 600, 1500
@@ -58,3 +62,21 @@ def test_each_planted_bug_turns_a_run_red(processes: ProcessPoolExecutor) -> Non
     seeds = list(processes.map(partial(first_broken, first=0, most=TRIES), bugs))
     assert [bug for bug, seed in zip(bugs, seeds, strict=True) if seed is None] == [], f"not shown by {TRIES} seeds"
     assert [seed for seed in set(seeds) if run(seed).broken] == []
+
+
+def fits_no_more(world: World) -> AbstractContextManager:
+    """A patch that takes fewer arguments than the code by now gives: it ends whoever calls it."""
+    return patch.object(scripts, "push", lambda store: 0)
+
+
+def knows_another_key(world: World) -> AbstractContextManager:
+    """A patch that looks for what is not kept any more."""
+    return patch.object(scripts, "receive", lambda store, *_: store.generation["was renamed"])
+
+
+@pytest.mark.parametrize("planted", [fits_no_more, knows_another_key])
+def test_a_planted_bug_that_only_ends_workers_is_not_shown(planted: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But a campaign calls such a run broken."""
+    monkeypatch.setitem(BUGS, planted.__name__, planted)
+    assert "Error(" in run(0, bug=planted.__name__).broken
+    assert first_broken(planted.__name__, 0, 3) is None

@@ -27,7 +27,7 @@ from benchmarks.contenders.entrants import NAMES, Contender, chosen
 from benchmarks.contenders.protocol import Job
 from benchmarks.exactness import Exactness
 from benchmarks.generator import LINE_BYTES, WINDOW_S
-from benchmarks.machine import machine
+from benchmarks.machine import command, machine
 from benchmarks.side_by_side_table import TITLE, describe, picture
 from benchmarks.topics import Topic
 from benchmarks.trees import TreeMeter
@@ -185,7 +185,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mars-side-by-side-", dir=given.folder) as folder:
         found = compare(contenders, given.tuples, given.warm, given.repeat, given.seed, Path(folder),
                         lambda text: print(text, file=sys.stderr, flush=True))
-    answer = document(found, contenders, {name: getattr(given, name) for name in ("tuples", "warm", "repeat", "seed")})
+    settings = {name: getattr(given, name) for name in ("tuples", "warm", "repeat", "seed")}
+    answer = document(found, contenders, {"command": command(), **settings})
     if given.json:
         given.json.write_text(json.dumps(answer, indent=1) + "\n")
         if found.turns:

@@ -1,12 +1,14 @@
 """The comparison, short: each takes the same topic, is exact, and what it costs is told."""
 
+import json
 import os
 import re
 
 import pytest
 
+from benchmarks import side_by_side
 from benchmarks.contenders.entrants import chosen
-from benchmarks.side_by_side import compare, document, need_room
+from benchmarks.side_by_side import Comparison, compare, document, need_room
 from benchmarks.side_by_side_table import by_contender, describe
 from mars.errors import MarsError
 
@@ -32,6 +34,16 @@ def test_a_short_comparison_is_exact_and_tells_what_each_costs(tmp_path, names):
         assert 0 < turn.broker_cpu_s < turn.seconds * 4
     assert len(re.findall(r"\| exact +\|", describe(answer))) == len(names)
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(("mars", "spark"))] == []
+
+
+def test_the_file_tells_the_command_that_made_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(side_by_side, "compare", lambda *_: Comparison([], {}))
+    file = tmp_path / "found.json"
+    monkeypatch.setattr("sys.argv", ["benchmarks/side_by_side.py", "--only", "mars", "--repeat", "1", "--json", str(file)])
+    with pytest.raises(SystemExit) as ended:
+        side_by_side.main()
+    assert ended.value.code == 0
+    assert json.loads(file.read_text())["command"] == f"benchmarks.side_by_side --only mars --repeat 1 --json {file}"
 
 
 def test_an_unknown_contender_is_refused():

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import accuracy_table, overload_table, side_by_side_latency, side_by_side_table
+from benchmarks.document_joined import like_for_like, paper
 from benchmarks.latency_limit import Limit
 from benchmarks.scaling_run import Result
 from benchmarks.steps import BATCH, Step
@@ -93,38 +94,6 @@ def latency(document: dict) -> list[str]:
             *table(["load", "ms", "p50", "p95", "p99", "mean", "max", "samples", "cores in use"], rows)]
 
 
-def paper(folder: Path) -> str:
-    """The paper's figures beside ours, as far as they are measured."""
-    def measured(name: str) -> dict | None:
-        file = folder / f"{name}.json"
-        return json.loads(file.read_text()) if file.exists() else None
-
-    here = dict.fromkeys(("node", "mean", "batch", "sums"), "not measured yet")
-    if found := measured("tuples"):
-        best = max((Result(**point) for point in found["points"] if point["tuples"] >= 10_000_000),
-                   key=lambda result: result.megabytes_per_s, default=None)
-        if best:
-            here["node"] = f"{best.megabytes_per_s:.0f} MB/s ({best.tuples_per_s / 1e6:.2f} M tuples/s)"
-    if found := measured("latency"):
-        here["mean"] = "; ".join(f"{load['name'].replace('_', ' ')}: {load['freshness']['mean']:.0f} ms"
-                                 for load in found["loads"])
-    if found := measured("message"):
-        best = max((Result(**point) for point in found["points"]), key=lambda result: result.tuples_per_s)
-        here["batch"] = f"{best.name} ({best.tuples_per_s / 1e6:.2f} M tuples/s)"
-    if found := measured("accuracy"):
-        here["sums"] = "; ".join(f"{found['contenders'][turn['contender']]['title']}: {turn['exactness']['lost']:,} lost, "
-                                 f"{turn['exactness']['doubled']:,} doubled" for turn in found["turns"])
-    rows = [["throughput of one node", "179 MB/s (1.25 M tuples/s), the broker elsewhere",
-             f"{here['node']} on this machine's cores, the broker on them too"],
-            ["best tuples per message", "5,000; one is far worse, more are a little worse", here["batch"]],
-            ["mean latency of a tuple", "1372 ms (Storm 653, Spark Streaming 2383)", f"freshness {here['mean']}"],
-            ["against Spark Streaming, Storm", "1.46 and 2.82 times their throughput", "see [Side by side](#side-by-side)"],
-            ["40 million tuples, three nodes cut off", "Mars: none lost, none doubled; Storm the same", here["sums"]],
-            ["scaling", "near-linear to 20 nodes, 3.5 GB/s; then the broker's disks are full",
-             "one machine; see the model [below](#workers-and-partitions)"]]
-    return "\n".join(["| | the paper | here |", "| --- | --- | --- |", *("| " + " | ".join(row) + " |" for row in rows)])
-
-
 def scaling(name: str, options: str = "") -> Figure:
     """A curve of benchmarks.scaling."""
     return Figure(f"benchmarks.scaling {name}{options} --out {FOLDER}", curve, picture=True)
@@ -145,6 +114,7 @@ FIGURES = {
     "accuracy": Figure(f"benchmarks.accuracy --json {FOLDER}/accuracy.json", accuracy_table.figure),
     "overload": Figure(f"benchmarks.overload --json {FOLDER}/overload.json", overload_table.figure),
 }
+JOINED = {"paper": paper, "like_for_like": like_for_like}  # from the files of several figures
 BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency", "accuracy", "overload"}
 
 
@@ -166,7 +136,7 @@ def written(text: str, folder: Path) -> str:
     """The document with every block as its file says. A mark without a figure is an error."""
     for name in re.findall(r"<!-- (\w+) -->", text):
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        content = paper(folder) if name == "paper" else block(name, FIGURES[name], folder)
+        content = JOINED[name](folder) if name in JOINED else block(name, FIGURES[name], folder)
         text = mark.sub(lambda match, content=content: f"{match[1]}{content}\n{match[2]}", text)
     return text
 

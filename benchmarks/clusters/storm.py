@@ -37,7 +37,7 @@ from api.services.process import Child
 from api.services.service import Service
 from benchmarks.clusters.node import Node
 from benchmarks.contenders.process import ProcessContender
-from benchmarks.contenders.program import Setup
+from benchmarks.contenders.program import AT_LEAST, Setup
 from benchmarks.contenders.protocol import Job
 from benchmarks.contenders.storm import OPENED, STORM, compiled, logging
 from benchmarks.contenders.storm import SETTINGS as LOCAL
@@ -70,7 +70,7 @@ class StormCluster(ProcessContender):
     rate_max: int | None = 10_000
 
     def __init__(self, nodes: int = 3) -> None:
-        super().__init__(replace(STORM, title="Storm 2.8.2, acking"))
+        super().__init__(replace(STORM, guarantee=AT_LEAST))
         self.count = nodes
         self.nodes: list[Node] = []
         self.zookeeper: Service | None = None

@@ -9,9 +9,10 @@ import time
 import pytest
 
 from api.services import jars
+from benchmarks.clusters.storm import StormCluster
 from benchmarks.contenders.entrants import PROGRAMS
 from benchmarks.contenders.process import ProcessContender, _list
-from benchmarks.contenders.program import MAY_LOSE, Program
+from benchmarks.contenders.program import AT_LEAST, MAY_LOSE, Program
 from benchmarks.contenders.protocol import Job
 from benchmarks.contenders.spark import committed
 from benchmarks.trees import TreeMeter
@@ -86,6 +87,12 @@ def test_lists_of_jars_are_pinned():
         pinned = jars.parse(_list(name), name)
         assert pinned
         assert all(len(jar.sha256) == 64 and jar.size_bytes > 1000 and jar.coordinates.count(":") == 2 for jar in pinned)
+
+
+def test_what_is_acknowledged_before_it_is_written_may_be_lost():
+    promised = {program.name: program.guarantee for program in PROGRAMS}
+    assert [name for name, promise in promised.items() if promise == MAY_LOSE] == ["storm", "storm-unacked", "quix"]
+    assert StormCluster().guarantee == AT_LEAST, "its counters write before they acknowledge"
 
 
 def test_only_files_in_sparks_log_count(tmp_path):

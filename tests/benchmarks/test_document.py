@@ -6,7 +6,10 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks.document import DOCS, FIGURES, block, limit, written
+from benchmarks.clusters import entrants as clusters
+from benchmarks.contenders import entrants as contenders
+from benchmarks.document import DOCS, FIGURES, JOINED, block, limit, written
+from benchmarks.document_joined import like_for_like, paper
 from benchmarks.latency_limit import Limit, Try
 from benchmarks.scaling import CURVES
 from benchmarks.scaling_run import Result
@@ -25,8 +28,15 @@ def test_a_comparison_tells_of_nobody_who_was_not_asked_for(name):
     assert {*document["left_out"], *(turn["contender"] for turn in document["turns"])} <= document["contenders"].keys()
 
 
+@pytest.mark.parametrize(("name", "chosen"), [("accuracy", clusters.chosen), ("side_by_side", contenders.chosen)])
+def test_each_promise_is_what_the_contender_says_now(name, chosen):
+    document = json.loads((DOCS / "benchmarks" / f"{name}.json").read_text())
+    said = {key: about["guarantee"] for key, about in document["contenders"].items()}
+    assert said == {each.name: each.guarantee for each in chosen(list(said))}
+
+
 def test_every_figure_has_its_place_and_every_curve_its_figure():
-    assert set(re.findall(r"<!-- (\w+) -->", TEXT)) == {*FIGURES, "paper"}
+    assert set(re.findall(r"<!-- (\w+) -->", TEXT)) == {*FIGURES, *JOINED}
     assert set(CURVES) <= set(FIGURES)
 
 
@@ -74,6 +84,31 @@ def test_the_limit_is_told_with_how_it_was_found_or_that_it_was_given():
     assert "| 500,000 | 200 | 210 | 2 | 0 | yes |" in text
     assert "| 700,000 | 900 | inf | 2 | inf | no |" in text
     assert limit(Limit(5e5, None), None)[0] == "Shares are of 500,000 tuples/s."
+
+
+def few_and_many(folder) -> None:
+    """Mars with 20 million tuples in 5 s beside one that takes 1 million in 10 s; Mars takes 0.4 s for a million."""
+    parts = dict.fromkeys(("mappers", "reducers", "redis", "zookeeper", "driver", "kafka"), 0.1)
+    points = [asdict(Result(n, f"{n:,}", n, seconds, n / seconds, n * 148e-6 / seconds, parts, {}, 7, True, "", []))
+              for n, seconds in ((20_000_000, 5.0), (1_000_000, 0.4))]
+    turns = [{"contender": name, "tuples": n, "tuples_per_s": n / seconds}
+             for name, n, seconds in (("mars", 20_000_000, 5.0), ("slow", 1_000_000, 10.0))]
+    about = {name: {"title": name.title(), "guarantee": "g"} for name in ("mars", "slow")}
+    (folder / "tuples.json").write_text(json.dumps({"axis": "tuples", "points": points}))
+    (folder / "side_by_side.json").write_text(json.dumps({"tuples": 20_000_000, "turns": turns, "contenders": about}))
+
+
+def test_ratios_to_those_that_take_fewer_tuples_are_told_like_for_like_too(tmp_path):
+    assert "Not measured yet" in like_for_like(tmp_path)
+    few_and_many(tmp_path)
+    said = like_for_like(tmp_path)
+    assert "over 1,000,000 tuples Mars, warm too, did 2.50 M a second" in said
+    assert "\n25.0 times the speed of Slow over 1,000,000." in said
+
+
+def test_the_papers_binary_megabytes_stand_beside_binary_ones(tmp_path):
+    few_and_many(tmp_path)
+    assert "| 179 MB/s (1.25 M tuples/s), the broker elsewhere | 565 MB/s (4.00 M tuples/s) on" in paper(tmp_path)
 
 
 def test_a_wrong_point_is_told():

@@ -100,7 +100,8 @@ def round_doubles(values: np.ndarray, digits: int) -> np.ndarray:
     size, power = np.abs(values), 10.0 ** min(abs(digits), 15)
     with np.errstate(all="ignore"):
         plain = np.isfinite(values) & (size < EXACT) & (abs(digits) <= 15)
-        plain &= (size * power if digits >= 0 else size / power) < EXACT
+        # A midpoint has a digit more than the result; beyond 2^52 units of that its double may print another number.
+        plain &= (size * power < EXACT / 16) if digits > 0 else (size / power < EXACT)
         whole = np.where(plain, size, 0)
         scale, unit = (power, 1.0) if digits >= 0 else (1.0, power)
         n = np.floor(whole / unit * scale)

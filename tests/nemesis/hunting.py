@@ -87,7 +87,7 @@ class Hunter:
                 result = Result("", f"too slow: {error}", round(time.monotonic() - began, 1))
                 continue
             told = [line for line in wrong if not line.startswith(NO_RECOVERY)]
-            line = next(iter(told or wrong), "")
+            line = next((line for line in told if any(part in line for part in EVIDENCE)), next(iter(told or wrong), ""))
             shown_by = next((word for part, word in EVIDENCE.items() if told and part in line), "")
             result = Result(shown_by, line.partition("\n")[0], round(time.monotonic() - began, 1))
             if shown_by or not until_red:

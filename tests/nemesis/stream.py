@@ -54,6 +54,7 @@ class Stream:
 
     def drop_query(self, query: str) -> None:
         """Drop it, if it is there."""
+        self.readers.dropped(query)
         self._sql(f"DROP QUERY {query}", PATIENCE_S)
 
     def _sql(self, statement: str, patience_s: float = PATIENCE_S) -> None:
@@ -138,8 +139,6 @@ class Stream:
                 together.late += verdict.late
                 together.skipped += document["counters"]["duplicates_skipped"]
                 if statistic.name == self.readers.followed:
-                    time.sleep(1.0)  # for the last events
-                    self.readers.stop()
                     self.readers.check_events(rows)
             together.tuples = oracle.tuples()
         finally:

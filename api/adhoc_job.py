@@ -16,7 +16,10 @@ import pyarrow as pa
 
 from mapper.aggregate import aggregate_task, time_reasons
 from mapper.batch import REASONS, Messages, ParsedBatch
+from mapper.csv_fields import CsvFields
 from mapper.fetch import RangeTooLarge, Reader
+from mapper.json_fields import JsonFields
+from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
 from mapper.read import open_reader
 from mars import cells, types
@@ -132,6 +135,19 @@ def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | Non
         return None, ""
     good = np.flatnonzero(faults == 0)
     return (stream.micros(int(batch.event_time[good[0]])), "") if len(good) else (None, REASONS[faults[0]])
+
+
+def time_finder(stream: Stream) -> Callable[[bytes], list[tuple[int, int]]]:
+    """Gives what tells of a message's value where the event times of its tuples start and end in it, of those that have
+    one and that read."""
+    fields = (JsonFields if stream.format == "JSON" else CsvFields)(stream, (stream.time_column,))
+
+    def find(value: bytes) -> list[tuple[int, int]]:
+        column = fields.fields(_as_messages([Message(0, 0, 0, value)])).columns[stream.time_column]
+        places = zip(column.start.tolist(), column.length.tolist(), column.kind.tolist(), strict=True)
+        return [(start, start + length) for start, length, kind in places if kind != NULL and kind < BAD]
+
+    return find
 
 
 def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-import json
 import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +15,6 @@ from confluent_kafka import KafkaException, Producer
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.kafka_security import Security, librdkafka
 from mars.errors import MarsError
-from mars.plan import UNITS_PER_SECOND
 from sql.guess import Guess, guess_schema
 
 SAMPLE_LINES = 1_000
@@ -77,46 +72,6 @@ class LineFile:
         if source is None:
             raise MarsError(f"{self.path} is not a regular file", "its lines come once", "write it to a file first")
         return source
-
-
-class Stamper:
-    """Writes the time of the call into the event-time column of lines."""
-
-    def __init__(self, guess: Guess, column: str | None) -> None:
-        name = column or guess.time_column
-        names = [c.name for c in guess.columns]
-        if name not in names:
-            raise MarsError("The event-time column is not known", f"columns: {', '.join(names)}", "name it with --time")
-        self.format, self.delimiter = guess.format, guess.delimiter
-        self.place = names.index(name)
-        self.path = (guess.columns[self.place].path or name).split(".")
-        type_ = guess.columns[self.place].type
-        self.unit = (guess.unit or "ms") if type_ in ("INT", "BIGINT") else None
-
-    def __call__(self, line: bytes) -> bytes:
-        """The line with the time of now; a line that has no such column stays as it is."""
-        now = int(time.time() * UNITS_PER_SECOND[self.unit]) if self.unit else datetime.now(UTC).isoformat()
-        return self._json(line, now) if self.format == "JSON" else self._csv(line, str(now))
-
-    def _json(self, line: bytes, now: int | str) -> bytes:
-        try:
-            tuple_ = json.loads(line)
-            inner = tuple_
-            for key in self.path[:-1]:
-                inner = inner[key]
-            inner[self.path[-1]] = now
-        except (ValueError, KeyError, TypeError):
-            return line
-        return json.dumps(tuple_, ensure_ascii=False).encode()
-
-    def _csv(self, line: bytes, now: str) -> bytes:
-        fields = next(csv.reader([line.decode("utf-8", "surrogateescape")], delimiter=self.delimiter))
-        if len(fields) <= self.place:
-            return line
-        fields[self.place] = now
-        out = io.StringIO()
-        csv.writer(out, delimiter=self.delimiter, lineterminator="").writerow(fields)
-        return out.getvalue().encode("utf-8", "surrogateescape")
 
 
 def ensure_topic(kafka: str, security: Security, topic: str) -> tuple[int, bool]:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from api import runfile
 from api.commands.instance import settings
-from api.lines import LineFile, Stamper, ensure_topic, send
+from api.lines import LineFile, ensure_topic, send
 from mars.adapters.kafka_security import security_of
 
 
@@ -18,7 +18,11 @@ def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | N
          kafka: str | None, data: Path | None) -> None:
     """Send the file and say what was sent; see `mars load --help`."""
     file = LineFile(path, header)
-    stamper = Stamper(file.guess, time_column) if stamp else None
+    stamper = None
+    if stamp:
+        from api.stamp import Stamper  # the mappers' kernels take a second or two to load
+
+        stamper = Stamper(file.guess, time_column)
     config = settings(data)
     address, security = kafka or runfile.require(config.data).kafka, security_of(config)
     partitions, made = ensure_topic(address, security, topic)
@@ -27,7 +31,7 @@ def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | N
     if file.header:
         say("line 1 names the columns and is not sent (--no-header sends it)")
     if stamper:
-        say(f"column {file.guess.columns[stamper.place].name} gets the time of sending")
+        say(f"column {stamper.column} gets the time of sending")
     bar = Progress(BarColumn(), MofNCompleteColumn(), TextColumn("bytes"), TransferSpeedColumn(),
                    console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
     with bar:

@@ -1,14 +1,12 @@
-"""A user's file: what is a tuple in it, what is refused, and the time of now in its lines."""
+"""A user's file: what is a tuple in it, and what is refused."""
 
-import json
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from api.demo_own import FileSource
-from api.lines import LineFile, Stamper
+from api.lines import LineFile
 from mars.errors import MarsError
 
 
@@ -60,24 +58,3 @@ def test_the_demo_refuses_a_pipe_that_it_would_read_thrice(pipe):
     with pytest.raises(MarsError, match="not a regular file") as caught:
         FileSource("127.0.0.1:9", None, pipe, {"topic": "t", "select": None})
     assert "write it to a file first" in caught.value.hint
-
-
-def test_csv_gets_the_time_of_now_in_its_unit(tmp_path):
-    file = LineFile(write(tmp_path / "a.csv", 'who,at\n"a,b",1700000000\nc,1700000001\n'))
-    began = int(time.time())
-    stamped = [Stamper(file.guess, None)(line).decode() for line in file.lines()]
-    assert stamped[0].startswith('"a,b",')
-    assert began <= int(stamped[1].split(",")[1]) <= time.time()
-
-
-def test_json_gets_the_time_of_now_inside_an_object(tmp_path):
-    file = LineFile(write(tmp_path / "a.json", '{"e": {"at": "2026-01-01T00:00:00Z"}, "n": 1}\n'))
-    stamper = Stamper(file.guess, None)
-    assert json.loads(stamper(next(file.lines())))["e"]["at"] > "2026-01-02"
-    assert stamper(b"not json") == b"not json"
-
-
-def test_an_unknown_time_column_names_the_columns(tmp_path):
-    file = LineFile(write(tmp_path / "a.csv", "who,at\na,1700000000\n"))
-    with pytest.raises(MarsError, match="who, at"):
-        Stamper(file.guess, "when")

@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from mapper.kernels import U8, helper, kernel
+from mapper.kernels import helper
 
 ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)
@@ -137,9 +137,3 @@ def is_utf8(buffer, begin, end):
                 return False
         at += more + 1
     return True
-
-
-@kernel(types.boolean(U8, types.int64, types.int64))
-def valid_text(buffer, begin, end):
-    """True if [begin, end) of the buffer is UTF-8."""
-    return is_ascii(buffer, begin, end) or is_utf8(buffer, begin, end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ PACKAGES = ("mars", "mapper", "reducer", "sql", "api", "benchmarks")
 FOLDERS = (*PACKAGES, "tests", "docs", ".ci")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 45
+BINARIES = "tests/formats/*.zip"  # what earlier versions wrote
 SHORT_SHARE_MIN = 0.95
 
 # Put together here, so that this file does not hold what it looks for.
@@ -42,6 +44,14 @@ def texts() -> Iterator[tuple[Path, str]]:
                 continue
 
 
+def is_binary(content: bytes) -> bool:
+    """True unless it is text: UTF-8 without zeros."""
+    try:
+        return "\0" in content.decode()
+    except UnicodeDecodeError:
+        return True
+
+
 def test_import_contracts_hold() -> None:
     command = "from importlinter.cli import lint_imports_command as check; check()"
     run = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True)
@@ -66,6 +76,13 @@ def test_functions_are_short() -> None:
 def test_modules_say_what_they_are_for() -> None:
     assert [str(file.relative_to(ROOT)) for file in modules()
             if file.read_text().strip() and not ast.get_docstring(ast.parse(file.read_text()))] == []
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="asks git for the files of the project")
+def test_no_tracked_file_is_binary() -> None:
+    run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in run.stdout.split("\0")[:-1] if not fnmatch.fnmatch(name, BINARIES)]
+    assert [str(file.relative_to(ROOT)) for file in files if file.is_file() and is_binary(file.read_bytes())] == []
 
 
 @pytest.mark.parametrize("patterns", [REGISTRIES, MACHINE_PATHS], ids=["registries", "machine paths"])

@@ -116,10 +116,10 @@ class Campaign:
         self.stopping.wait(rng.uniform(*BETWEEN_S))
         self.index += 1
         wrong: list[str] = []
-        for fault in faults:
-            self._attempt(fault, fault.inflict, wrong)
+        tried = [self._attempt(fault, fault.inflict, wrong) for fault in faults]
         self.stopping.wait(hold_s)
         self._attempt(faults[0], self.instance.ensure_services, wrong)
+        inflicted = [done and fault.took_effect() for done, fault in zip(tried, faults, strict=True)]
         for fault in reversed(faults):
             self._attempt(fault, fault.heal, wrong)
         self._attempt(faults[0], self.instance.ensure, wrong)
@@ -133,9 +133,10 @@ class Campaign:
             wrong += census.lost(self.instance, stream.id)
         details = [{name: value for name, value in vars(fault).items() if isinstance(value, str | int | float | list)}
                    for fault in faults]
-        self.journal.add("fault", index=self.index - 1, seed=self.seed, kinds=names, details=details,
-                         held_s=round(hold_s, 1), recovery_s=recovery_s, wrong=wrong)
-        self.say(f"{self.index - 1:4d} {' + '.join(names):50s} held {hold_s:4.1f} s, recovered in {recovery_s} s")
+        self.journal.add("fault", index=self.index - 1, seed=self.seed, kinds=names, inflicted=inflicted,
+                         details=details, held_s=round(hold_s, 1), recovery_s=recovery_s, wrong=wrong)
+        told = [name if did else f"{name} (not inflicted)" for name, did in zip(names, inflicted, strict=True)]
+        self.say(f"{self.index - 1:4d} {' + '.join(told):50s} held {hold_s:4.1f} s, recovered in {recovery_s} s")
         self._note(wrong)
         return recovered
 
@@ -150,15 +151,18 @@ class Campaign:
         self.say(f"     {kind.__name__}: {'WRONG' if wrong else 'named'} after {time.monotonic() - began:.1f} s")
         self._note(wrong)
 
-    def _attempt(self, fault: Fault, action: Callable[[], None], wrong: list[str]) -> None:
+    def _attempt(self, fault: Fault, action: Callable[[], None], wrong: list[str]) -> bool:
+        """Do it; False if it could not be done."""
         try:
             action()
+            return True
         except Exception as error:  # the other fault of a pair may stand in the way; the instance is what is judged
             if action in (self.instance.ensure, self.instance.ensure_services):
                 wrong.append(f"{fault.name}: nothing runs again: {error}")
             elif isinstance(error, WrongError):
                 wrong.append(f"{fault.name}: {error}")
             self.say(f"     {fault.name}: {action.__name__}: {type(error).__name__}: {error}")
+            return isinstance(error, WrongError)
 
     def _note(self, wrong: list[str]) -> None:
         """Tell what is wrong, and keep the logs as evidence."""

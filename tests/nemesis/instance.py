@@ -144,17 +144,18 @@ class Instance:
                         return process.pid
         return None
 
-    def signal(self, pid: int | None, number: signal.Signals) -> None:
-        """Send it, if there is such a process."""
+    def signal(self, pid: int | None, number: signal.Signals) -> bool:
+        """Send it; False if there is no such process."""
         if pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+                return True
+        return False
 
-    def kill_workers(self, *kinds: str) -> None:
-        """SIGKILL for every mapper, reducer, or both."""
-        for kind in kinds:
-            for pid in self.workers(kind):
-                self.signal(pid, signal.SIGKILL)
+    def kill_workers(self, *kinds: str) -> bool:
+        """SIGKILL for every mapper, reducer, or both; False if none is known."""
+        killed = [pid for kind in kinds for pid in self.workers(kind) if self.signal(pid, signal.SIGKILL)]
+        return bool(killed)
 
     def unregister(self, *pids: int) -> None:
         """Take back what killed workers have registered in ZooKeeper, as the end of their sessions would some seconds

@@ -56,12 +56,15 @@ class Server:
         """Start it, or start it again; ready when this returns."""
         raise NotImplementedError
 
-    def signal(self, number: signal.Signals) -> None:
-        """SIGKILL, SIGSTOP or SIGCONT."""
+    def signal(self, number: signal.Signals) -> bool:
+        """SIGKILL, SIGSTOP or SIGCONT; False if it does not run."""
+        is_sent = False
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.child.pid, number)
+            is_sent = True
         if number == signal.SIGKILL:
             self.child.stop(0)
+        return is_sent
 
     def ensure(self) -> None:
         """Let it run: wake it up, and start it if it has ended."""

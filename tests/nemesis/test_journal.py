@@ -28,7 +28,9 @@ def noted(folder):
     made.add("named", kind="TopicGone", seconds=10.0, tuples=5, rows=1, wrong=[])
     made.add("round", seconds=90, tuples=1_000, rows=10, reads=4, wrong=["a row is missing"])
     made.code = "another"
-    made.add("fault", kinds=["MapperKilled"], recovery_s=2.5, wrong=[])
+    made.add("fault", kinds=["MapperKilled"], inflicted=[True], recovery_s=2.5, wrong=[])
+    made.add("fault", kinds=["MapperKilled"], inflicted=[False], recovery_s=7.5, wrong=[])
+    made.add("fault", kinds=["Flushed", "MapperKilled"], inflicted=[False, False], recovery_s=9.5, wrong=[])
     made.add("round", seconds=30, tuples=500, rows=5, reads=4, wrong=[])
     hunted = journal.Journal(folder, 5, "bugs")
     hunted.add("hunt", bug="a_bug", shown_by="", line="", seconds=30.0, without="")
@@ -48,8 +50,9 @@ def test_totals_by_version_stand_between_the_marks(tmp_path):
     assert "| 2 | 1,005 | 11 | 4 | 2 | 2 | 1 |" in text
     assert "| all | 2 | 1,505 | 16 | 8 | 3 | 2 | 1 |" in text
     assert "| single one | on another |" in text.replace("longest recovery of a ", "")
-    assert "| Flushed | 1 | 1 | 1.5 s | - |" in text
-    assert "| MapperKilled | 1 | 1 | 2.5 s | 2.5 s |" in text
+    assert "| fault | single | in a pair | not inflicted | longest" in text
+    assert "| Flushed | 1 | 1 | 1 | 1.5 s | - |" in text
+    assert "| MapperKilled | 1 | 1 | 2 | 2.5 s | 2.5 s |" in text
     assert "nothing" not in text
     assert "old" not in text
 
@@ -69,6 +72,17 @@ def test_totals_outlive_their_journals_and_nothing_counts_twice(tmp_path):
     journal.Journal(there, 5).add("round", at="2027-01-01T00:00:00Z", seconds=60, tuples=7, rows=5, reads=4, wrong=[])
     totals.gather(there, file)
     assert sum(one.tuples for one in totals.load(file)[0].values()) == 2_012
+
+
+def test_totals_from_before_a_fault_told_whether_it_was_inflicted_are_read(tmp_path):
+    file = tmp_path / "totals.jsonl"
+    file.write_text('{"journal": "5 of then", "code": "abc", "single": 2, "kinds": {"Flushed": [2, 1, 3.5]}}\n')
+    found, _ = totals.load(file)
+    assert found["5 of then", "abc"].kinds == {"Flushed": totals.Kind(2, 1, 3.5, 0)}
+    found["5 of then", "abc"].kinds["Flushed"].add(totals.Kind(missed=1))
+    totals.save(file, found, {})
+    assert '"Flushed": [2, 1, 3.5, 1]' in file.read_text()
+    assert totals.load(file)[0] == found
 
 
 def test_a_kind_that_is_alone_comes_alone():

@@ -18,16 +18,19 @@ PARTS = ("campaigns", "planted bugs")  # of the document, between marks
 
 @dataclass
 class Kind:
-    """How often a kind of fault came alone and in pairs, and the longest recovery from it alone."""
+    """How often a kind of fault came alone and in pairs, the longest recovery from it alone, and how often it found
+    nothing to strike, which counts neither way. Lines from before this was noted have three numbers."""
 
     single: int = 0
     paired: int = 0
     longest_s: float | None = None
+    missed: int = 0
 
     def add(self, other: Kind) -> None:
         """Take in the other's."""
         self.single += other.single
         self.paired += other.paired
+        self.missed += other.missed
         self.longest_s = max(filter(None, (self.longest_s, other.longest_s)), default=None)
 
 
@@ -50,9 +53,10 @@ class Totals:
     def note(self, line: dict) -> None:
         """Take in a line of the journal."""
         if line["event"] == "fault":
-            self._fault(line["kinds"], line["recovery_s"])
+            names = line["kinds"]
+            self._fault(names, line.get("inflicted") or [True] * len(names), line["recovery_s"])
         elif line["event"] == "named":
-            self._fault([line["kind"]], None)
+            self._fault([line["kind"]], [True], None)
         if line["event"] == "round":
             self.seconds += line["seconds"]
         for name in ("tuples", "rows", "reads"):
@@ -66,12 +70,13 @@ class Totals:
         for name, kind in other.kinds.items():
             self.kinds.setdefault(name, Kind()).add(kind)
 
-    def _fault(self, names: list[str], recovery_s: float | None) -> None:
+    def _fault(self, names: list[str], inflicted: list[bool], recovery_s: float | None) -> None:
         alone = len(names) == 1
-        self.single += alone
-        self.paired += 0 if alone else len(names)
-        for name in names:
-            self.kinds.setdefault(name, Kind()).add(Kind(1, 0, recovery_s) if alone else Kind(0, 1))
+        self.single += sum(inflicted) if alone else 0
+        self.paired += 0 if alone else sum(inflicted)
+        for name, did in zip(names, inflicted, strict=True):
+            one = Kind(missed=1) if not did else Kind(1, 0, recovery_s) if alone else Kind(0, 1)
+            self.kinds.setdefault(name, Kind()).add(one)
 
 
 @dataclass
@@ -108,7 +113,8 @@ def load(file: Path) -> tuple[dict[tuple[str, str], Totals], dict[str, Hunt]]:
 def save(file: Path, totals: dict[tuple[str, str], Totals], hunts: dict[str, Hunt]) -> None:
     """Write the file anew."""
     lines = [{**one.__dict__, "seconds": round(one.seconds, 1),
-              "kinds": {name: [kind.single, kind.paired, kind.longest_s] for name, kind in sorted(one.kinds.items())}}
+              "kinds": {name: [kind.single, kind.paired, kind.longest_s, kind.missed]
+                        for name, kind in sorted(one.kinds.items())}}
              for one in totals.values()]
     file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *(hunt.__dict__ for hunt in hunts.values())]))
 
@@ -138,12 +144,12 @@ def table(totals: list[Totals]) -> str:
     rows = [*(one for code, one in codes.items() if code), whole]
     lines += [f"| {one.code or 'all'} | {one.seconds / 60:.0f} | {one.tuples:,} | {one.rows:,} | {one.reads:,} | "
               f"{one.single} | {one.paired} | {one.wrong} |" for one in rows]
-    lines += ["", f"| fault | single | in a pair | longest recovery of a single one | on {newest} |",
-              "| --- | --- | --- | --- | --- |"]
+    lines += ["", f"| fault | single | in a pair | not inflicted | longest recovery of a single one | on {newest} |",
+              "| --- | --- | --- | --- | --- | --- |"]
     for name, kind in sorted(whole.kinds.items()):
         longest = " | ".join("-" if known.longest_s is None else f"{known.longest_s:.1f} s"
                              for known in (kind, codes[newest].kinds.get(name, Kind())))
-        lines.append(f"| {name} | {kind.single} | {kind.paired} | {longest} |")
+        lines.append(f"| {name} | {kind.single} | {kind.paired} | {kind.missed} | {longest} |")
     return "\n".join(lines)
 
 

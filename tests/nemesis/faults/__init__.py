@@ -26,13 +26,15 @@ class World:
 
 class Fault:
     """One kind of fault. `inflict` may note what `heal` needs on itself; `heal` must also work if `inflict` failed
-    halfway. `needs` are words like 'root': where one is lacking, the fault is skipped with that word.
+    halfway. `needs` are words like 'root': where one is lacking, the fault is skipped with that word. `has_struck` turns
+    False where `inflict` finds nothing that it can strike: such a fault was not survived.
     """
 
     number: ClassVar[str] = ""  # in the table of docs/reliability.md
     weight: ClassVar[float] = 1.0
     hold_s: ClassVar[tuple[float, float]] = (1.0, 4.0)
     needs: ClassVar[frozenset[str]] = frozenset()
+    has_struck = True
 
     def __init__(self, world: World) -> None:
         self.world, self.instance, self.stream, self.rng = world, world.instance, world.stream, world.rng
@@ -45,6 +47,10 @@ class Fault:
     def inflict(self) -> None:
         """Do it."""
         raise NotImplementedError
+
+    def took_effect(self) -> bool:
+        """Has it happened? Asked once it was held, before anything is healed."""
+        return self.has_struck
 
     def heal(self) -> None:
         """Undo what does not end by itself."""

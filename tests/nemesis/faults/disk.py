@@ -34,6 +34,9 @@ class _Full(Fault):
             while file.write(b"\0"):  # to the last page
                 pass
 
+    def took_effect(self) -> bool:
+        return self.ballast.exists() and self.ballast.stat().st_size > 0
+
     def heal(self) -> None:
         if hasattr(self, "ballast"):
             self.ballast.unlink(missing_ok=True)
@@ -59,7 +62,7 @@ class CommitDamaged(Fault):
         key_part = self.rng.randrange(self.instance.config.key_parts)
         data, _ = self.instance.zk.get(names.pointer(self.stream.id, key_part))
         file = self.instance.data / "state" / Pointer.load(data).manifest.path
-        self.way = self.rng.choice(("a wrong bit", "a missing end", "gone"))
+        self.way, self.has_struck = self.rng.choice(("a wrong bit", "a missing end", "gone")), False
         with contextlib.suppress(FileNotFoundError):  # a newer commit has taken its place
             if self.way == "a wrong bit":
                 flip(file, self.rng)
@@ -67,6 +70,7 @@ class CommitDamaged(Fault):
                 os.truncate(file, self.rng.randrange(max(1, file.stat().st_size)))
             else:
                 file.unlink()
+            self.has_struck = True
         self.instance.kill_workers("reducer")
 
 
@@ -84,10 +88,12 @@ class _LocalFiles(Fault):
         self.instance.kill_workers("mapper")
         rest.end()
         files = list((self.instance.data / "spill").glob("*.arrow"))
-        self.files = len(files)
+        self.files = 0
         for file in files:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # whoever has started in the meantime may have swept it
                 self.damage(file)
+                self.files += 1
+        self.has_struck = self.files > 0
 
     def damage(self, file: Path) -> None:
         raise NotImplementedError

@@ -23,6 +23,7 @@ class Upgraded(Fault):
     hold_s = (0.5, 2.0)
 
     def inflict(self) -> None:
+        self.has_struck = self.instance.mars.exit_code() is None
         self.instance.mars.stop(25)
         self.version = self.instance.newer + 1
         self.instance.take(newer(self.instance.folder, self.version), self.version)

@@ -10,7 +10,9 @@ class PartitionsAdded(Fault):
     hold_s = (1.0, 3.0)
 
     def inflict(self) -> None:
+        before = self.stream.partitions
         self.stream.add_partitions(self.rng.randint(1, 2))
+        self.has_struck = self.stream.partitions > before
 
 
 class TransactionHanging(Fault):

@@ -22,6 +22,7 @@ class _Network(Fault):
     def inflict(self) -> None:
         self.services = self.choose()
         rule = self.rule()
+        self.has_struck = rule.pids is None or bool(rule.pids)
         for service in self.services:
             self.instance.servers[service].proxy.set(rule)
 

@@ -18,7 +18,7 @@ class _Worker(Fault):
     def inflict(self) -> None:
         pids = sorted(self.instance.workers(self.kind))
         self.pid = self.rng.choice(pids) if pids else None
-        self.instance.signal(self.pid, self.signals)
+        self.has_struck = self.instance.signal(self.pid, self.signals)
 
     def heal(self) -> None:
         self.instance.signal(getattr(self, "pid", None), signal.SIGCONT)
@@ -56,7 +56,7 @@ class LeaderKilled(_Worker):
 
     def inflict(self) -> None:
         self.pid = self.instance.leader()
-        self.instance.signal(self.pid, self.signals)
+        self.has_struck = self.instance.signal(self.pid, self.signals)
 
 
 class LeaderStopped(LeaderKilled):
@@ -70,7 +70,7 @@ class AllWorkersKilled(Fault):
     hold_s = (0.2, 1.0)
 
     def inflict(self) -> None:
-        self.instance.kill_workers("mapper", "reducer")
+        self.has_struck = self.instance.kill_workers("mapper", "reducer")
 
 
 class CrashPoint(Fault):
@@ -83,6 +83,9 @@ class CrashPoint(Fault):
     def inflict(self) -> None:
         self.point = self.rng.choice(self.points)
         (self.instance.orders / self.point).write_text("")
+
+    def took_effect(self) -> bool:
+        return not (self.instance.orders / self.point).exists()  # whoever dies there renames it
 
     def heal(self) -> None:
         for order in self.instance.orders.iterdir():
@@ -107,7 +110,7 @@ class _Part(Fault):
     hold_s = (0.5, 2.0)
 
     def inflict(self) -> None:
-        self.instance.signal(self.instance.process(self.word), signal.SIGKILL)
+        self.has_struck = self.instance.signal(self.instance.process(self.word), signal.SIGKILL)
 
 
 class ServerKilled(_Part):
@@ -135,7 +138,7 @@ class InstanceKilled(Fault):
     hold_s = (1.0, 3.0)
 
     def inflict(self) -> None:
-        self.instance.signal(self.instance.mars.pid, signal.SIGKILL)
+        self.has_struck = self.instance.signal(self.instance.mars.pid, signal.SIGKILL)
         self.instance.mars.stop(0)
 
 
@@ -146,6 +149,7 @@ class InstanceRestarted(Fault):
     hold_s = (0.5, 2.0)
 
     def inflict(self) -> None:
+        self.has_struck = self.instance.mars.exit_code() is None
         self.instance.mars.stop(25)
 
 
@@ -154,7 +158,7 @@ class _Service(Fault):
     signals = signal.SIGKILL
 
     def inflict(self) -> None:
-        self.instance.servers[self.service].signal(self.signals)
+        self.has_struck = self.instance.servers[self.service].signal(self.signals)
 
 
 class BrokerKilled(_Service):

@@ -16,8 +16,10 @@ class QueryPaused(Fault):
 
     def inflict(self) -> None:
         self.query = self.rng.choice(sorted(self.stream.queries.values()))
+        self.has_struck = False
         with contextlib.suppress(MarsError):
             self.instance.api.sql(f"PAUSE QUERY {self.query}")
+            self.has_struck = True
 
     def heal(self) -> None:
         if hasattr(self, "query"):
@@ -31,9 +33,11 @@ class QueryMadeAndDropped(Fault):
     hold_s = (0.5, 4.0)
 
     def inflict(self) -> None:
+        self.has_struck = False
         with contextlib.suppress(MarsError):
             self.instance.api.sql(f"CREATE QUERY {self.stream.name}_guest AS SELECT g, count(*) FROM {self.stream.name} "
                                   "GROUP BY g WINDOWING 10 s FROM EARLIEST")
+            self.has_struck = True
 
     def heal(self) -> None:
         self.stream.drop_query(f"{self.stream.name}_guest")

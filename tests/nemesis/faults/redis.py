@@ -23,7 +23,7 @@ class RestartedEmpty(Fault):
     hold_s = (0.1, 2.0)
 
     def inflict(self) -> None:
-        self.instance.redis.signal(signal.SIGKILL)
+        self.has_struck = self.instance.redis.signal(signal.SIGKILL)
         for file in self.instance.redis.log_tail().parent.iterdir():
             file.unlink()
 
@@ -37,8 +37,9 @@ class RolledBack(Fault):
     def inflict(self) -> None:
         self.instance.redis.signal(signal.SIGKILL)
         log = self.instance.redis.log_tail()
-        lost = int(10 ** self.rng.uniform(2, 6))
-        os.truncate(log, max(0, log.stat().st_size - lost))
+        size, lost = log.stat().st_size, int(10 ** self.rng.uniform(2, 6))
+        self.has_struck = size > 0
+        os.truncate(log, max(0, size - lost))
 
 
 class FailedOver(Fault):

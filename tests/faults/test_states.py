@@ -182,6 +182,22 @@ def test_tuples_that_end_every_worker_are_isolated(cluster, workload):
         assert cluster.snapshot(query).bad_reasons()["reading it ended the worker process"] == 1
 
 
+# -- topics -------------------------------------------------------------------------------------------------------------
+
+
+def test_queries_whose_topic_is_gone_stop_in_a_named_state_and_hold_no_other(cluster, workload):
+    """Their reason tells which topic; windows of the other stream go on closing."""
+    lost, load = workload(), workload()
+    lost.produce(0.2)
+    lost.wait_for_commit()
+    cluster.delete_topic(lost.name)
+    load.produce()
+    for query in lost.queries:
+        assert lost.name in stops(cluster, query, "DATA_LOSS")
+    load.check()
+    assert [state(cluster, query)[0] for query in load.queries] == ["RUNNING", "RUNNING"]
+
+
 # -- limits -------------------------------------------------------------------------------------------------------------
 
 

@@ -54,9 +54,11 @@ def decimal_result(name: str, left: str, right: str) -> str:
 
 
 def wider_decimal(left: str, right: str) -> str:
-    """The DECIMAL that holds the values of both."""
+    """The DECIMAL that holds the values of both; above 38 digits the fraction gives way, so that whole parts fit."""
     (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
-    return bounded(max(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+    scale = max(s1, s2)
+    precision = max(p1 - s1, p2 - s2) + scale
+    return bounded(precision, max(0, scale - max(0, precision - 38)))
 
 
 def tightest(left: str, right: str) -> str | None:

@@ -10,11 +10,12 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from mars.coercion import decimal_result
+from mars.coercion import decimal_result, wider_decimal
 from mars.evaluate import evaluate
 from mars.evaluation import decimals
 from mars.expressions import Call, Column, Literal
 from mars.types import decimal_parts, to_arrow
+from tests.mars.test_evaluate_against_spark import typed
 
 PAIRS = 60
 ROWS = 12
@@ -87,3 +88,16 @@ def test_text_and_doubles_become_decimals_of_every_scale(source: str) -> None:
         type_ = f"DECIMAL(38,{scale})"
         ours = evaluate(Call("cast", (Column("a", source),), type_), {"a": column}, 1)
         assert exact(ours) == [fitted(Fraction(3, 2), type_)]
+
+
+def test_values_of_38_digits_meet_where_their_whole_parts_fit() -> None:
+    columns = {"a": pa.array([Decimal(5 * 10 ** 18), None], pa.decimal128(38, 0)),
+               "b": pa.array([Decimal("1.5"), Decimal("2.5")], pa.decimal128(38, 20))}
+    wanted = {"gt": [True, None], "eq": [False, None], "nullif": [5 * 10 ** 18, None], "coalesce": [5 * 10 ** 18, 3],
+              "greatest": [5 * 10 ** 18, 3], "least": [2, 3]}
+    for function, values in wanted.items():
+        expression = typed((function, "a", "b"), {"a": "DECIMAL(38,0)", "b": "DECIMAL(38,20)"})
+        assert evaluate(expression, columns, 2).to_pylist() == values, function
+    assert wider_decimal("DECIMAL(38,0)", "DECIMAL(38,20)") == "DECIMAL(38,0)"
+    assert wider_decimal("DECIMAL(38,10)", "DECIMAL(30,20)") == "DECIMAL(38,10)"
+    assert wider_decimal("DECIMAL(20,0)", "DECIMAL(38,38)") == "DECIMAL(38,18)"

@@ -1,4 +1,4 @@
-"""Dates and times in text: ASCII digits, the zones that every machine has, offsets of up to 18 hours, as Spark reads them."""
+"""Dates and times in text: ASCII digits, the zones that every machine has, offsets of up to 18 hours, as in Spark."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ from sql.statements import CreateQuery
 
 VALUES = [
     "sip", "type", "bytes", "price", "ratio", "ok", "d", "seen", "cast(ratio AS FLOAT)",
-    "cast(price AS DECIMAL(38, 10))", "cast(price AS DECIMAL(38, 0))", "cast(price AS DECIMAL(38, 20))", "1", "1.5", "1e0", "'1'", "3000000000"]
+    "cast(price AS DECIMAL(38, 10))", "cast(price AS DECIMAL(38, 0))", "cast(price AS DECIMAL(38, 20))",
+    "1", "1.5", "1e0", "'1'", "3000000000"]
 BINARY = [
     "{a} + {b}", "{a} * {b}", "{a} / {b}", "{a} % {b}", "{a} - {b}", "{a} div {b}", "{a} = {b}", "{a} < {b}",
     "{a} <=> {b}", "coalesce({a}, {b})", "greatest({a}, {b})", "nullif({a}, {b})",

@@ -46,19 +46,22 @@ def _finish(call: AggregateCall, partials: Partials) -> pa.Array:
 @kernel
 def merge_moments(ids: np.ndarray, counts: np.ndarray, means: np.ndarray, squares: np.ndarray,
                   groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(counts, means, squares) per group, of partials per row; rows with count 0 add nothing."""
-    count, mean, square = np.zeros(groups, np.int64), np.zeros(groups), np.zeros(groups)
+    """(counts, means, squares) per group, of partials per row; rows with count 0 add nothing.
+
+    Means are kept as their distances from the group's first one, so that a large one is rounded once and not at each row.
+    """
+    count, first, mean, square = np.zeros(groups, np.int64), np.zeros(groups), np.zeros(groups), np.zeros(groups)
     for row in range(len(ids)):
         group, added = ids[row], counts[row]
         total = count[group] + added
         if count[group] == 0:
-            mean[group], square[group] = means[row], squares[row]
+            first[group], square[group] = means[row], squares[row]
         elif added > 0:
-            delta = means[row] - mean[group]
+            delta = means[row] - first[group] - mean[group]
             mean[group] += delta * added / total
             square[group] += squares[row] + delta * delta * (float(count[group]) * added / total)
         count[group] = total
-    return count, mean, square
+    return count, first + mean, square
 
 
 def warm() -> None:

@@ -69,8 +69,11 @@ def encode(table: pa.Table) -> bytes:
 
 
 def decode(data: bytes) -> pa.Table:
-    """The table of such a content."""
-    return pa.ipc.open_stream(data).read_all()
+    """The table of such a content. ArrowException, ValueError or MemoryError if it is damaged; what is damaged and reads
+    all the same could end the process that works on it."""
+    table = pa.ipc.open_stream(data).read_all()
+    table.validate(full=True)
+    return table
 
 
 def merge(tables: Iterable[pa.Table]) -> pa.Table:

@@ -261,8 +261,8 @@ class Reducer:
         try:
             if any(state.changed for state in part.states.values()):
                 part.commit()
-        except (StaleGenerationError, StaleEpochError, NotReadyError) as error:
-            log.info("not committed at the stop: %s", error)
+        except (StaleGenerationError, StaleEpochError, NotReadyError, OSError, *ZOOKEEPER_AWAY) as error:
+            log.info("not committed at the stop: %r", error)
 
     def _show_leader(self) -> None:
         leads = self.candidate.epoch is not None

@@ -40,8 +40,11 @@ class LetterStore:
         if data is None:
             raise FileNotFoundError(path)
         try:
-            return letters.decode(data)
-        except (pa.ArrowInvalid, OSError) as error:
+            table = letters.decode(data)
+            if table.schema != letters.SCHEMA or len(table) != file.count:
+                raise ValueError(f"{len(table)} rows of {table.schema.names} instead of {file.count} letters")
+            return table
+        except (pa.ArrowException, MemoryError, ValueError, OSError) as error:
             raise CorruptFileError("a file of dead letters cannot be read", f"{path}: {error}",
                                    "delete this file; its letters are lost, their counts are not") from error
 

@@ -25,11 +25,13 @@ DIGITS = ["0", "-0", "1", "-1", "0.5", "0.05", "-2.5", "12.345", "99999.99", "-9
 VALUES = {
     "BOOLEAN": [None, True, False],
     "INT": [None, 0, 1, -1, 2, 3, -7, 10, 15, -25, 125, 2_000_000, 2**31 - 1, -(2**31)],
-    "BIGINT": [None, 0, 1, -1, 2, -7, 15, 55, 86_400, 2**31, 2**53 + 1, 1_700_000_000, -62_000_000_000,
+    "BIGINT": [None, 0, 1, -1, 2, -7, 15, 55, 86_400, 2**31, 2**53 + 1, 1_700_000_000, -62_000_000_000, 1_700_000_000_000,
                10**18, 2**63 - 1, -(2**63)],
     "FLOAT": [None, 0.0, -0.0, 1.0, -1.5, 0.1, 2.5, 16777217.0, 1e10, 1e-4, 3.4e38, 123.456, NAN, INF, -INF],
     "DOUBLE": DOUBLES,
     "DECIMAL(10,2)": [None, *(Decimal(d).quantize(Decimal("0.01")) for d in DIGITS)],
+    "DECIMAL(38,19)": [None, *map(Decimal, ("0", "1.5", "-2.5", "0.05", "0.00000000000000005", "1234567890123456789.5",
+                                             "-899999999999999.9999999999999999999"))],
     "DECIMAL(38,10)": [None, *map(Decimal, ("0", "1", "-1", "0.0000000001", "3.3333333333", "-2.5", "1e27",
                                              "899999999999999999999999.9999999999", "-123456789.987654321"))],
     "STRING": [None, "", " ", "a", "A", "abc", "aBc def", "ß", "Éa", "ÀÉ", "日本語x", "😀b", "a%b", "a_b", "a\\b", "x\ny",
@@ -40,7 +42,9 @@ VALUES = {
                "2024-01-02 03:04:05", "2024-01-02T03:04:05.123456789Z", "2024-01-02 03:04", "2024-01-02 25:00:00",
                "2024-01-02 03:04:05+01:30", "1969-12-31 23:59:59.5", "2024-01-02 junk", "  2024-01-02  ", "1e400",
                "99999999999999999999999999999999999999", "0.00000000005", "12345678.125", "\t7\n", "2024-01-02T3:4:5",
-               "2024-06-01 12:00:00 Europe/Berlin", "10000000000"],
+               "2024-06-01 12:00:00 Europe/Berlin", "10000000000", "9" * 1200, "00000" + "9" * 38, "9." + "9" * 37 + "e37",
+               "1e-1000", "0e39", "0." + "9" * 60, "2024-01-02 03:04:05+18:00", "2024-01-02 03:04:05-18:00:01",
+               "2024-01-02 03:04:05 localtime", "2024-01-02 03:04:05 right/UTC", "202\u0664-01-02"],
     "DATE": [None, date(1970, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(1, 1, 1), date(9999, 12, 31),
              date(1582, 10, 4), date(2023, 12, 31), date(2000, 1, 1)],
     "TIMESTAMP": [None, *(datetime(*parts, tzinfo=UTC) for parts in (
@@ -78,8 +82,8 @@ CASES = {
                       "microsecond", "HOUR"))),
     "BIGINT": (*NUMERIC, ("from_unixtime", "a")),
 }
-TARGETS = ("BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)", "DECIMAL(38,10)", "DECIMAL(5,0)", "STRING",
-           "DATE", "TIMESTAMP")
+TARGETS = ("BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)", "DECIMAL(38,10)", "DECIMAL(38,19)",
+           "DECIMAL(5,0)", "STRING", "DATE", "TIMESTAMP")
 REFUSED = {("DATE", target) for target in TARGETS if target not in ("STRING", "DATE", "TIMESTAMP")} | {
     (source, "DATE") for source in VALUES if source not in ("STRING", "DATE", "TIMESTAMP")}
 INEXACT = ("exp", "ln", "log10", "power")

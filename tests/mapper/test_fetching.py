@@ -72,7 +72,7 @@ def reading(fetching, monkeypatch):
     shared.stopping, fetching.last_epochs, fetching.paused_until = threading.Event(), {}, {}
     shared.exchange = SimpleNamespace(renew=lambda _stream, _generation, _claim, ms, given: renewed.append((ms, given)))
     fetching.claimers = {stream_id: SimpleNamespace(sizes=Sizes())}
-    monkeypatch.setattr(fetching, "_plans", lambda view, claim: {"q1": None})
+    monkeypatch.setattr(fetching, "_plans", lambda view, claim: {"q1": SimpleNamespace(columns=())})
     monkeypatch.setattr(mapper.fetching.spill, "read", lambda *_: None)
 
     def read(error: Exception, claim: SimpleNamespace = CLAIM) -> tuple[list, list]:

@@ -120,8 +120,9 @@ class Cluster:
         return self.slots[kind, number].child.pid
 
     def kill(self, kind: str, number: int) -> None:
-        """SIGKILL; the slot gets a new process."""
-        os.kill(self.pid(kind, number), signal.SIGKILL)
+        """SIGKILL; the slot gets a new process. It may have died a moment ago, at a crash point."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid(kind, number), signal.SIGKILL)
 
     @contextlib.contextmanager
     def paused(self, kind: str, number: int):

@@ -25,7 +25,7 @@ from mapper.push import (
     unread,
     without_letters,
 )
-from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
+from mapper.shared import Fetched, Shared
 from mars import faults
 from mars.adapters.exchange import FULL_SHARE, Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.view import StreamView, stop_queries
@@ -35,6 +35,7 @@ from mars.errors import MarsError
 from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
+GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 PARSERS_MAX = 16  # each keeps dictionaries of its columns' texts
 REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
 
@@ -79,11 +80,9 @@ class Computing:
             self.shared.view_was_wrong()
         except (OSError, *ZOOKEEPER_AWAY) as error:
             log.warning("the claim is left to others: %r", error)
-            # Given back, so that its mark goes with it: a full disk must not look like a tuple that kills (rule 10). Dropped
-            # first: the keeper must not lengthen the lease again.
-            self.shared.leases.drop(view.stream.id, claim)
+            # Given back, so that its mark goes with it: a full disk must not look like a tuple that kills (rule 10).
             with contextlib.suppress(MarsError):
-                self.shared.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
+                self.shared.give_back(view, claim, GIVEN_BACK_MS)
             time.sleep(0.5)
         finally:
             self.shared.leases.drop(view.stream.id, claim)

@@ -164,11 +164,11 @@ class Fetching:
             got = self._fetch(view, claim)
         except (NotReadyError, UnknownTopic, KafkaRefused):
             # Nothing in the claim is to blame: it must not be split for it. Meanwhile other ranges get their turn.
-            self._give_back(view, claim, min(AWAY_MS, self.config.lease_ms // 2), claim.given - 1)
+            self.shared.give_back(view, claim, min(AWAY_MS, self.config.lease_ms // 2), claim.given - 1)
             raise
         except RangeTooLarge as error:
             self.claimers[view.stream.id].sizes.learn_bytes(error.offsets, error.bytes)
-            self._give_back(view, claim, 1, GIVEN_TO_SPLIT)
+            self.shared.give_back(view, claim, 1, GIVEN_TO_SPLIT)
             return None
         except tuple(STATES) as error:
             if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
@@ -181,10 +181,6 @@ class Fetching:
         self.claimers[view.stream.id].sizes.learn_bytes(claim.end - claim.start, int(got.messages.length.sum()))
         faults.point("mapper.fetched")
         return Fetched(view, claim, plans, got.messages, got.log)
-
-    def _give_back(self, view: StreamView, claim: Claim, after_ms: int, given: int) -> None:
-        self.shared.leases.drop(view.stream.id, claim)  # first: the keeper must not lengthen the lease again
-        self.shared.exchange.renew(view.stream.id, view.generation, claim, after_ms, given)
 
     def _fetch(self, view: StreamView, claim: Claim) -> Range | None:
         """The claim's range. If this worker read up to its start, the broker is told the leader epoch that was read

@@ -24,7 +24,6 @@ from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
 BATCHES_WAITING = 2  # may wait while one is computed
-GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 
 
 @dataclass
@@ -65,6 +64,11 @@ class Shared:
         """Something was refused that the view allows: read it again."""
         self.cache.forget()
         self.news.set()
+
+    def give_back(self, view: StreamView, claim: Claim, after_ms: int, given: int | None = None) -> None:
+        """Let somebody else have a claim that is held here, after so long; `given`: see Exchange.renew."""
+        self.leases.drop(view.stream.id, claim)  # first: the keeper must not lengthen the lease again
+        self.exchange.renew(view.stream.id, view.generation, claim, after_ms, given)
 
     def insist(self, call: Callable[[], object]) -> object:
         """Repeat a call whose repetition is harmless until Redis answers; its result, or 0 once the mapper stops."""

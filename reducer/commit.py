@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from mars import cells, cells_finish
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.cells_wire import encode
-from mars.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index, load_index
+from mars.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index
 from mars.errors import MarsError
 from reducer.history import Point
 from reducer.merge import QueryState
@@ -121,7 +121,7 @@ def _named_files(storage: Storage, manifests: Iterable[Manifest]) -> tuple[set[s
 def _older_results(storage: Storage, entry: QueryCommit) -> list[ResultSegment] | None:
     """What the query's index describes; None if it does not read."""
     try:
-        return load_index(storage.read(entry.results_index)) if entry.results_index else []
+        return storage.older_results(entry)
     except CorruptFileError as error:
         log.error("a description of older results does not read, and what it may name is kept: %s", error)
         return None

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from mars import faults, names
 from mars.adapters.exchange import Entry, Exchange, StaleGenerationError
-from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.cells_layout import schema
@@ -284,11 +284,7 @@ class KeyPart:
         if time.monotonic() - self.swept_at < SWEEP_S:
             return []
         self.swept_at = time.monotonic()
-        try:
-            return commit.unused_files(self.storage, prepared, history.points())
-        except CorruptFileError as error:
-            log.error("no file is deleted: %s", error)
-            return []
+        return commit.unused_files(self.storage, prepared, history.points())
 
     def _tell(self) -> None:
         """Tell Redis what is committed, and delete the entries that it passes."""

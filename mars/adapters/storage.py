@@ -215,10 +215,9 @@ class Storage:
         """The manifest that a pointer names."""
         return Manifest.load(self.read(pointer.manifest))
 
-    def result_segments(self, query: QueryCommit) -> list[ResultSegment]:
-        """All result segments of a query in a key part, oldest first."""
-        older = load_index(self.read(query.results_index)) if query.results_index else []
-        return older + query.results
+    def older_results(self, query: QueryCommit) -> list[ResultSegment]:
+        """The result segments of a query in a key part that its index describes, oldest first; `results` has the others."""
+        return load_index(self.read(query.results_index)) if query.results_index else []
 
 
 def _unreadable(segment: Segment, error: OSError) -> CorruptFileError:

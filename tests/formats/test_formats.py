@@ -23,6 +23,7 @@ from mars.commits import Pointer
 from mars.config import Config
 from mars.registry import Catalog
 from reducer.keypart import KeyPart
+from tests.reducer.pieces import result_segments
 
 KEPT = sorted(Path(__file__).parent.glob("*.zip"))
 
@@ -66,7 +67,7 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
     for query in view.queries.queries.values():
         commits = [part.manifest.queries[query.id] for part in parts]
         closed = [pa.ipc.open_stream(storage.read(found.segment)).read_all()
-                  for commit in commits for found in storage.result_segments(commit)]
+                  for commit in commits for found in result_segments(storage, commit)]
         opened = [finish(query.plan, stream, merge(query.plan, stream, part.states[query.id].open)) for part in parts]
         wanted = expected[query.name]
         assert by_window(wanted["closed"]) == by_window(as_json(pa.concat_tables(closed)))

@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from mars import cells
+from mars.adapters.storage import Storage
 from mars.cells_wire import encode
+from mars.commits import QueryCommit, ResultSegment
 from mars.plan import QueryPlan, Stream
 from mars.registry import Query
 from reducer.merge import Piece, QueryState
@@ -43,3 +45,8 @@ def content(state: QueryState) -> dict[tuple, tuple]:
     merged = cells.merge(PLAN, STREAM, state.open + state.delta)
     return {(row["w"], row["k0"]): tuple(value for name, value in row.items() if name not in ("w", "k0"))
             for row in merged.to_pylist()}
+
+
+def result_segments(storage: Storage, query: QueryCommit) -> list[ResultSegment]:
+    """All result segments of a query in a key part, oldest first."""
+    return [*storage.older_results(query), *query.results]

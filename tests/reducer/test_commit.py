@@ -15,7 +15,7 @@ from mars.cells_wire import decode
 from mars.commits import Manifest, Pointer, Segment
 from reducer import commit
 from reducer.merge import QueryState
-from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece
+from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments
 
 WEEK_MS = 7 * 86_400_000
 
@@ -48,7 +48,7 @@ def _pointer(storage: Storage, manifest: Manifest) -> Pointer:
 def closed_rows(storage: Storage, manifest: Manifest) -> list[tuple]:
     """(window start in s, count) of all result rows, in the order of the segments."""
     tables = [pa.ipc.open_stream(storage.read(result.segment)).read_all()
-              for result in storage.result_segments(manifest.queries["q1"])]
+              for result in result_segments(storage, manifest.queries["q1"])]
     return [(int(row["window_start"].timestamp()), row["count"]) for table in tables for row in table.to_pylist()]
 
 
@@ -193,7 +193,7 @@ def put_back(storage: Storage, segment: Segment, data: bytes) -> None:
 def readable(storage: Storage, manifest: Manifest) -> list[int]:
     """The windows whose rows read, by number."""
     found = []
-    for result in storage.result_segments(manifest.queries["q1"]):
+    for result in result_segments(storage, manifest.queries["q1"]):
         with contextlib.suppress(CorruptFileError):
             rows = pa.ipc.open_stream(storage.read(result.segment)).read_all()
             found += [int(start.timestamp()) // 10 for start in rows["window_start"].to_pylist()]
@@ -208,7 +208,7 @@ def test_results_that_do_not_read_hinder_no_others(storage):
     for number in range(20, count):
         manifest = close_one(storage, manifest, state, number)
         assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
-    assert [r.segment for r in storage.result_segments(manifest.queries["q1"])].count(segment) == 1
+    assert [r.segment for r in result_segments(storage, manifest.queries["q1"])].count(segment) == 1
     assert readable(storage, manifest) == [number for number in range(count) if number != 3]
     put_back(storage, segment, data)
     assert readable(storage, manifest) == list(range(count))
@@ -219,7 +219,7 @@ def test_results_that_do_not_read_end_with_their_retention(storage):
     segment, _ = lost_in_between(storage, manifest)
     for number in range(20, 2 * commit.RECENT_MAX + 5):
         manifest = close_one(storage, manifest, state, number, retention_ms=-1)
-    assert segment not in [r.segment for r in storage.result_segments(manifest.queries["q1"])]
+    assert segment not in [r.segment for r in result_segments(storage, manifest.queries["q1"])]
 
 
 def test_without_its_index_results_gather_until_it_is_put_back(storage):

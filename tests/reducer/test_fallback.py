@@ -19,7 +19,7 @@ from mars.registry import PAUSED, QuerySet
 from reducer import commit, fallback, history
 from reducer.history import NOWS_KEPT, History, Point, needed_nows, pointer_to
 from reducer.merge import QueryState
-from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece
+from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments
 
 WEEK_MS = 7 * 86_400_000
 # Seconds of event time in each commit; the watermark follows 5 s behind, so that windows of 10 s close on the way.
@@ -69,7 +69,7 @@ def view(**changes: object) -> StreamView:
 
 def rows(storage: Storage, manifest: Manifest) -> list[tuple]:
     tables = [pa.ipc.open_stream(storage.read(result.segment)).read_all()
-              for result in storage.result_segments(manifest.queries["q1"])]
+              for result in result_segments(storage, manifest.queries["q1"])]
     return sorted((int(r["window_start"].timestamp()), r["k"], r["count"]) for t in tables for r in t.to_pylist())
 
 

@@ -62,13 +62,3 @@ def test_redis_is_emptied_at_random_moments(cluster, workload):
     cluster.kill("reducer", cluster.leader())
     load.produce()
     load.check()
-
-
-def test_a_stream_whose_topic_is_gone_holds_no_other(cluster, workload):
-    """Its queries wait or stop in a named state; windows of the other stream go on closing."""
-    lost, load = workload(), workload()
-    lost.produce(0.2)
-    lost.wait_for_commit()
-    cluster.delete_topic(lost.name)
-    load.produce()
-    load.check()

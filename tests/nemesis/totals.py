@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.document import write_part
 from tests.nemesis.journal import ROOT, read
 
 TOTALS = Path(__file__).with_name("campaign.jsonl")
@@ -164,9 +165,5 @@ def report(folder: Path, file: Path = TOTALS, document: Path = ROOT / "docs" / "
     """Gather the folder's journals into the file, and write the file's totals between the document's marks."""
     gather(folder, file)
     totals, hunts = load(file)
-    text = document.read_text()
     for part, made in zip(PARTS, (table(list(totals.values())), hunted(list(hunts.values()))), strict=True):
-        before, begin, rest = text.partition(f"<!-- {part} -->\n")
-        _, end, after = rest.partition(f"<!-- end of {part} -->")
-        text = f"{before}{begin}{made}\n{end}{after}"
-    document.write_text(text)
+        write_part(document, part, made)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.document import write_part
 from tests.simulate.run import ROUNDS, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,10 +143,7 @@ def report(file: Path = TOTALS, document: Path = DOCUMENT) -> str:
     text = "\n".join([
         "| code | seeds | calls | commits | simulated | faults | broken |", "| --- | --- | --- | --- | --- | --- | --- |",
         *rows, "", "Faults by kind: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common()) + "."])
-    old = document.read_text()
-    new = re.sub(rf"(<!-- {MARK} -->\n).*?(<!-- end of {MARK} -->)", lambda found: f"{found[1]}{text}\n{found[2]}", old,
-                 flags=re.DOTALL)
-    document.write_text(new)
+    write_part(document, MARK, text)
     return text
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import cProfile
+import fnmatch
 import multiprocessing
+import pstats
 import signal
 import sys
 import time
@@ -11,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulate import campaign
-from tests.simulate.run import Run
+from tests.simulate.run import Run, run
 
 LASTS_S = 1.0  # a worker process takes some tenths of a second to begin where others are at work
 
@@ -94,3 +97,16 @@ def test_another_code_is_another_version(tmp_path: Path, monkeypatch: pytest.Mon
             first = campaign.version(["mars"])
         else:
             assert (campaign.version(["mars"]) == first) == (text == "one")
+
+
+def test_no_simulated_run_calls_what_a_version_leaves_out() -> None:
+    profile = cProfile.Profile()
+    for seed in range(100):
+        profile.runcall(run, seed)
+    root = campaign.ROOT
+    called = {str(Path(file).relative_to(root)) for file, _, _ in pstats.Stats(profile).stats
+              if file.startswith(str(root))}
+    assert {"mapper/claim.py", "reducer/keypart.py", "mars/log_epochs.py"} < called
+    assert not [file for file in called if campaign.is_uncalled(file)]
+    uncalled = {str(file.relative_to(root)) for folder in campaign.CODE for file in (root / folder).rglob("*.py")} - called
+    assert [pattern for pattern in campaign.UNCALLED if fnmatch.filter(uncalled, pattern)] == list(campaign.UNCALLED)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mapper.batch import Messages
 from mapper.kernels import csv
-from mapper.parse_fields import Column, Fields, Room, side_column
+from mapper.parse_fields import Column, Fields, Room, expected, side_column
 from mars.plan import Stream
 
 
@@ -32,7 +32,7 @@ class CsvFields:
     def fields(self, messages: Messages, placed: bool = False) -> Fields:
         """The tuples of these messages, `placed` with their own places; never raises for what messages hold."""
         while True:
-            room = int(len(messages) * self._tuples_per_message) + 16
+            room = expected(messages, self._tuples_per_message)
             message, line = self._room.take("message", room, np.int64)[:room], np.empty(room, np.int32)
             start, length, kind = (self._room.take(name, room, dtype, len(self.columns)) for name, dtype in
                                    (("start", np.int64), ("length", np.int64), ("kind", np.uint8)))

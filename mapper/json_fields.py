@@ -14,7 +14,7 @@ from mapper.batch import REASONS, Messages
 from mapper.kernels import BAD, ESCAPED, FRACTION, LITERAL, NESTED, NULL, NUMBER, SPECIAL, TEXT, json, json_texts
 from mapper.kernels.json import Tree, work_for
 from mapper.kernels.json_shapes import no_shapes
-from mapper.parse_fields import Column, Fields, Room, side_column
+from mapper.parse_fields import Column, Fields, Room, expected, side_column
 from mars.plan import Stream
 from mars.types import decimal_parts
 
@@ -47,8 +47,7 @@ class JsonFields:
     def fields(self, messages: Messages, placed: bool = False) -> Fields:
         """The tuples of these messages, `placed` with their own places; never raises for what messages hold."""
         while True:
-            expected = int(len(messages) * self._tuples_per_message) + 16
-            found = self._read(messages, expected, placed)
+            found = self._read(messages, expected(messages, self._tuples_per_message), placed)
             if found is not None:
                 break
             self._tuples_per_message *= 2
@@ -59,14 +58,14 @@ class JsonFields:
         return Fields(columns, messages.offset[message], line, tuple_bad if tuple_bad.any() else None,
                       place[0] if placed else None)
 
-    def _read(self, messages: Messages, expected: int, placed: bool) -> tuple[np.ndarray, ...] | None:
-        """(places, lengths, kinds, message, line, reason, own place) of the tuples, None if there are more than expected."""
+    def _read(self, messages: Messages, room: int, placed: bool) -> tuple[np.ndarray, ...] | None:
+        """(places, lengths, kinds, message, line, reason, own place) of the tuples, None if there are more."""
         k = len(self._distinct)
-        start, length = (self._room.take(name, expected, np.int64, k) for name in ("start", "length"))
-        kind = self._room.take("kind", expected, np.uint8, k)
-        message, line = np.empty(expected, np.int64), np.empty(expected, np.int32)
-        tuple_bad = np.empty(expected, np.uint8)
-        place = (np.empty((2, expected), np.int64),) if placed else ()
+        start, length = (self._room.take(name, room, np.int64, k) for name in ("start", "length"))
+        kind = self._room.take("kind", room, np.uint8, k)
+        message, line = np.empty(room, np.int64), np.empty(room, np.int32)
+        tuple_bad = np.empty(room, np.uint8)
+        place = (np.empty((2, room), np.int64),) if placed else ()
         longest = int(messages.length.max()) if len(messages) else 0
         self._work = work_for(self._tree, longest, self._work)
         read = json.place_messages if placed else json.read_messages

@@ -11,6 +11,7 @@ from mapper.csv_fields import CsvFields
 from mapper.json_fields import JsonFields
 from mapper.kernels.numbers import NULLED
 from mapper.parse_columns import ColumnReader
+from mapper.parse_fields import expected
 from mars.plan import Stream
 
 NULL_EVENT_TIME = REASONS.index("null event time")
@@ -61,7 +62,7 @@ class Parser:
         if self._time not in self._readers.values():
             readers.append((self.time_column, self._time))
         for _, reader in readers:
-            reader.begin(int(len(messages) * self._tuples_per_message) + 16)
+            reader.begin(expected(messages, self._tuples_per_message))
         offsets, lines, reasons = [], [], []
         for block in blocks(messages):
             fields = self._fields.fields(block)

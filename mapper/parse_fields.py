@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mapper.batch import Messages
 from mapper.kernels import ESCAPED, TEXT
 
 
@@ -56,6 +57,12 @@ def side_column(buffer: np.ndarray, ends: np.ndarray, unescape: Callable[[Column
     """A column of plain texts that lie one after the other in `buffer`, text i ending at ends[i]."""
     start = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
     return Column(buffer, start, ends - start, np.full(len(ends), TEXT, np.uint8), unescape)
+
+
+def expected(messages: Messages, per_message: float) -> int:
+    """Room for that many tuples a message, or for as many as can be at all: each has a byte of its own. What was seen in a
+    message of many lines says nothing of the small ones behind it."""
+    return min(int(len(messages) * per_message), int(messages.length.sum())) + 16
 
 
 def longer(array: np.ndarray, used: int, length: int) -> np.ndarray:

@@ -21,7 +21,8 @@ from mars.errors import ConfigurationError
 
 PREFIX = "MARS_"
 MIB = 1024 * 1024
-_ADDRESS = r"^$|^[^\s,:/]+:\d{1,5}(,[^\s,:/]+:\d{1,5})*$"
+_ADDRESS = r"^$|^[^\s,:/]+:\d{1,5}$"
+_ADDRESSES = r"^$|^[^\s,:/]+:\d{1,5}(,[^\s,:/]+:\d{1,5})*$"
 
 
 class Config(BaseModel):
@@ -31,11 +32,11 @@ class Config(BaseModel):
 
     # Where this instance lives, and what it attaches to.
     data: Path = Field(Path("~/.local/share/mars"), description="Folder that holds and names the instance.")
-    kafka_address: str = Field("", pattern=_ADDRESS, description=(
+    kafka_address: str = Field("", pattern=_ADDRESSES, description=(
         "Kafka to attach to, host:port[,host:port]. Empty: Mars starts its own on this machine."))
     redis_address: str = Field("", pattern=_ADDRESS, description=(
-        "Redis to attach to, host:port. Empty: Mars starts its own."))
-    zookeeper_address: str = Field("", pattern=_ADDRESS, description=(
+        "Redis to attach to, one host:port. Empty: Mars starts its own."))
+    zookeeper_address: str = Field("", pattern=_ADDRESSES, description=(
         "ZooKeeper to attach to, host:port[,host:port]. Empty: Mars starts its own."))
     spark_master: str = Field("", pattern=r"^$|^(local\[|spark://|k8s://|yarn$)", description=(
         "Spark master that runs the workers. Empty: this machine, local[mappers + reducers + 2]."))

@@ -48,6 +48,7 @@ def test_state_lies_under_the_data_folder_unless_said(tmp_path: Path) -> None:
     ({"MARS_LEASE_SM": "1000"}, ["lease_sm", "did you mean lease_ms"]),
     ({"MARS_READER": "fast"}, ["reader = 'fast'", "'raw' or 'confluent'"]),
     ({"MARS_KAFKA_ADDRESS": "here"}, ["kafka_address = 'here'", "host:port"]),
+    ({"MARS_REDIS_ADDRESS": "a:6379,b:6379"}, ["redis_address = 'a:6379,b:6379'", "one host:port"]),
     ({"MARS_API_TOKEN": "secret"}, ["api_token = the value", "16 characters"]),
     ({"MARS_API_HOST": "0.0.0.0"}, ["api_host", "api_token"]),
     ({"MARS_API_HOST": "0.0.0.0", "MARS_API_TOKEN": "x" * 16}, ["api_tls_certificate", "MARS_API_HOST"]),
@@ -66,6 +67,11 @@ def test_a_wrong_value_is_one_line_that_names_all(environment: dict[str, str], w
         load(environment=environment)
     assert "\n" not in str(caught.value)
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_an_address_of_a_cluster_is_a_list_and_of_redis_is_one() -> None:
+    given = {"kafka_address": "a:9092,b:9092", "zookeeper_address": "a:2181,b:2181", "redis_address": "a:6379"}
+    assert load(given, environment={}).model_dump(include=set(given)) == given
 
 
 def test_a_secret_is_not_shown() -> None:

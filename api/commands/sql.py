@@ -14,7 +14,7 @@ from api.client import Client
 from api.commands.instance import settings
 from api.render import CELL_WIDTH, render
 from api.tls import Trust
-from mars.errors import MarsError
+from mars.errors import MarsError, SqlError
 from sql.parse import split_statements
 
 PROGRESS_AFTER_S, PROGRESS_EVERY_S = 0.5, 0.3
@@ -33,19 +33,30 @@ def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, s
             Shell(client, format_ or "table").run()
             return
         format_ = format_ or ("table" if sys.stdout.isatty() else "csv")
-        for statement in in_place(text):
-            show(run(client, statement), format_)
+        for statement, at in placed(text):
+            try:
+                answer = run(client, statement)
+            except SqlError as error:
+                raise in_script(error, text, at) from None
+            show(answer, format_)
 
 
-def in_place(script: str) -> Iterator[str]:
-    """The statements of a script, each moved by white space to its line and column there: so a refusal names its place in
-    the script."""
+def placed(script: str) -> Iterator[tuple[str, int]]:
+    """The statements of a script, and where in it each begins."""
     at = 0
     for statement in split_statements(script):
         at = script.index(statement, at)
-        line_start = script.rfind("\n", 0, at) + 1
-        yield "\n" * script.count("\n", 0, at) + " " * (at - line_start) + statement
+        yield statement, at
         at += len(statement)
+
+
+def in_script(error: SqlError, script: str, at: int) -> SqlError:
+    """The refusal of the statement that begins at script[at], with its place in the script."""
+    line_start = script.rfind("\n", 0, at) + 1
+    line, column = error.line and error.line + script.count("\n", 0, at), error.column
+    if error.line == 1:
+        column += at - line_start
+    return SqlError(error.title, error.detail, error.hint, sql=script, line=line, column=column, length=error.length)
 
 
 def run(client: Client, statement: str) -> dict:

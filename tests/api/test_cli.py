@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.cli import main
-from api.commands.sql import in_place
+from sql.parse import STATEMENT_MAX, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -150,9 +150,35 @@ def test_a_setting_out_of_range_is_1_and_named(mars, tmp_path):
     assert "MARS_MAPPERS" in done.stderr
 
 
-def test_a_statement_of_a_script_keeps_its_place():
-    script = "SHOW STREAMS;\nSELECT\n  kk FROM s; SHOW QUERIES"
-    placed = list(in_place(script))
-    assert [text.strip() for text in placed] == ["SHOW STREAMS", "SELECT\n  kk FROM s", "SHOW QUERIES"]
-    assert placed[1].split("\n")[2] == "  kk FROM s"
-    assert placed[2].split("\n")[2].index("SHOW") == script.split("\n")[2].index("SHOW")
+class ParsingApi:
+    """Reads statements as the API does, and answers each that reads."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def sql(self, statement, _id):
+        parse(statement)
+        return {"kind": "rows", "columns": [], "rows": []}
+
+
+@pytest.mark.parametrize(("script", "place", "line", "caret"), [
+    ("SHOW STREAMS;\nSELECT\n  k FROM; SHOW QUERIES", 3, "  k FROM; SHOW QUERIES", "FROM"),
+    ("SHOW STREAMS;\n SHOW QUERIES; SHOW  THINGS", 2, " SHOW QUERIES; SHOW  THINGS", "THINGS"),
+    ("SHOW STREAMS; SHOW\n THINGS", 2, " THINGS", "THINGS"),
+])
+def test_a_refusal_names_its_place_in_the_script(mars, monkeypatch, script, place, line, caret):
+    monkeypatch.setattr("api.commands.sql.connect", lambda *_: ParsingApi())
+    done = mars("sql", "-c", script)
+    assert done.returncode == 1
+    shown, marks = done.stderr.splitlines()[1:3]
+    assert shown == f"  {place} | {line}"
+    assert marks.index("^") == shown.index(caret)
+
+
+def test_what_stands_before_a_statement_does_not_count_as_a_part_of_it(mars, monkeypatch):
+    monkeypatch.setattr("api.commands.sql.connect", lambda *_: ParsingApi())
+    done = mars("sql", "-c", "SHOW STREAMS; " * (STATEMENT_MAX // 10) + "SHOW QUERIES")
+    assert (done.returncode, done.stderr) == (0, "")

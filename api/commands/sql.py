@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 from api import runfile
@@ -18,6 +19,7 @@ from mars.errors import MarsError, SqlError
 from sql.parse import split_statements
 
 PROGRESS_AFTER_S, PROGRESS_EVERY_S = 0.5, 0.3
+CANCEL_S = 2.0
 
 
 def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, script: str | None,
@@ -61,19 +63,32 @@ def in_script(error: SqlError, script: str, at: int) -> SqlError:
 
 def run(client: Client, statement: str) -> dict:
     """The answer to one statement; while it runs long, a progress bar on a terminal. Ctrl-C stops it at the
-    API too."""
-    id_ = uuid.uuid4().hex
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(client.sql, statement, id_)
-        try:
-            with contextlib.suppress(TimeoutError):
-                return answer.result(PROGRESS_AFTER_S)
-            follow(client, id_, answer)
-            return answer.result()
-        except KeyboardInterrupt:
-            with contextlib.suppress(MarsError):
-                client.cancel(id_)
-            raise
+    API too, and waits for no answer of an API that is silent."""
+    id_, answer = uuid.uuid4().hex, Future()
+    # A daemon, because the end of the process must not wait for a statement that was left.
+    threading.Thread(target=_ask, args=(client, statement, id_, answer), name="statement", daemon=True).start()
+    try:
+        with contextlib.suppress(TimeoutError):
+            return answer.result(PROGRESS_AFTER_S)
+        follow(client, id_, answer)
+        return answer.result()
+    except KeyboardInterrupt:
+        cancelling = threading.Thread(target=_cancel, args=(client, id_), name="cancel", daemon=True)
+        cancelling.start()
+        cancelling.join(CANCEL_S)
+        raise
+
+
+def _ask(client: Client, statement: str, id_: str, answer: Future) -> None:
+    try:
+        answer.set_result(client.sql(statement, id_))
+    except BaseException as error:
+        answer.set_exception(error)
+
+
+def _cancel(client: Client, id_: str) -> None:
+    with contextlib.suppress(Exception):  # the client may be closed meanwhile, as nobody waits for this for long
+        client.cancel(id_)
 
 
 def follow(client: Client, id_: str, answer: Future) -> None:

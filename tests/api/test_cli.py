@@ -1,6 +1,8 @@
 """The command line from outside: exit codes, what goes to stdout, what to stderr, how fast it is there."""
 
 import json
+import signal
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -182,3 +184,21 @@ def test_what_stands_before_a_statement_does_not_count_as_a_part_of_it(mars, mon
     monkeypatch.setattr("api.commands.sql.connect", lambda *_: ParsingApi())
     done = mars("sql", "-c", "SHOW STREAMS; " * (STATEMENT_MAX // 10) + "SHOW QUERIES")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_leaves_a_statement_that_is_not_answered():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        api = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-m", "api.cli", "sql", "--api", api, "-c", "SHOW STREAMS"]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as mars:
+            try:
+                asked, _ = silent.accept()
+                with asked:
+                    asked.settimeout(60)
+                    assert asked.recv(1)
+                    mars.send_signal(signal.SIGINT)
+                    said = mars.communicate(timeout=30)
+            finally:
+                mars.kill()
+    assert (mars.returncode, "Traceback" in said[1]) == (130, False), said

@@ -6,6 +6,7 @@ numbered by a direct table when the range is small, else by open addressing with
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from mars.kernel_cache import kernel
 SMALL_RANGE = 1 << 12
 SMALL_TABLE = 1 << 16
 LARGEST_CODE = 1 << 62
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+SEED = np.uint64(int.from_bytes(os.urandom(8)))  # of this process: nobody can choose keys that collide
 
 
 @dataclass(frozen=True)
@@ -106,19 +107,27 @@ def number_by_table(codes: np.ndarray, cardinality: int) -> tuple[np.ndarray, np
     return ids, first_row[:count].copy()
 
 
+def number_by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(ids int32[n], first_row int64[groups]) of any int64 codes, by a hash table that is at most half full."""
+    return number_with_seed(codes, SEED)  # as an argument: a global would be kept in the cache of compiled kernels
+
+
 @kernel
-def slot_of(table: np.ndarray, codes: np.ndarray, first_row: np.ndarray, code: int) -> int:
+def slot_of(table: np.ndarray, codes: np.ndarray, first_row: np.ndarray, code: int, seed: np.uint64) -> int:
     """The slot that holds `code`, or the free one where it belongs. `table` has a power-of-two size and free slots."""
     mask = len(table) - 1
-    slot = np.int64((np.uint64(code) * GOLDEN) >> np.uint64(32)) & mask
+    word = np.uint64(code) ^ seed  # the rest is the finalizer of splitmix64
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    slot = np.int64(word ^ (word >> np.uint64(31))) & mask
     while table[slot] >= 0 and codes[first_row[table[slot]]] != code:
         slot = (slot + 1) & mask
     return slot
 
 
 @kernel
-def number_by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(ids int32[n], first_row int64[groups]) of any int64 codes, by a hash table that is at most half full."""
+def number_with_seed(codes: np.ndarray, seed: np.uint64) -> tuple[np.ndarray, np.ndarray]:
+    """As `number_by_hash`; no answer depends on the seed."""
     table = np.full(1024, -1, np.int32)
     ids = np.empty(len(codes), np.int32)
     first_row = np.empty(len(codes), np.int64)
@@ -130,8 +139,8 @@ def number_by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if 2 * count >= len(table):
             table = np.full(4 * len(table), -1, np.int32)
             for earlier in range(count):
-                table[slot_of(table, codes, first_row, codes[first_row[earlier]])] = earlier
-        slot = slot_of(table, codes, first_row, codes[row])
+                table[slot_of(table, codes, first_row, codes[first_row[earlier]], seed)] = earlier
+        slot = slot_of(table, codes, first_row, codes[row], seed)
         if table[slot] < 0:
             table[slot] = count
             first_row[count] = row

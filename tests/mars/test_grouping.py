@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from mars.grouping import SMALL_RANGE, group
+from mars import grouping
+from mars.grouping import SMALL_RANGE, group, number_by_hash
 
 
 def ids(*columns: pa.Array) -> list[int]:
@@ -56,3 +58,36 @@ def test_a_sliced_column_is_read_from_its_offset() -> None:
 
 def test_no_rows_have_no_groups() -> None:
     assert group([pa.array([], pa.string())], np.empty(0, np.int64)).count == 0
+
+
+def seconds(codes: np.ndarray) -> float:
+    """CPU time of numbering these codes, the least of some."""
+    taken = []
+    for _ in range(3):
+        begin = time.thread_time()
+        number_by_hash(codes)
+        taken.append(time.thread_time() - begin)
+    return min(taken)
+
+
+def chosen(count: int) -> np.ndarray:
+    """Keys that a multiplication by the golden ratio, as many hash tables do it, brings to one and the same slot."""
+    back = pow(0x9E3779B97F4A7C15, -1, 1 << 64)
+    return np.array([i * back % (1 << 64) for i in range(count)], np.uint64).view(np.int64)
+
+
+@pytest.mark.parametrize("codes", [chosen(40_000), np.arange(40_000) << 44])
+def test_no_keys_are_much_slower_than_others(codes):
+    """Whoever chooses them: some hundred thousand in one chain would hold a reducer for minutes."""
+    number_by_hash(codes[:2])  # compiles
+    assert seconds(codes) < 20 * seconds(np.random.default_rng(1).integers(-2**63, 2**63 - 1, 40_000)) + 0.01
+
+
+def test_groups_do_not_depend_on_the_seed(monkeypatch):
+    codes = np.random.default_rng(2).integers(0, 1 << 40, 5_000)[np.random.default_rng(3).integers(0, 5_000, 20_000)]
+    found = []
+    for seed in (0, 1, 2**64 - 1):
+        monkeypatch.setattr(grouping, "SEED", np.uint64(seed))
+        found.append([part.tolist() for part in number_by_hash(codes)])
+    _, first, ids = np.unique(codes, return_index=True, return_inverse=True)
+    assert found == 3 * [[np.argsort(np.argsort(first))[ids].tolist(), sorted(first.tolist())]]

@@ -80,7 +80,7 @@ class ConfluentReader:
             batch = self._surplus or self._consumer.consume(CHUNK, POLL_S)
             self._surplus = []
             for i, message in enumerate(batch):
-                at = self._position(message, partition, start)
+                at = self._position(message, partition, at)
                 if at > end and message.error() is None and message.offset() >= end:
                     self._surplus, at = batch[i:], message.offset()
                     break
@@ -92,8 +92,9 @@ class ConfluentReader:
     def close(self) -> None:
         self._consumer.close()
 
-    def _position(self, message: Message, partition: int, start: int) -> int:
-        """All offsets below it have been given: past a message, or where the partition ends. Raises what is final."""
+    def _position(self, message: Message, partition: int, at: int) -> int:
+        """All offsets below it have been given: past a message, where the partition ends, or still `at`. Raises what is
+        final."""
         error = message.error()
         if error is None:
             return message.offset() + 1
@@ -104,13 +105,13 @@ class ConfluentReader:
                 self._offsets(spec, [partition])[partition]
                 for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
             )
-            raise OffsetOutOfRange(self.topic, partition, start, first, last)
+            raise OffsetOutOfRange(self.topic, partition, at, first, last)
         if error.code() in UNKNOWN_TOPIC:
             raise UnknownTopic(self.topic)
         if error.fatal() or not (error.retriable() or error.code() < 0):
             raise KafkaRefused(self.topic, partition, error.str())
         time.sleep(POLL_S)
-        return start
+        return at
 
     def _offsets(self, spec: OffsetSpec, partitions: list[int]) -> dict[int, int]:
         """Each partition's offset of that kind, read committed."""

@@ -54,9 +54,10 @@ def read_select(sql: str, words: list[Word]) -> SelectStatement:
 
 
 def refuse_set_operation(sql: str, words: list[Word]) -> None:
-    """Refuses UNION and its kin between SELECTs; a column may still be called so."""
-    for word, following in pairwise(words):
-        if word.is_("UNION", "INTERSECT", "EXCEPT") and following.is_("SELECT", "ALL", "DISTINCT", "("):
+    """Refuses UNION and its kin between SELECTs; a column may still be called so, and `* EXCEPT (...)` is none of them."""
+    for index, (word, following) in enumerate(pairwise(words)):
+        between = following.is_("SELECT", "ALL", "DISTINCT", "(") and not follows_star(words, index)
+        if between and word.is_("UNION", "INTERSECT", "EXCEPT"):
             raise refusal_at(sql, word, f"{word.value.upper()} is not part of a SELECT over a stream",
                              "it reads one stream", "make a query of each SELECT, and unite their results")
 
@@ -80,7 +81,7 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
     if word.kind != "name" or not words[index + 1].is_("("):
         return word.tokens
     is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
-    if not is_call or (index and words[index - 1].is_("AS", "FROM", "JOIN")):
+    if not is_call or (index and words[index - 1].is_("AS", "FROM", "JOIN")) or follows_star(words, index):
         return word.tokens
     token = word.tokens[0]
     return (
@@ -88,6 +89,12 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
             TokenType.VAR, CALL + word.value, line=token.line, col=token.col, start=token.start, end=token.end
         ),
     )
+
+
+def follows_star(words: list[Word], index: int) -> bool:
+    """True if words[index] stands right after a * that means all columns, and is no product."""
+    before = words[max(0, index - 2)]
+    return index > 1 and words[index - 1].is_("*") and before.is_("SELECT", "ALL", "DISTINCT", ",", ".", "(")
 
 
 def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:

@@ -9,6 +9,7 @@ from sql.places import span
 from sql.refusals import refusal, refusal_at
 from sql.scopes import is_aggregate
 from sql.statements import SelectStatement
+from sql.unread import refuse_unread
 
 ALLOWED = ("expressions", "from_", "where", "group", "having", "order", "limit")
 INSTEAD = {
@@ -59,14 +60,16 @@ def check(select: SelectStatement, continuous: bool) -> None:
     if is_star(select) and not shows_tuples(select):
         raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")
+    refuse_unread(select.sql, tree)
 
 
 def check_group(select: SelectStatement) -> None:
     """GROUP BY is a plain list."""
     group = select.tree.args.get("group")
     for name, value in (group.args.items() if group else ()):
-        if value and name != "expressions":
-            what = GROUPINGS.get(name, name.upper())
+        if name != "expressions" and value not in (None, []):
+            # sqlglot keeps ALL and DISTINCT as True and False of one part.
+            what = "DISTINCT" if value is False else GROUPINGS.get(name, name.upper())
             raise at(select, group, f"GROUP BY {what} is not part of the dialect", "", "write GROUP BY a, b")
 
 

@@ -1,0 +1,5 @@
+-- over: once
+-- at: 1:17
+-- title: a cast takes a type alone
+-- hint: write cast(x AS type)
+SELECT try_cast(sip AS INT DEFAULT 5 ON CONVERSION ERROR) FROM s

@@ -1,0 +1,5 @@
+-- over: continuous
+-- at: 1:14
+-- title: * stands alone
+-- hint: name the columns
+SELECT count(* EXCEPT (sip)) FROM s WINDOWING 60 s

@@ -1,0 +1,5 @@
+-- over: once
+-- at: 1:8
+-- title: * stands alone
+-- hint: name the columns
+SELECT * EXCEPT (sip, type) FROM s

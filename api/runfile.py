@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -97,7 +98,13 @@ def remove(data: Path) -> None:
 
 
 def make_folder(data: Path) -> None:
-    """Make the data folder if it is missing; ConfigurationError if it cannot be made, or not written to."""
+    """Make the data folder if it is missing; ConfigurationError if it cannot be made, or not written to, or if a service
+    cannot be given its path."""
+    # Kafka and Spark take a path with a comma for several; letters that are no text stand in no file of settings.
+    unfit = next((letter for letter in str(data) if letter == "," or unicodedata.category(letter) in ("Cc", "Cs")), "")
+    if unfit:
+        raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {ascii(unfit)} "
+                                 "in a path", "give a folder without it, with --data or MARS_DATA; a symbolic link will do")
     try:
         data.mkdir(parents=True, exist_ok=True)
         os.close(os.open(data / "run.lock", os.O_RDWR | os.O_CREAT, 0o600))

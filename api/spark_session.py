@@ -13,7 +13,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from api.services import java
-from api.services.jvm import log_options
+from api.services.jvm import ENVIRONMENT, LOG_OPTION
 from api.services.paths import log_dir, tail
 from mars.config import Config
 from mars.errors import NotReadyError
@@ -33,6 +33,8 @@ def session(config: Config) -> SparkSession:
     os.environ["JAVA_HOME"] = str(java.find(config).home)
     # Without these two, tasks run on whatever python3 comes first in the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # Not among the options, as Spark cuts those at blanks.
+    os.environ |= {**ENVIRONMENT, "JVM_LOG_FILE": str(logs / "spark.log")}
     if is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = SparkConf(loadDefaults=False).setAll(_settings(config, logs).items())
@@ -76,7 +78,7 @@ def _settings(config: Config, logs: Path) -> dict[str, str]:
         "spark.app.name": "mars",
         "spark.master": config.spark_master_url,
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": " ".join([*_OPTIONS, *log_options(logs / "spark.log")]),
+        "spark.driver.extraJavaOptions": " ".join([*_OPTIONS, LOG_OPTION]),
         "spark.ui.enabled": str(config.spark_ui).lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(config.data / "spark"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 import uuid
 from pathlib import Path
 
 from api.services import jars, java, ports
-from api.services.jvm import command
+from api.services.jvm import ENVIRONMENT, command, property_value
 from api.services.paths import log_dir, tail
 from api.services.process import Child
 from api.services.service import Service, StopWatch, reach
@@ -90,7 +91,7 @@ def start(config: Config, data_dir: Path, more: str = "") -> Service:
     _format(config, data_dir, settings)
     logs = log_dir(data_dir)
     line = _java(config, logs, config.kafka_heap_mb, [MAIN, settings])
-    child = Child(NAME, line, logs / "kafka.out", more_logs=[logs / "kafka.log"])
+    child = Child(NAME, line, logs / "kafka.out", more_logs=[logs / "kafka.log"], environment=ENVIRONMENT)
     address = f"127.0.0.1:{port}"
     try:
         child.wait_ready(lambda: not ports.is_free(port) and _serves(address), TIMEOUT_S)
@@ -104,8 +105,9 @@ def _write_settings(data_dir: Path, port: int, more: str) -> Path:
     folder = data_dir / NAME
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "server.properties"
-    settings.write_text(_SETTINGS.format(port=port, controller_port=ports.pick(data_dir, "kafka_controller"),
-                                         folder=folder / "topics", message_bytes_max=MESSAGE_BYTES_MAX) + more)
+    controller_port, topics = ports.pick(data_dir, "kafka_controller"), property_value(folder / "topics")
+    settings.write_text(_SETTINGS.format(port=port, controller_port=controller_port, folder=topics,
+                                         message_bytes_max=MESSAGE_BYTES_MAX) + more)
     return settings
 
 
@@ -119,7 +121,8 @@ def _format(config: Config, data_dir: Path, settings: Path) -> None:
     main = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]
     line = _java(config, log.parent, 128, main)
     with log.open("wb") as output:
-        code = subprocess.run(line, stdout=output, stderr=subprocess.STDOUT, timeout=TIMEOUT_S).returncode
+        code = subprocess.run(line, stdout=output, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,
+                              env={**os.environ, **ENVIRONMENT}).returncode
     if code:
         raise NotReadyError(f"Kafka's data folder {data_dir / NAME} cannot be made", f"{log}:\n{tail(log)}")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from api.services import java, ports
 from api.services.errors import SetupError
 from api.services.ivy import spark_jars
-from api.services.jvm import command
+from api.services.jvm import ENVIRONMENT, command, property_value
 from api.services.paths import log_dir
 from api.services.process import Child
 from api.services.service import Service, StopWatch, host_port, reach
@@ -51,11 +51,11 @@ def start(config: Config, data_dir: Path) -> Service:
     folder.mkdir(parents=True, exist_ok=True)
     port = ports.pick(data_dir, NAME)
     settings = folder / "zoo.cfg"
-    settings.write_text(_SETTINGS.format(folder=folder, port=port))
+    settings.write_text(_SETTINGS.format(folder=property_value(folder), port=port))
     log = logs / "zookeeper.log"
     main = [*_OPTIONS, MAIN, settings]
     line = command(java.find(config), f"{spark_jars()}/*", config.zookeeper_heap_mb, log, main)
-    child = Child(NAME, line, logs / "zookeeper.out", more_logs=[log])
+    child = Child(NAME, line, logs / "zookeeper.out", more_logs=[log], environment=ENVIRONMENT)
     address = f"127.0.0.1:{port}"
     try:
         child.wait_ready(lambda: _version(address, 0.2) != "", TIMEOUT_S)

@@ -13,7 +13,7 @@ from api import runfile
 from api.commands.status import collect, not_ready
 from api.runfile import Process, Run
 from mars.config import load
-from mars.errors import ConflictError, NotReadyError
+from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 
 def test_an_instance_is_found_while_its_supervisor_lives(tmp_path):
@@ -117,3 +117,12 @@ def test_a_folder_is_locked_once_and_free_again_afterwards(tmp_path):
         runfile.lock(tmp_path)
     os.close(descriptor)
     os.close(runfile.lock(tmp_path))
+
+
+@pytest.mark.parametrize("letter", [",", "\n", "\udcff"])
+def test_a_path_that_no_service_can_be_given_is_refused(tmp_path, letter):
+    with pytest.raises(ConfigurationError) as refused:
+        runfile.lock(tmp_path / f"a{letter}b")
+    assert ascii(letter) in refused.value.detail
+    assert "symbolic link" in refused.value.hint
+    assert list(tmp_path.iterdir()) == []

@@ -22,10 +22,21 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    running = session(load({"data": tmp_path_factory.mktemp("spark")}, environment={}))
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A path that is hard on command lines."""
+    return tmp_path_factory.mktemp("spark") / "my \"\u00e9\" mars \U0001f680"
+
+
+@pytest.fixture(scope="module")
+def spark(data: Path) -> Iterator[SparkSession]:
+    running = session(load({"data": data}, environment={}))
     yield running
     running.stop()
+
+
+def test_its_log_lies_in_the_data_folder(spark: SparkSession, data: Path) -> None:
+    assert (data / "logs" / "spark.log").exists()
+    assert [path.name for path in data.parent.iterdir()] == [data.name]
 
 
 def test_a_task_runs_our_python_in_a_process_of_its_own(spark: SparkSession) -> None:

@@ -20,8 +20,11 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("services")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A path that is hard on files of settings, command lines and, in the locale C, on Java."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LC_ALL", "C")
+        yield tmp_path_factory.mktemp("services") / "my \\u00e9 mars \u00e9 \U0001f680"
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +63,13 @@ def test_kafka_holds_a_record_over_a_restart(config: Config, services: Services)
     assert again.address == services.kafka.address
     services.kafka = again
     assert first_value(again.address, "greetings") == b"hello"
+
+
+def test_all_of_it_lies_in_the_data_folder(data: Path, services: Services) -> None:
+    assert [path.name for path in data.parent.iterdir()] == [data.name]
+    assert (data / "kafka" / "topics" / "meta.properties").exists()
+    assert (data / "zookeeper" / "version-2").exists()
+    assert (data / "logs" / "kafka.log").exists()
 
 
 def test_kafka_recovers_from_a_kill(config: Config, services: Services) -> None:

@@ -18,7 +18,7 @@ from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForL
 from kafka.protocol.metadata import MetadataRequest
 
 from mars.adapters.kafka_brokers import Brokers
-from mars.adapters.kafka_channel import FETCH_MAX, FETCH_MIN
+from mars.adapters.kafka_channel import FETCH_MAX, FETCH_MIN, RESPONSE_MAX
 from mars.adapters.kafka_errors import (
     CORRUPT_MESSAGE,
     FENCED_OR_MOVED,
@@ -37,6 +37,7 @@ from mars.adapters.kafka_security import Security
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST, EARLIEST = -1, -2
+ASKED_MAX = RESPONSE_MAX // 2  # bytes asked of a broker at once: many partitions want more than an answer may have
 T = TypeVar("T")
 
 
@@ -136,8 +137,9 @@ class Wire:
               min_bytes: int = 1) -> list[FetchedPartition]:
         """Record batches of these partitions, as far as they come in one answer.
 
-        Waits up to max_wait_ms for min_bytes. A broker that throttles leaves partitions out. Raises TopicRecreated,
-        UnknownTopic, LogTruncated, OffsetOutOfRange, CorruptLog, KafkaUnreachable, KafkaRefused.
+        Waits up to max_wait_ms for min_bytes; of a leader comes about ASKED_MAX at most, whatever is wanted. A broker that
+        throttles leaves partitions out. Raises TopicRecreated, UnknownTopic, LogTruncated, OffsetOutOfRange, CorruptLog,
+        KafkaUnreachable, KafkaRefused.
         """
         return self._retry(lambda: self._fetch_once(topic, topic_id, wants, max_wait_ms, min_bytes))
 
@@ -298,7 +300,8 @@ def _may_pass(error: Exception) -> bool:
 def _fetch_request(topic_id: str, partitions: list, max_wait_ms: int, min_bytes: int) -> FetchRequest:
     """A sessionless Fetch of these partitions, which name leader epoch and last fetched epoch, by the topic's id."""
     return FetchRequest(
-        max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=sum(p.partition_max_bytes for p in partitions),
+        max_wait_ms=max_wait_ms, min_bytes=min(min_bytes, ASKED_MAX),
+        max_bytes=min(sum(p.partition_max_bytes for p in partitions), ASKED_MAX),
         isolation_level=READ_COMMITTED, session_id=0, session_epoch=-1, forgotten_topics_data=[], rack_id="",
         topics=[FetchRequest.FetchTopic(topic="", topic_id=uuid.UUID(topic_id), partitions=partitions)],
         min_version=FETCH_MIN, max_version=FETCH_MAX)

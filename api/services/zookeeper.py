@@ -14,10 +14,12 @@ from api.services.paths import log_dir
 from api.services.process import Child
 from api.services.service import Service, StopWatch, host_port, reach
 from mars.config import Config
+from mars.errors import NotReadyError
 
 NAME = "zookeeper"
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
 TIMEOUT_S = 60.0
+FOREIGN_S = 3.0
 
 # One thread writes a few hundred bytes at a time: the simplest collector and compiler start soonest.
 _OPTIONS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true"]
@@ -40,13 +42,12 @@ autopurge.purgeInterval=1
 def start(config: Config, data_dir: Path) -> Service:
     """A ready ZooKeeper: our own on loopback with its data in `data_dir`, or the one at `zookeeper_address`.
 
-    Raises SetupError if Java or PySpark is missing, NotReadyError if it does not get ready.
+    Raises SetupError if Java or PySpark is missing, NotReadyError if it does not get ready, or no foreign server answers.
     """
     watch = StopWatch()
     if config.zookeeper_address:
         reach(config.zookeeper_address, "zookeeper_address")
-        version = _version(config.zookeeper_address, 3.0)
-        return Service(NAME, config.zookeeper_address, version, watch.read_ms())
+        return Service(NAME, config.zookeeper_address, _ensemble_version(config.zookeeper_address), watch.read_ms())
     folder, logs = data_dir / NAME, log_dir(data_dir)
     folder.mkdir(parents=True, exist_ok=True)
     port = ports.pick(data_dir, NAME)
@@ -59,7 +60,7 @@ def start(config: Config, data_dir: Path) -> Service:
     address = f"127.0.0.1:{port}"
     try:
         child.wait_ready(lambda: _version(address, 0.2) != "", TIMEOUT_S)
-        version = _version(address, 3.0)
+        version = _version(address, FOREIGN_S)
     except BaseException:
         child.stop()
         raise
@@ -71,6 +72,23 @@ def server_jar() -> Path:
     for jar in spark_jars().glob("zookeeper-[0-9]*.jar"):
         return jar
     raise SetupError("PySpark has no ZooKeeper", f"looked in {spark_jars()}", "make setup")
+
+
+def _ensemble_version(addresses: str) -> str:
+    """What the first server that tells its version says; empty if some answer and none tells, as where each waits for the
+    others. Raises NotReadyError if none answers."""
+    answers, faults = [], []
+    for address in addresses.split(","):
+        try:
+            answers.append(_version(address, FOREIGN_S))
+        except OSError as error:
+            faults.append(f"{address}: {error}")
+        if answers and answers[-1]:
+            return answers[-1]
+    if not answers:
+        raise NotReadyError(f"ZooKeeper at {addresses} does not answer", "; ".join(faults),
+                            "is it ZooKeeper that listens there? see its own log")
+    return ""
 
 
 def _version(address: str, timeout_s: float) -> str:

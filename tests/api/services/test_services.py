@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import socket
+import struct
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +16,7 @@ from confluent_kafka import Consumer, Producer
 from kazoo.client import KazooClient
 from redis import Redis
 
+from api import doctor
 from api.services import Service, Services, redis, start_all, zookeeper
 from mars.config import Config, load
 from mars.errors import ConfigurationError, NotReadyError
@@ -108,8 +113,8 @@ def test_redis_refuses_rather_than_forgets(services: Services) -> None:
 
 def test_all_listen_on_loopback_only(services: Services) -> None:
     for service in services.all():
-        sockets = psutil.Process(service.pid).net_connections("tcp")
-        listening = {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN}
+        connections = psutil.Process(service.pid).net_connections("tcp")
+        listening = {found.laddr.ip for found in connections if found.status == psutil.CONN_LISTEN}
         assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}, service
 
 
@@ -121,6 +126,31 @@ def test_a_named_service_is_used_and_left_running(tmp_path: Path, services: Serv
     assert [service.pid for service in foreign.all()] == [None] * 3
     foreign.stop()
     services.check()
+
+
+def test_an_ensemble_whose_first_server_is_down_is_used(tmp_path: Path, services: Services) -> None:
+    address = f"127.0.0.1:9,{services.zookeeper.address}"
+    config = load({"data": tmp_path, "zookeeper_address": address}, environment={})
+    found = zookeeper.start(config, tmp_path)
+    assert (found.address, found.version) == (address, services.zookeeper.version)
+    assert [check.ok for check in doctor.check(config) if check.name == "zookeeper"] == [True]
+
+
+def test_what_hangs_up_is_no_zookeeper(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=hang_up, args=(server,), daemon=True).start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(NotReadyError, match=f"{address} does not answer"):
+            zookeeper.start(load({"zookeeper_address": address}, environment={}), tmp_path)
+
+
+def hang_up(server: socket.socket) -> None:
+    """Resets each connection, until the server is closed."""
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _ = server.accept()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
 
 
 def test_a_dead_service_is_noticed(config: Config) -> None:

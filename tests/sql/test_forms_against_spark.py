@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 
 from mars.errors import SqlError
+from mars.evaluate import evaluate
 from mars.plan import Stream
 from sql.compile import compile_select
 from sql.parse import parse
+from sql.spark import spark_sql
 
 NEITHER = [
     "sip FROM tuples WHERE type BETWEEN SYMMETRIC 10 AND 1", "sip FROM tuples WHERE type BETWEEN ASYMMETRIC 1 AND 10",
@@ -25,3 +28,19 @@ def test_what_spark_does_not_read_is_refused(spark, flows: Stream, rest: str) ->
         spark.sql(f"SELECT {rest}").collect()
     with pytest.raises(SqlError):
         compile_select(parse(f"SELECT {rest}"), flows, continuous=False)
+
+
+VALUES = ["type || (bytes - 1)", "bytes - 1 || type", "type || bytes * 2 || sip", "(type || sip) || (bytes + 1)"]
+
+
+def test_what_is_read_has_the_value_that_spark_gives_it(spark, flows: Stream) -> None:
+    """As it is written, as the plan says it in Spark's SQL, and as Mars itself calculates it."""
+    written = ", ".join(f"{value} AS c{i}" for i, value in enumerate(VALUES))
+    plan = compile_select(parse(f"SELECT {written} FROM tuples"), flows, continuous=False)
+    [row] = spark.sql(f"SELECT {written} FROM tuples").toArrow().to_pylist()
+    [same] = spark.sql(spark_sql(plan, flows, "tuples")).toArrow().to_pylist()
+    tuples = spark.sql("SELECT * FROM tuples").toArrow().combine_chunks()
+    columns = {name: pa.concat_arrays(tuples[name].chunks) for name in plan.columns}
+    ours = {key.name: evaluate(key.expression, columns, 1).to_pylist()[0] for key in plan.keys}
+    told = [(value, *values) for value, *values in zip(VALUES, row.values(), same.values(), ours.values(), strict=True)]
+    assert [line for line in told if not line[1] == line[2] == line[3]] == []

@@ -8,6 +8,8 @@ wanted. `line` is the index in the array, or counts the newlines between tuples.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mapper.batch import REASONS, Messages
@@ -23,8 +25,9 @@ AS_TEXT = {NUMBER: TEXT, FRACTION: TEXT, LITERAL: TEXT, NESTED: TEXT, TEXT: TEXT
 # The JSON kinds that a type reads, and as what; any other kind but null is of the wrong type.
 READS = {
     "INT": {NUMBER: TEXT}, "BIGINT": {NUMBER: TEXT},
-    "DOUBLE": {NUMBER: TEXT, FRACTION: TEXT, TEXT: SPECIAL}, "FLOAT": {NUMBER: TEXT, FRACTION: TEXT, TEXT: SPECIAL},
-    "DECIMAL": {NUMBER: TEXT, FRACTION: TEXT, TEXT: TEXT}, "BOOLEAN": {LITERAL: TEXT},
+    "DOUBLE": {NUMBER: TEXT, FRACTION: TEXT, TEXT: SPECIAL, ESCAPED: ESCAPED},
+    "FLOAT": {NUMBER: TEXT, FRACTION: TEXT, TEXT: SPECIAL, ESCAPED: ESCAPED},
+    "DECIMAL": {NUMBER: TEXT, FRACTION: TEXT, TEXT: TEXT, ESCAPED: ESCAPED}, "BOOLEAN": {LITERAL: TEXT},
     "DATE": {TEXT: TEXT, ESCAPED: ESCAPED}, "TIMESTAMP": {TEXT: TEXT, ESCAPED: ESCAPED}, "STRING": AS_TEXT,
 }
 
@@ -39,6 +42,7 @@ class JsonFields:
         self._distinct = list(dict.fromkeys(paths))
         self._place = [self._distinct.index(path) for path in paths]
         self._kinds = [_kind_table(column.type) for column in wanted]
+        self._unescapes = [partial(_unescape, int(table[TEXT])) for table in self._kinds]
         self._tree = _tree(self._distinct)
         self._shapes, self._work = no_shapes(), work_for(self._tree, 0)
         self._room = Room()
@@ -53,8 +57,8 @@ class JsonFields:
             self._tuples_per_message *= 2
         start, length, kind, message, line, tuple_bad, *place = found
         self._tuples_per_message = max(1.0, 1.1 * len(line) / max(len(messages), 1))
-        columns = {name: Column(messages.buffer, start[at], length[at], table[kind[at]], _unescape)
-                   for name, at, table in zip(self.columns, self._place, self._kinds, strict=True)}
+        columns = {name: Column(messages.buffer, start[at], length[at], table[kind[at]], texts) for name, at, table, texts
+                   in zip(self.columns, self._place, self._kinds, self._unescapes, strict=True)}
         return Fields(columns, messages.offset[message], line, tuple_bad if tuple_bad.any() else None,
                       place[0] if placed else None)
 
@@ -103,8 +107,8 @@ def _tree(paths: list[tuple[str, ...]]) -> Tree:
                 np.array(under, np.uint8).reshape(len(nodes), len(paths)))
 
 
-def _unescape(column: Column) -> Column:
-    """The texts of strings with escapes in them."""
+def _unescape(kind: int, column: Column) -> Column:
+    """The texts of strings with escapes in them, of the kind that those without any have."""
     out, ends = np.empty(int(column.length.sum()), np.uint8), np.empty(len(column), np.int64)
     json_texts.unescape(column.buffer, column.start, column.length, out, ends)
-    return side_column(out, ends, _unescape)
+    return side_column(out, ends, column.unescape, kind)

@@ -15,8 +15,8 @@ from mapper.kernels import ESCAPED, TEXT
 class Column:
     """One field of every tuple: buffer[start:start + length] holds what `kind` says (mapper.kernels).
 
-    `unescape` gives the texts of ESCAPED fields, as a column of their own with kind TEXT. The arrays are reused by
-    the next parse.
+    `unescape` gives the texts of ESCAPED fields, as a column of their own of the kind that the plain ones have. The arrays
+    are reused by the next parse.
     """
 
     buffer: np.ndarray
@@ -53,10 +53,10 @@ class Fields:
         return len(self.offset)
 
 
-def side_column(buffer: np.ndarray, ends: np.ndarray, unescape: Callable[[Column], Column]) -> Column:
-    """A column of plain texts that lie one after the other in `buffer`, text i ending at ends[i]."""
+def side_column(buffer: np.ndarray, ends: np.ndarray, unescape: Callable[[Column], Column], kind: int = TEXT) -> Column:
+    """A column of plain texts of that kind that lie one after the other in `buffer`, text i ending at ends[i]."""
     start = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
-    return Column(buffer, start, ends - start, np.full(len(ends), TEXT, np.uint8), unescape)
+    return Column(buffer, start, ends - start, np.full(len(ends), kind, np.uint8), unescape)
 
 
 def expected(messages: Messages, per_message: float) -> int:

@@ -58,6 +58,20 @@ def test_dates_decimals_and_event_time_as_text():
     assert parsed.bad["y"].tolist() == parsed.bad["z"].tolist() == [0, 8, 0]
 
 
+@pytest.mark.parametrize("text", ["1E+2", " -1.005\t", "1" * 6, "x", "", "NaN", "+Infinity", "-inf", "12", "0x1", "\x00", " "])
+@pytest.mark.parametrize("type_", ["DECIMAL(5,2)", "DECIMAL(38,2)", "DOUBLE", "FLOAT", "INT", "BIGINT", "BOOLEAN", "DATE",
+                                   "TIMESTAMP", "STRING"])
+def test_a_text_with_escapes_reads_as_the_same_text_without(type_, text):
+    """Some writers escape what need not be, as .NET does with a plus sign."""
+    of, whole = stream({"t": "BIGINT", "c": type_}, "JSON"), "".join(f"\\u{ord(letter):04X}" for letter in text)
+    first = whole[:6] + json.dumps(text[1:])[1:-1]
+    plain, *escaped = [b'{"t":1,"c":"%s"}' % form.encode() for form in (json.dumps(text)[1:-1], whole, first)]
+    number = b'{"t":1,"c":7}'
+    found = rows(Parser(of, ("c",)).parse(messages([plain, *escaped, number, *escaped])), ("c",))
+    values = [repr(row[2]) for row in found]
+    assert values == [values[0]] * 3 + [values[3]] + [values[0]] * 2
+
+
 def test_paths_reach_inside_and_both_levels_may_be_wanted():
     assert read(
         ("x", "n"),

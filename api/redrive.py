@@ -39,10 +39,12 @@ class Outcome:
     stopped: bool = False
 
 
-def count(context: Context, stream: Stream, where: Condition) -> Outcome:
-    """What a re-drive would send now."""
+def count(context: Context, stream: Stream, where: Condition, progress: Progress) -> Outcome:
+    """What a re-drive would send now; nothing, and stopped, if that is asked for meanwhile."""
     outcome = Outcome()
     for table in _whole(context, stream, where, outcome):
+        if not progress(0, 0):
+            return Outcome(stopped=True)
         outcome.letters += len(table)
         outcome.bytes += pc.sum(pc.binary_length(table["payload"])).as_py() or 0
     return outcome
@@ -56,10 +58,12 @@ def redrive(context: Context, stream: Stream, topic: str, where: Condition, prog
     try:
         marks.settle(stream.id, transactions.last)
         ends = _ends(context, stream)
-        total = count(context, stream, where).letters
+        counted = count(context, stream, where, progress)
+        if counted.stopped:
+            return counted
         outcome = Outcome()
         for chunk in _chunks(_before(ends, _whole(context, stream, where, outcome))):
-            if not progress(outcome.letters, total):
+            if not progress(outcome.letters, counted.letters):
                 outcome.stopped = True
                 break
             _send(transactions, marks, stream.id, topic, partitions, chunk)

@@ -7,6 +7,7 @@ from api.answers import Answer, listing
 from api.context import Context
 from api.letters import Condition
 from api.pages import LIMIT_DEFAULT
+from mars.errors import SqlError
 from mars.plan import Stream
 from sql import statements as kinds
 
@@ -21,7 +22,7 @@ def show_letters(context: Context, statement: kinds.ShowDeadLetters) -> Answer:
 
 
 def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: str) -> Answer:
-    """One row: what was sent, or would be."""
+    """One row: what was sent, or would be. SqlError if it was asked to stop before its end."""
     stream = context.catalog.stream(statement.stream.text)
     where, topic = _where(statement), statement.topic.text if statement.topic else stream.topic
 
@@ -31,9 +32,11 @@ def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: 
 
     if statement.dry_run:
         context.kafka.require(topic)
-        outcome = redrive.count(context, stream, where)
+        outcome = redrive.count(context, stream, where, progress)
     else:
         outcome = redrive.redrive(context, stream, topic, where, progress)
+    if outcome.stopped:
+        raise _stopped(outcome, topic)
     columns = {"topic": "STRING", "letters": "BIGINT", "bytes": "BIGINT", "transactions": "BIGINT", "sent_before": "BIGINT",
                "cut": "BIGINT"}
     row = (topic, outcome.letters, outcome.bytes, outcome.transactions, outcome.before, outcome.cut)
@@ -63,11 +66,20 @@ def _where(statement: kinds.ShowDeadLetters | kinds.RedriveDeadLetters) -> Condi
     return Condition(statement.where.text, statement.sql, statement.where.start)
 
 
+def _stopped(outcome: redrive.Outcome, topic: str) -> SqlError:
+    if not outcome.letters:
+        return SqlError("the statement was stopped", "as asked; none was sent")
+    return SqlError("the statement was stopped", f"as asked; {_amount(outcome)} were sent to topic '{topic}' before",
+                    "the same statement goes on, and sends none of them again")
+
+
+def _amount(outcome: redrive.Outcome) -> str:
+    return f"{outcome.letters} dead letters ({outcome.bytes} bytes)"
+
+
 def _told(outcome: redrive.Outcome, topic: str, dry_run: bool) -> list[str]:
-    what = f"{outcome.letters} dead letters ({outcome.bytes} bytes)"
-    done = f"{what} would be sent to topic '{topic}'." if dry_run else \
-        f"{what} were sent to topic '{topic}'; the same command sends none of them again."
-    notes = ["Stopped before the end; what was sent is marked as sent.", done] if outcome.stopped else [done]
+    notes = [f"{_amount(outcome)} would be sent to topic '{topic}'." if dry_run else
+             f"{_amount(outcome)} were sent to topic '{topic}'; the same command sends none of them again."]
     if outcome.before:
         notes.append(f"{outcome.before} had been sent before.")
     if outcome.cut:

@@ -223,6 +223,25 @@ def test_of_two_redrives_at_once_the_later_one_goes_on(context, run, some, strea
     assert sent(stream) == [[b"1,x", "\u00e9,1".encode(), b"\xff"], [b"2,y"]]
 
 
+@pytest.mark.parametrize(("at", "options", "said", "left"), [
+    ("_send", "", "2 dead letters (", 2), ("matching", "", "none was sent", 4), ("matching", "DRY RUN", "none was sent", 4)])
+def test_a_redrive_that_is_stopped_says_so_and_is_gone_on_with(monkeypatch, client, context, run, some, stream, at, options,
+                                                               said, left):
+    monkeypatch.setattr(redrive, "CHUNK_LETTERS", 2)
+    step = getattr(redrive, at)
+
+    def step_and_stop(*arguments: object) -> object:
+        assert context.progress.cancel("it")
+        return step(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(redrive, at, step_and_stop)
+        answer = client.post("/v1/sql", json={"sql": f"REDRIVE DEAD LETTERS FROM {stream} {options}", "id": "it"})
+    assert (answer.status_code, answer.json()["title"]) == (400, "the statement was stopped")
+    assert said in answer.json()["detail"]
+    assert run().letters == left
+
+
 def test_what_the_redrive_itself_makes_is_left_to_the_next(run, some, stream, keep, context):
     keep(0, (12, 0, "v: not a number", b"came later"))
     assert run().letters == 4

@@ -58,7 +58,7 @@ def test_dates_decimals_and_event_time_as_text():
     assert parsed.bad["y"].tolist() == parsed.bad["z"].tolist() == [0, 8, 0]
 
 
-@pytest.mark.parametrize("text", ["1E+2", " -1.005\t", "1" * 6, "x", "", "NaN", "+Infinity", "-inf", "12", "0x1", "\x00", " "])
+@pytest.mark.parametrize("text", ["1E+2", " -1.005\t", "1" * 6, "x", "", "NaN", "+Infinity", "-inf", "12", "0x1", "\x00"])
 @pytest.mark.parametrize("type_", ["DECIMAL(5,2)", "DECIMAL(38,2)", "DOUBLE", "FLOAT", "INT", "BIGINT", "BOOLEAN", "DATE",
                                    "TIMESTAMP", "STRING"])
 def test_a_text_with_escapes_reads_as_the_same_text_without(type_, text):

@@ -6,6 +6,7 @@ JSON line on stdin, reports as JSON lines on stdout, and closes stdout once it i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -75,7 +76,8 @@ def detach(config: Config, report: Report) -> Run:
 
 def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
     """Stop the instance on this folder, and whatever a killed supervisor left behind; with `purge` delete the folder then.
-    True if anything ran. ConflictError, and nothing is deleted, if somebody has the folder still or again."""
+    True if anything ran. ConflictError, and nothing is deleted, if somebody has the folder still or again; MarsError if
+    something cannot be deleted."""
     run = runfile.read(data)
     named = [run.supervisor, *run.processes.values()] if run else []
     ran = [process for process in named if process.find()]
@@ -84,8 +86,29 @@ def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
     with runfile.stopped(data):
         runfile.remove(data)
         if purge:
-            shutil.rmtree(data)
+            _purge(data)
     return bool(ran)
+
+
+def _purge(data: Path) -> None:
+    """Delete all that the folder holds, and the folder itself where that may be; a symbolic link stays, with the folder that
+    it names. MarsError if something cannot be deleted; the same command goes on with it."""
+    folder = path = data.resolve()
+    try:
+        # By its lock the folder is known as one of ours, and nobody starts on it: that goes last.
+        for path in sorted(folder.iterdir(), key=lambda path: path.name == "run.lock"):
+            if path.name == "lost+found":  # a file system's own
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    except OSError as error:
+        raise MarsError(f"Mars is stopped, but {data} is not deleted", f"{path}: {error}",
+                        "mend that and give the same command again") from None
+    if not data.is_symlink():
+        with contextlib.suppress(OSError):  # a mount point, or in a folder that is not ours
+            folder.rmdir()
 
 
 def _terminate(number: int, frame: object) -> None:

@@ -58,7 +58,8 @@ def down(data: Path | None, purge: bool) -> None:
     stopped = up.down(config.data, purge=purge)
     print("Mars has stopped" if stopped else f"Mars was not running on {config.data}", file=sys.stderr)
     if purge:
-        print(f"{config.data} is deleted; a state_uri elsewhere, and a Kafka, Redis or ZooKeeper that others started, keep "
+        left = "empty" if config.data.exists() else "deleted"
+        print(f"{config.data} is {left}; a state_uri elsewhere, and a Kafka, Redis or ZooKeeper that others started, keep "
               "what they have", file=sys.stderr)
     elif stopped:
         print(f"its data stays in {config.data}; `mars down --purge` deletes it", file=sys.stderr)

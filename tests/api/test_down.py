@@ -1,5 +1,6 @@
 """Stopping: a process that is ours, an instance by its folder, and never a folder that somebody holds."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from api.cli import mars
 from api.runfile import Process, Run
 from api.server_process import ServerProcess
 from mars.config import load
-from mars.errors import ConflictError
+from mars.errors import ConflictError, MarsError
 
 SLEEPER = "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True); time.sleep(60)"
 # Asked to end, it does not: so that it has to be killed.
@@ -87,3 +88,66 @@ def test_down_makes_no_folder(tmp_path):
     assert not up.down(tmp_path / "none")
     assert not up.down(tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """A data folder on which nothing runs, with what an instance leaves."""
+    data = tmp_path / "data"
+    (data / "kafka" / "topics").mkdir(parents=True)
+    (data / "lost+found").mkdir()
+    for name in ("run.lock", "run.json", "ports.json", "kafka/topics/meta.properties"):
+        (data / name).touch()
+    (data / "elsewhere").symlink_to(tmp_path, target_is_directory=True)
+    return data
+
+
+def purge(data: Path):
+    return CliRunner().invoke(mars, ["down", "--purge", "--data", str(data)])
+
+
+def test_purge_deletes_the_folder(stopped):
+    (stopped / "lost+found").rmdir()
+    done = purge(stopped)
+    assert (done.exit_code, f"{stopped} is deleted" in done.output) == (0, True), done.output
+    assert list(stopped.parent.iterdir()) == []
+
+
+def test_purge_empties_what_a_link_names(stopped, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(stopped, target_is_directory=True)
+    done = purge(link)
+    assert (done.exit_code, f"{link} is empty" in done.output) == (0, True), done.output
+    assert [path.name for path in link.iterdir()] == ["lost+found"]
+    runfile.make_folder(link)  # so it can be used again
+
+
+def test_purge_empties_a_folder_that_cannot_be_deleted(stopped, monkeypatch):
+    """As a mount point, or one whose parent is another user's."""
+    (stopped / "lost+found").rmdir()
+    deny(monkeypatch, "rmdir", stopped)
+    done = purge(stopped)
+    assert (done.exit_code, f"{stopped} is empty" in done.output) == (0, True), done.output
+    assert list(stopped.iterdir()) == []
+
+
+def test_purge_names_what_it_cannot_delete_and_goes_on_the_next_time(stopped, monkeypatch):
+    with monkeypatch.context() as patch:
+        deny(patch, "rmdir", stopped / "kafka" / "topics")
+        done = purge(stopped)
+        assert type(done.exception) is MarsError, done.output
+        assert f"{stopped / 'kafka'}: [Errno 13] Permission denied" in done.exception.detail
+    assert purge(stopped).exit_code == 0
+    assert [path.name for path in stopped.iterdir()] == ["lost+found"]
+
+
+def deny(patch, name: str, place: Path) -> None:
+    """Root, whom no permission stops, runs the tests too."""
+    real = getattr(os, name)
+
+    def denied(path, *arguments, **options) -> None:
+        if Path(path).name == place.name:
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+        real(path, *arguments, **options)
+
+    patch.setattr(os, name, denied)

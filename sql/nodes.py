@@ -37,6 +37,8 @@ BINARY = {
     exp.And: "and",
     exp.Or: "or",
 }
+KIND = exp.DType
+KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
 MEANT = {
     "window": "write WINDOWING 60 s after GROUP BY",
     "tumble": "write WINDOWING 60 s after GROUP BY",
@@ -176,6 +178,9 @@ def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
     """cast(x AS type) and x::type; of a constant here, where that is exact."""
     value, written = lowering.lower(node.this), node.to.sql("spark")
     target = types.normalize(written)
+    if target and node.to.this not in KINDS:
+        # sqlglot writes types of other systems as the nearest one of Spark: a time of day as TIMESTAMP.
+        written, target = node.to.sql(), None
     if target is None:
         usual = "write INT, BIGINT, DOUBLE, DECIMAL(p, s) or STRING"
         raise lowering.refuse(node, *no_type(written, did_you_mean(written, functions_types(), usual)))

@@ -19,6 +19,7 @@ from sql.places import CALL
 from sql.reader import Reader
 from sql.refusals import KEYWORDS, closest, refusal, refusal_at
 from sql.statements import Name, SelectFromQuery, SelectStatement
+from sql.typed_literals import refuse_unreadable
 from sql.words import SPARK, Word
 
 NOT_CALLS = frozenset({
@@ -40,6 +41,7 @@ def read_select(sql: str, words: list[Word]) -> SelectStatement:
         )
     refuse_set_operation(sql, words)
     plain, clauses = cut(sql, words)
+    refuse_unreadable(sql, plain)
     tree = parse_plain(sql, plain)
     if not isinstance(tree, exp.Select):
         raise refusal(sql, words[0].start, words[0].end, "this is no plain SELECT",

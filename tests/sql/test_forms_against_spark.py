@@ -19,7 +19,10 @@ NEITHER = [
     "sip FROM tuples LIMIT 3 BY sip", "sip FROM tuples LIMIT 3 ROWS ONLY", "* EXCEPT sip FROM tuples",
     "* RENAME sip AS x FROM tuples", "* ILIKE 'b%' FROM tuples", "cast(seen AS STRING FORMAT 'yyyy') FROM tuples",
     "cast(sip AS INT DEFAULT 5 ON CONVERSION ERROR) FROM tuples", "sip, count(*) FROM tuples GROUP BY DISTINCT sip",
-    "nosuch.tuples.sip FROM tuples"]
+    "nosuch.tuples.sip FROM tuples", "sip FROM tuples WHERE seen > TIMESTAMP '2026-02-30 00:00:00'",
+    "sip FROM tuples WHERE d > DATE '2026-02-29'", "INT '5' FROM tuples", "STRING 'x' FROM tuples", "REAL '5' FROM tuples",
+    "cast(seen AS TIME) FROM tuples", "cast(sip AS DATETIME) FROM tuples",
+    "cast(sip AS UUID) FROM tuples"]
 
 
 @pytest.mark.parametrize("rest", NEITHER)
@@ -30,7 +33,9 @@ def test_what_spark_does_not_read_is_refused(spark, flows: Stream, rest: str) ->
         compile_select(parse(f"SELECT {rest}"), flows, continuous=False)
 
 
-VALUES = ["type || (bytes - 1)", "bytes - 1 || type", "type || bytes * 2 || sip", "(type || sip) || (bytes + 1)"]
+VALUES = ["type || (bytes - 1)", "bytes - 1 || type", "type || bytes * 2 || sip", "(type || sip) || (bytes + 1)",
+          "DATE '2026-02-28'", "timestamp'2026-02-28 01:02:03.5'", "TIMESTAMP '2026-02-28T01:02:03+02:00'",
+          "cast('2026-02-29' AS DATE)", "cast('2026-02-30 00:00:00' AS TIMESTAMP)", "d > cast('2026-02-29' AS DATE)"]
 
 
 def test_what_is_read_has_the_value_that_spark_gives_it(spark, flows: Stream) -> None:

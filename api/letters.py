@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.context import Context
+from api.kafka_time import instants
 from api.problems import RequestError
 from mars import letters, types
 from mars.adapters.letters import LetterStore
@@ -103,8 +104,8 @@ def matching(context: Context, stream: Stream, where: Condition,
 
 def show(table: pa.Table, redriven: pa.Array) -> pa.Table:
     """Letters as people see them: bytes that are no UTF-8 as \\xNN; `redriven` says of each whether it was sent again."""
-    time = table["time"].cast(SHOWN.field("time").type)
-    columns = [*(table[name] for name in letters.PLACE), time, table["reason"], _text(table["payload"]), table["cut"]]
+    places, time = [table[name] for name in letters.PLACE], instants(table["time"])
+    columns = [*places, time, table["reason"], _text(table["payload"]), table["cut"]]
     return pa.Table.from_arrays([*columns, redriven], schema=SHOWN)
 
 

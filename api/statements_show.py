@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pyarrow as pa
-
 from api import status
 from api.answers import Answer, listing
 from api.context import Context
+from api.kafka_time import instants
 from api.pages import Selection
 from api.results_reason import why_empty
 from api.statements_define import source
@@ -73,7 +72,7 @@ def peek(context: Context, statement: kinds.Peek) -> Answer:
     lines = [(m.partition, m.offset, m.time_ms, m.value and m.value.decode("utf-8", "replace"))
              for m in messages[:PEEKED]]
     table = listing({"partition": "INT", "offset": "BIGINT", "time": "BIGINT", "message": "STRING"}, lines)
-    table = table.set_column(2, "time", table["time"].cast(pa.timestamp("ms")).cast(pa.timestamp("us", "UTC")))
+    table = table.set_column(2, "time", instants(table["time"]))
     guess = guess_schema(m.value for m in messages if m.value)
     if guess is None:
         none = "no tuple that is short enough to guess a stream from" if any(m.value for m in messages) else "no tuple"

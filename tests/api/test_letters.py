@@ -37,8 +37,8 @@ def stream(client, kafka, stack, fresh_name):
 @pytest.fixture
 def keep(context, stream):
     """Writes letters as a mapper does: partition, and (offset, line, reason, payload[, cut]) of each."""
-    def write(partition: int, *rows: tuple) -> None:
-        full = [(partition, row[0], row[1], 1_700_000_000_000, row[2], row[3], len(row) > 4) for row in rows]
+    def write(partition: int, *rows: tuple, time_ms: int = 1_700_000_000_000) -> None:
+        full = [(partition, row[0], row[1], time_ms, row[2], row[3], len(row) > 4) for row in rows]
         table = pa.Table.from_arrays([pa.array(column, field.type) for column, field in
                                       zip(zip(*full, strict=True), letters.SCHEMA, strict=True)], schema=letters.SCHEMA)
         file = LetterFile(partition, rows[0][0], rows[-1][0] + 1, len(rows), letters.digest("v"))
@@ -96,6 +96,18 @@ def test_letters_are_shown_in_order(sql, some, stream):
     assert len(sql(f"SHOW DEAD LETTERS FROM {stream} LIMIT 2")["rows"]) == 2
     where = "partition = 0 AND offset < 5 AND NOT cut AND payload LIKE '%x'"
     assert [row[5] for row in sql(f"SHOW DEAD LETTERS FROM {stream} WHERE {where} LIMIT 9")["rows"]] == ["1,x"]
+
+
+@pytest.mark.parametrize("time_ms", [1_700_000_000_000_000_000, -1_700_000_000_000_000_000])
+def test_a_letter_with_a_time_too_far_for_a_timestamp_is_shown_and_sent(sql, client, some, keep, stream, sent, time_ms):
+    """As a producer gives Kafka that takes nanoseconds for milliseconds."""
+    keep(1, (6, 0, "v: not a number", b"far"), time_ms=time_ms)
+    rows = sql(f"SHOW DEAD LETTERS FROM {stream}")["rows"]
+    assert [row[3] for row in rows] == [*["2023-11-14T22:13:20Z"] * 4, None, "2023-11-14T22:13:20Z"]
+    assert client.get(f"/v1/streams/{stream}/dead-letters").json()["rows"] == rows
+    assert [row[5] for row in sql(f"SHOW DEAD LETTERS FROM {stream} WHERE time IS NULL")["rows"]] == ["far"]
+    assert sql(f"REDRIVE DEAD LETTERS FROM {stream}")["rows"][0][:2] == [stream, 5]
+    assert sent(stream)[1] == [b"2,y", b"far"]
 
 
 def test_no_letters_are_explained(sql, stream):

@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from api import statements_define, status
@@ -166,6 +167,19 @@ def test_peek_gives_a_statement_that_runs(sql, topic):
     assert len(document["rows"]) == 5
     assert document["rows"][0][3] == "10.0.0.1,100,1700000000"
     assert document["create_stream"].startswith("CREATE STREAM")
+
+
+def test_peek_shows_a_message_whose_time_is_too_far_for_a_timestamp(sql, kafka, stack, fresh_name):
+    """As Kafka has it of a producer that takes nanoseconds for milliseconds."""
+    name = kafka.create(fresh_name("far"), 1).name
+    producer = Producer({"bootstrap.servers": stack.config.kafka_address})
+    for time_ms in (1_700_000_000_000_000_000, 9_000_000_000_000_000, 1_700_000_000_000):
+        producer.produce(name, b"1,a", partition=0, timestamp=time_ms)
+    producer.flush(20)
+    status, document = sql(f"PEEK '{name}'")
+    assert status == 200, document
+    assert sorted((row[1], row[2]) for row in document["rows"]) == [
+        (0, None), (1, "+287168-08-24T16:00:00Z"), (2, "2023-11-14T22:13:20Z")]
 
 
 def test_show_describe_and_explain_speak(sql, stream, new_query):

@@ -66,7 +66,7 @@ class Compiler:
         values = policies.read(self.select, self.stream, self.continuous)
         return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
                          keys=tuple(groups.keys.values()), aggregates=tuple(self.aggregates), outputs=outputs,
-                         having=kept, order_by=order.read(self.select, outputs, self.windowed),
+                         having=kept, order_by=self.order_by(outputs, self.windowed),
                          limit=order.read_limit(self.select), **values)
 
     def show_tuples(self, condition: Expression | None) -> QueryPlan:
@@ -80,7 +80,7 @@ class Compiler:
         values = policies.read(self.select, self.stream, self.continuous)
         return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
                          keys=tuple(keys), aggregates=(), outputs=outputs,
-                         order_by=order.read(self.select, outputs, False),
+                         order_by=self.order_by(outputs, False),
                          limit=order.read_limit(self.select), grouped=False, **values)
 
     def item_texts(self) -> tuple[str, ...]:
@@ -139,6 +139,11 @@ class Compiler:
                 continue
             outputs.append(Output(names.take(name_of(item, text)), value, value.type))
         return tuple(outputs)
+
+    def order_by(self, outputs: tuple[Output, ...], windowed: bool) -> tuple[tuple[int, bool], ...]:
+        """The terms of ORDER BY."""
+        scope = self.tuple_scope("in ORDER BY", "name its column of the select list")
+        return order.read(self.select, outputs, windowed, scope)
 
     def columns(self) -> tuple[str, ...]:
         """The columns that must read, in the stream's order."""

@@ -10,7 +10,7 @@ from sqlglot import exp
 from mars.plan import Key, Stream
 from sql.lower import Lowering
 from sql.places import call_name
-from sql.scopes import WINDOW_COLUMNS, TupleScope, normal
+from sql.scopes import WINDOW_COLUMNS, TupleScope, check_qualifiers, normal
 from sql.statements import SelectStatement
 
 
@@ -42,6 +42,7 @@ def read_groups(
             and node.name.lower() in WINDOW_COLUMNS
             and node.name.lower() not in scope.columns
         ):
+            check_qualifiers(node, scope, lowering)
             check_windowed(node, windowed, lowering)
             continue
         if isinstance(node, exp.Column) and node.name.lower() == stream.time_column.lower():

@@ -6,23 +6,26 @@ from sqlglot import exp
 
 from mars.errors import SqlError
 from mars.plan import Output
+from sql.lower import Lowering
 from sql.places import span
 from sql.refusals import did_you_mean, refusal
-from sql.scopes import WINDOW_COLUMNS, normal
+from sql.scopes import WINDOW_COLUMNS, TupleScope, check_qualifiers, normal
 from sql.shape import is_star
 from sql.statements import SelectStatement
 
 
 def read(
-    select: SelectStatement, outputs: tuple[Output, ...], windowed: bool
+    select: SelectStatement, outputs: tuple[Output, ...], windowed: bool, scope: TupleScope
 ) -> tuple[tuple[int, bool], ...]:
-    """(index, descending) for each term; index -2 is window_start, -1 window_end. NULL is the least value."""
+    """(index, descending) for each term; index -2 is window_start, -1 window_end. NULL is the least value. `scope` knows the
+    names of the stream."""
     order = select.tree.args.get("order")
     terms = []
     for term in order.expressions if order else []:
         descending = bool(term.args.get("desc"))
         if term.args.get("nulls_first") is not None and bool(term.args["nulls_first"]) == descending:
             raise at(select, term, "NULLS FIRST or LAST does not fit", "NULL is the least value", "remove it")
+        check_qualifiers(term, scope, Lowering(select.sql, scope))
         terms.append((index_of(select, term.this.unnest(), outputs, windowed), descending))
     return tuple(terms)
 
@@ -30,12 +33,12 @@ def read(
 def index_of(
     select: SelectStatement, node: exp.Expression, outputs: tuple[Output, ...], windowed: bool
 ) -> int:
-    """The output that a term names: by ordinal, name, alias, or the same expression."""
+    """The output that a term names: by ordinal, name, alias, or the same expression. `s.column` is no alias."""
     if isinstance(node, exp.Literal) and not node.is_string:
         return numbered(select, node, outputs, windowed)
     if isinstance(node, exp.Column):
         names = [output.name.lower() for output in outputs]
-        if node.name.lower() in names:
+        if node.name.lower() in names and (is_star(select) or not node.table):
             return names.index(node.name.lower())
         if windowed and node.name.lower() in WINDOW_COLUMNS:
             return WINDOW_COLUMNS.index(node.name.lower()) - 2

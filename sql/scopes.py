@@ -39,7 +39,7 @@ class TupleScope:
 
     def column(self, node: exp.Column, lowering: Lowering) -> Expression:
         """A column of the stream."""
-        check_qualifier(node, self.qualifiers, lowering)
+        check_qualifiers(node, self, lowering)
         column = self.columns.get(node.name.lower())
         if column is None and node.name.lower() in WINDOW_COLUMNS:
             raise lowering.refuse(node, f"{node.name} does not belong {self.place}",
@@ -84,6 +84,7 @@ class RowScope:
         )
         for index, (key_text, key) in enumerate(self.keys.items()):
             if text == key_text:
+                check_qualifiers(node, self.tuples, lowering)  # the equal texts are without them
                 return Column(f"k{index}", key.type)
         return None
 
@@ -197,12 +198,13 @@ def result_type(function: str, argument: Expression | None, call: exp.Expression
                               mismatch.hint) from None
 
 
-def check_qualifier(node: exp.Column, qualifiers: tuple[str, ...], lowering: Lowering) -> None:
-    """Refuses `x.column` unless x is the stream or its alias."""
-    if node.table and node.table.lower() not in qualifiers:
-        raise lowering.refuse(node, f"unknown stream {node.table}",
-                              "the columns belong to the stream after FROM",
-                              did_you_mean(node.table, qualifiers, f"write {qualifiers[0]}.{node.name}"))
+def check_qualifiers(node: exp.Expression, scope: TupleScope, lowering: Lowering) -> None:
+    """Refuses an expression with `x.column` in it unless x is the stream or its alias."""
+    known = scope.qualifiers
+    for column in node.find_all(exp.Column):
+        if column.table and column.table.lower() not in known:
+            raise lowering.refuse(column, f"unknown stream {column.table}", "the columns belong to the stream after FROM",
+                                  did_you_mean(column.table, known, f"write {known[0]}.{column.name}"))
 
 
 def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):

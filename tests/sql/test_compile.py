@@ -62,6 +62,15 @@ def test_ordinals_in_order_by_count_what_select_lists(flows: Stream, order: str,
     assert plan.order_by == terms
 
 
+@pytest.mark.parametrize(("order", "terms"), [
+    ("f.sip", ((0, False),)), ("F.dip DESC, dip", ((2, True), (1, False))), ("f.window_end", ((-1, False),))])
+def test_the_stream_may_stand_before_a_column_in_order_by(flows: Stream, order: str, terms: tuple) -> None:
+    plan = plan_of("SELECT sip AS x, upper(dip) AS dip, f.dip AS y FROM flows f GROUP BY f.sip, F.DIP, f.window_start "
+                   f"WINDOWING 60 s ORDER BY {order}", flows)
+    assert plan.order_by == terms
+    assert plan_of(f"SELECT * FROM flows f ORDER BY {order.replace('window_end', 'sip')}", flows).order_by
+
+
 def test_the_event_time_is_raw_in_where_and_in_aggregates(flows: Stream) -> None:
     plan = plan_of("SELECT timestamp + 1, max(timestamp) FROM flows WHERE timestamp > 5 "
                    "GROUP BY timestamp WINDOWING 1 s", flows)

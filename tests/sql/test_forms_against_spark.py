@@ -22,7 +22,9 @@ NEITHER = [
     "nosuch.tuples.sip FROM tuples", "sip FROM tuples WHERE seen > TIMESTAMP '2026-02-30 00:00:00'",
     "sip FROM tuples WHERE d > DATE '2026-02-29'", "INT '5' FROM tuples", "STRING 'x' FROM tuples", "REAL '5' FROM tuples",
     "cast(seen AS TIME) FROM tuples", "cast(sip AS DATETIME) FROM tuples",
-    "cast(sip AS UUID) FROM tuples"]
+    "cast(sip AS UUID) FROM tuples", "nosuch.sip, count(*) FROM tuples GROUP BY sip",
+    "upper(nosuch.sip) FROM tuples GROUP BY upper(sip)", "sip FROM tuples GROUP BY sip HAVING nosuch.sip > 'a'",
+    "sip FROM tuples ORDER BY nosuch.sip", "sip AS x FROM tuples ORDER BY tuples.x"]
 
 
 @pytest.mark.parametrize("rest", NEITHER)

@@ -79,10 +79,9 @@ def fold(literal: Literal, target: str) -> Literal | None:
     return None
 
 
-def is_not_finite(text: str) -> bool:
-    """Does a text read as NaN or as an infinity, as a column's cast reads it? A plan cannot hold those as constants."""
-    value = casts.cast(pa.array([text]), pa.float64())[0].as_py()
-    return value is not None and not math.isfinite(value)
+def reads(text: str, target: str) -> bool:
+    """Does the cast of a column read the text? Not all that it reads can stand in a plan: NaN and FLOAT cannot."""
+    return casts.cast(pa.array([text]), types.to_arrow(target))[0].is_valid
 
 
 def fold_text(text: str, target: str) -> Literal | None:

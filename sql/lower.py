@@ -86,7 +86,7 @@ class Lowering:
             folded = literals.fold(value, target)
             if folded is not None:
                 return folded
-            if value.type == "STRING" and not (target in ("DOUBLE", "FLOAT") and literals.is_not_finite(value.value)):
+            if value.type == "STRING" and not literals.reads(value.value, target):
                 raise self.refuse(node, f"'{value.value}' does not read as {target}",
                                   "it would be NULL, always", f"write a constant of type {target}")
         return Call("cast", (value,), target)

@@ -99,7 +99,7 @@ def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
 
 
 def lower_in(lowering: Lowering, node: exp.In) -> Expression:
-    """IN: of constants one call, else one equality after another."""
+    """IN: of constants one call, else an equality for each member."""
     if not node.expressions:
         raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
                               "write x IN (1, 2, 3)")
@@ -108,10 +108,11 @@ def lower_in(lowering: Lowering, node: exp.In) -> Expression:
     value, *members = call.arguments
     if all(isinstance(member, Literal) for member in members):
         return call
-    found = lowering.call("eq", (value, members[0]), node)
-    for member in members[1:]:
-        found = lowering.call("or", (found, lowering.call("eq", (value, member), node)), node)
-    return found
+    found = [lowering.call("eq", (value, member), node) for member in members]
+    while len(found) > 1:  # pair by pair: one after another they would be as deep as the list is long
+        pairs = [lowering.call("or", pair, node) for pair in zip(found[::2], found[1::2], strict=False)]
+        found = pairs + found[len(pairs) * 2:]
+    return found[0]
 
 
 def lower_between(lowering: Lowering, node: exp.Between) -> Expression:

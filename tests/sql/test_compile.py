@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from mars.errors import SqlError
+from mars.evaluate import evaluate
 from mars.expressions import Call, Column, Literal
 from mars.plan import QueryPlan, Stream, Window
 from sql.compile import compile_select
@@ -159,12 +161,23 @@ def test_strict_streams_read_every_column() -> None:
     ("cast('2026-1-5' AS DATE) IS NULL", "DATE '2026-01-05' IS NULL"), ("ok = 'yes'", "ok = true"),
     ("cast('20260131' AS DATE) IS NULL", "cast('20260131' AS DATE) IS NULL"),
     ("ratio < '1e999'", "ratio < cast('1e999' AS DOUBLE)"),
+    ("cast(ratio AS FLOAT) > ' 1.5 '", "cast(ratio AS FLOAT) > cast(' 1.5 ' AS FLOAT)"),
     ("cast('1e9999999999' AS DECIMAL(9,2)) IS NULL", "cast('1e9999999999' AS DECIMAL(9,2)) IS NULL"),
     ("least(NULL, NULL) IS NULL", "NULL IS NULL"), ("type = '80.5'", "type = 80"), ("price > 1", "price > 1.00"),
     ("NOT ok OR ok AND NOT ok", "NOT ok OR ok AND NOT ok"), ("type - (1 - 2) > -3", "type - (1 - 2) > -3"),
     ("nullif(sip, dip) IS NULL", "nullif(sip, dip) IS NULL"), ("sip = 5", "cast(sip AS INT) = 5")])
 def test_conditions_are_lowered_with_casts_made_explicit(flows: Stream, written: str, lowered: str) -> None:
     assert unparse(plan_of(f"SELECT sip FROM flows WHERE {written}", flows).where, plain=True) == lowered
+
+
+@pytest.mark.parametrize("value", ["cast(bytes AS FLOAT) IN ({})", "bytes IN (type, {})", "bytes NOT IN ({}, type)"])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 600, 5000])
+def test_a_long_in_of_other_than_constants_is_no_deep_tree(flows: Stream, value: str, count: int) -> None:
+    members = ", ".join(map(str, range(1, count + 1)))
+    plan = plan_of(f"SELECT sip FROM flows WHERE {value.format(members)}", flows)
+    columns = {"bytes": pa.array([1, count, count + 1, None]), "type": pa.array([-1, -1, -1, -1], pa.int32())}
+    found = evaluate(plan.where, columns, 4).to_pylist()
+    assert found == ([False, False, True, None] if "NOT" in value else [True, True, False, None])
 
 
 def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
@@ -186,3 +199,5 @@ def test_texts_of_numbers_that_are_not_finite_are_compared(flows: Stream, text: 
 def test_other_texts_that_are_no_numbers_are_refused(flows: Stream) -> None:
     with pytest.raises(SqlError, match="does not read as DOUBLE"):
         plan_of("SELECT count(*) FROM flows WHERE ratio = 'nann'", flows)
+    with pytest.raises(SqlError, match="does not read as FLOAT"):
+        plan_of("SELECT count(*) FROM flows WHERE cast(ratio AS FLOAT) = '1,5'", flows)

@@ -37,7 +37,9 @@ def test_what_spark_does_not_read_is_refused(spark, flows: Stream, rest: str) ->
 
 VALUES = ["type || (bytes - 1)", "bytes - 1 || type", "type || bytes * 2 || sip", "(type || sip) || (bytes + 1)",
           "DATE '2026-02-28'", "timestamp'2026-02-28 01:02:03.5'", "TIMESTAMP '2026-02-28T01:02:03+02:00'",
-          "cast('2026-02-29' AS DATE)", "cast('2026-02-30 00:00:00' AS TIMESTAMP)", "d > cast('2026-02-29' AS DATE)"]
+          "cast('2026-02-29' AS DATE)", "cast('2026-02-30 00:00:00' AS TIMESTAMP)", "d > cast('2026-02-29' AS DATE)",
+          *(f"cast({x} AS FLOAT) {test}" for x in ("0.1", "1.5", "'NaN'", "1e39")
+            for test in ("= '0.1'", "> ' 1.5 '", "< '1e300'", "<=> 'NaN'", "IN (0, 1.5)", "IN (type, 0)", "IN (ratio, 0)"))]
 
 
 def test_what_is_read_has_the_value_that_spark_gives_it(spark, flows: Stream) -> None:

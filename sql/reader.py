@@ -65,7 +65,7 @@ class Reader:
     def take_duration(self, clause: str, zero: bool = False) -> int:
         """Takes a duration such as `60 s` or `60s` and gives milliseconds; `zero` allows a delay of 0."""
         first = self.word
-        match = AMOUNT.fullmatch(first.value) if first.kind == "number" else None
+        match = amount(first)
         if match is None:
             raise self.expected("a duration: a whole number above 0 and a unit", f"write {clause} 60 s")
         last = self.advance()
@@ -103,9 +103,14 @@ class Reader:
                           f"did you mean {near}?" if near else hint)
 
 
+def amount(word: Word) -> re.Match | None:
+    """The digits and letters of a whole number with or without letters: `60s` is a number in Spark, and `60min` a name."""
+    return AMOUNT.fullmatch(word.value) if word.kind in ("number", "name") else None
+
+
 def is_duration(words: list[Word], index: int) -> bool:
-    """True if a number followed by a unit stands at words[index]."""
-    word = words[index]
-    unit = word.value.lstrip("0123456789")
-    following = words[index + 1].value if not unit and index + 1 < len(words) else unit
-    return word.kind == "number" and unit_of(following) in MILLISECONDS
+    """True if a number with or before a unit stands at words[index]."""
+    match = amount(words[index])
+    if match is None:
+        return False
+    return unit_of(match[2] or words[min(index + 1, len(words) - 1)].value) in MILLISECONDS

@@ -83,7 +83,7 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
     if word.kind != "name" or not words[index + 1].is_("("):
         return word.tokens
     is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
-    if not is_call or (index and words[index - 1].is_("AS", "FROM", "JOIN")) or follows_star(words, index):
+    if not is_call or (index and words[index - 1].is_("AS", "::")) or follows_star(words, index):
         return word.tokens
     token = word.tokens[0]
     return (

@@ -107,6 +107,11 @@ def test_a_column_goes_before_an_alias_in_group_by_and_after_it_in_having(flows:
     assert unparse(plan.having, plain=True) == "a0 > 3"
 
 
+def test_an_aggregate_stands_after_from_in_having(flows: Stream) -> None:
+    plan = plan_of("SELECT sip FROM flows GROUP BY sip HAVING max(bytes) IS DISTINCT FROM min(bytes)", flows)
+    assert unparse(plan.having, plain=True) == "NOT a0 <=> a1"
+
+
 def test_the_same_aggregate_is_computed_once(flows: Stream) -> None:
     plan = plan_of("SELECT sum(bytes), sum(BYTES) / count(*), count(1) FROM flows HAVING max(type) > 1", flows)
     assert [a.function for a in plan.aggregates] == ["sum", "count", "max"]
@@ -154,7 +159,11 @@ def test_strict_streams_read_every_column() -> None:
     (r"sip NOT ILIKE 'A%' ESCAPE '\\'", "NOT lower(sip) LIKE 'a%'"),
     (r"sip LIKE 'a%' ESCAPE '\\'", "sip LIKE 'a%'"),
     ("sip ILIKE 'A%'", "lower(sip) LIKE 'a%'"), ("sip IS DISTINCT FROM dip", "NOT sip <=> dip"),
-    ("ok IS TRUE", "ok <=> true"),
+    ("ok IS TRUE", "ok <=> true"), ("sip IS DISTINCT FROM lower(dip)", "NOT sip <=> lower(dip)"),
+    ("lower(sip) IS NOT DISTINCT FROM (dip)", "lower(sip) <=> dip"),
+    ("extract(hour FROM date_trunc('day', seen)) > 5", "hour(date_trunc('day', seen)) > 5"),
+    ("price::DECIMAL(12, 3) IS NULL", "cast(price AS DECIMAL(12,3)) IS NULL"),
+    ("type :: decimal(3,1)::VARCHAR(9) = dip", "cast(cast(type AS DECIMAL(3,1)) AS STRING) = dip"),
     ("CASE type WHEN 1 THEN ok END", "CASE WHEN type = 1 THEN ok ELSE NULL END"), ("type = '80'", "type = 80"),
     ("seen > '2026-01-31'", "seen > TIMESTAMP '2026-01-31T00:00:00Z'"),
     ("seen > '2026-1-5 7:00'", "seen > TIMESTAMP '2026-01-05T07:00:00Z'"),

@@ -38,6 +38,9 @@ def test_what_spark_does_not_read_is_refused(spark, flows: Stream, rest: str) ->
 VALUES = ["type || (bytes - 1)", "bytes - 1 || type", "type || bytes * 2 || sip", "(type || sip) || (bytes + 1)",
           "DATE '2026-02-28'", "timestamp'2026-02-28 01:02:03.5'", "TIMESTAMP '2026-02-28T01:02:03+02:00'",
           "cast('2026-02-29' AS DATE)", "cast('2026-02-30 00:00:00' AS TIMESTAMP)", "d > cast('2026-02-29' AS DATE)",
+          "sip IS DISTINCT FROM lower(dip)", "lower('A') IS NOT DISTINCT FROM lower(sip)",
+          "extract(hour FROM date_trunc('day', seen))", "extract(day FROM to_date(seen))", "price::DECIMAL(12, 3)",
+          "ratio :: decimal(10,2)::STRING", "bytes + '7'::DECIMAL(3, 1)",
           *(f"cast({x} AS FLOAT) {test}" for x in ("0.1", "1.5", "'NaN'", "1e39")
             for test in ("= '0.1'", "> ' 1.5 '", "< '1e300'", "<=> 'NaN'", "IN (0, 1.5)", "IN (type, 0)", "IN (ratio, 0)"))]
 

@@ -6,6 +6,7 @@ import pytest
 
 from mars.errors import SqlError
 from sql import statements
+from sql.compile import compile_select
 from sql.parse import STATEMENT_MAX, parse, split_statements
 from sql.statements import Name
 
@@ -44,6 +45,25 @@ def test_clauses_stand_in_any_order(tail: str) -> None:
     assert select.tree.args["having"] is not None
 
 
+@pytest.mark.parametrize(("unit", "ms"), [
+    ("ms", 1), ("s", 1_000), ("min", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("second", 1_000), ("seconds", 1_000),
+    ("minute", 60_000), ("minutes", 60_000), ("hour", 3_600_000), ("hours", 3_600_000), ("day", 86_400_000),
+    ("days", 86_400_000)])
+@pytest.mark.parametrize("space", ["", " "])
+@pytest.mark.parametrize("case", [str.lower, str.upper, str.title])
+def test_every_unit_stands_with_or_without_a_space(unit: str, ms: int, space: str, case) -> None:
+    d = f"7{space}{case(unit)}"
+    clauses = parse(f"SELECT a FROM s GROUP BY a WINDOWING {d} WATERMARK {d} IDLE {d} GRACE {d} LATE DROP").clauses
+    assert (clauses.window_ms, clauses.watermark_ms, clauses.idle_ms, clauses.grace_ms) == (7 * ms,) * 4
+    with pytest.raises(SqlError, match="IDLE stands right after WATERMARK"):
+        parse(f"SELECT a FROM s GROUP BY a WINDOWING {d} IDLE {d}")
+
+
+def test_a_name_may_look_like_a_duration() -> None:
+    select = parse("SELECT 5min, max(1h) AS m FROM 7days GROUP BY 5min WINDOWING 5min")
+    assert (select.source.text, select.clauses.window_ms, select.texts) == ("7days", 300_000, ("5min", "max(1h) AS m"))
+
+
 @pytest.mark.parametrize("column", ["windowing", "watermark", "grace", "emit", "idle", "earliest", "late", "landmark"])
 def test_words_of_the_dialect_may_be_columns(column: str) -> None:
     select = parse(f"SELECT {column}, max({column}) AS m FROM s WHERE {column} > 5 AND s.{column} = 1 "
@@ -60,6 +80,12 @@ def test_starts_at_a_time_are_instants_in_utc() -> None:
 def test_is_distinct_from_is_no_clause() -> None:
     select = parse("SELECT a IS DISTINCT FROM b AS x FROM s WHERE a IS NOT DISTINCT FROM b FROM LATEST")
     assert (select.source.text, select.clauses.start) == ("s", "LATEST")
+
+
+@pytest.mark.parametrize("rest", ["FROM range(5)", "FROM s JOIN range(5)", "FROM s, range(5)", "FROM lower(s) WHERE a > 1"])
+def test_a_function_is_no_table(rest: str, flows) -> None:
+    with pytest.raises(SqlError, match="one stream"):
+        compile_select(parse(f"SELECT count(*) {rest}"), flows, continuous=False)
 
 
 def test_a_select_over_queries_keeps_its_text() -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from mars.errors import SqlError
 from sql import create, letters
+from sql.from_query import read_from_query, sources
 from sql.reader import Reader
 from sql.refusals import did_you_mean, not_supported, refusal, refusal_at
-from sql.select import read_from_query, read_select, sources
+from sql.select import read_select
 from sql.statements import (
     CreateQuery,
     Describe,

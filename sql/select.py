@@ -16,9 +16,8 @@ from sqlglot.tokens import Token, TokenType
 from mars.errors import SqlError
 from sql.clauses import cut
 from sql.places import CALL
-from sql.reader import Reader
 from sql.refusals import KEYWORDS, closest, refusal, refusal_at
-from sql.statements import Name, SelectFromQuery, SelectStatement
+from sql.statements import Name, SelectStatement
 from sql.typed_literals import refuse_unreadable
 from sql.words import SPARK, Word
 
@@ -153,43 +152,3 @@ def item_texts(sql: str, words: list[Word]) -> tuple[str, ...]:
             continue
         start, end = word.start if start is None else start, word.end
     return tuple(texts)
-
-
-def sources(words: list[Word]) -> list[Word]:
-    """The names after FROM and JOIN, and after the commas of a FROM, at any depth."""
-    found, listing = [], [False]    # listing[d]: a FROM is going on at depth d
-    for before, word in pairwise(words):
-        if before.is_("("):
-            listing.append(False)
-        elif before.is_(")") and len(listing) > 1:
-            listing.pop()
-        elif before.is_("FROM", "JOIN"):
-            listing[-1] = True
-        elif before.is_("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "SELECT"):
-            listing[-1] = False
-        if word.kind in ("name", "quoted") and (before.is_("FROM", "JOIN") or (listing[-1] and before.is_(","))):
-            found.append(word)
-    return found
-
-
-def read_from_query(reader: Reader, queries: list[Word]) -> SelectFromQuery:
-    """The statement as the user wrote it, and as an engine of standard SQL reads it."""
-    parts, reached = [], 0
-    for word, following in pairwise(reader.words):
-        if word.kind in ("quoted", "text"):
-            mark = '"' if word.kind == "quoted" else "'"
-            parts += [reader.sql[reached:word.start], mark + word.value.replace(mark, mark * 2) + mark]
-            reached = word.end
-        elif word.is_("WINDOWING", "WATERMARK", "GRACE") and following.kind == "number":
-            raise refusal_at(reader.sql, word, f"{word.value.upper()} does not fit the results of a query",
-                             "its windows are closed already",
-                             "group by window_start, or by date_trunc('hour', window_start)")
-        elif word.is_(";") and following.kind != "end":
-            raise refusal_at(reader.sql, word, "unexpected ;", "one statement at a time",
-                             "remove what follows it")
-        elif word.is_(";"):
-            parts.append(reader.sql[reached:word.start])
-            reached = len(reader.sql)
-    parts.append(reader.sql[reached:])
-    names = {word.value.lower(): word.value for word in queries}
-    return SelectFromQuery(reader.sql, tuple(names.values()), "".join(parts).strip())

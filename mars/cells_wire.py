@@ -14,11 +14,10 @@ METADATA = {b"mars.cells": VERSION}
 
 def encode(cells: pa.Table) -> bytes:
     """The cells as bytes that `decode` reads."""
-    columns = [compact(single(column)) for column in cells.columns]
     fields = cells.schema.with_metadata(METADATA)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, fields) as writer:
-        writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=fields))
+        writer.write_batch(pa.RecordBatch.from_arrays(compacted(cells).columns, schema=fields))
     return sink.getvalue().to_pybytes()
 
 
@@ -37,6 +36,11 @@ def decode(data: bytes | memoryview, expected: pa.Schema | None = None) -> pa.Ta
     if expected is not None and cells.schema != expected:
         raise InvariantError("Cells of another plan", f"expected {expected}, found {cells.schema}")
     return cells
+
+
+def compacted(cells: pa.Table) -> pa.RecordBatch:
+    """The cells in one batch, each dictionary with only the used values."""
+    return pa.RecordBatch.from_arrays([compact(single(column)) for column in cells.columns], schema=cells.schema)
 
 
 def compact(column: pa.Array) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mars import cells
+from mars.cells_wire import compacted
 from mars.config import Config
 from reducer.merge import QueryState
 
@@ -18,7 +19,8 @@ class Limits:
         self._counted: dict[str, tuple[int, int]] = {}  # query -> rows when they were last counted, and groups in them
 
     def exceeded(self, state: QueryState, key_part: int) -> str | None:
-        """In words, which limit the query exceeds in its open windows and by what; None if it exceeds none."""
+        """In words, which limit the query exceeds in its open windows and by what; None if it exceeds none. A state that
+        only holds less once its tables are merged is marked to be written so."""
         return self._groups(state, key_part) or self._bytes(state, key_part)
 
     def _groups(self, state: QueryState, key_part: int) -> str | None:
@@ -42,8 +44,13 @@ class Limits:
         # Segments may have rows of closed windows: an upper bound, and cheap.
         if sum(s.length for s in state.commit.state) + sum(table.nbytes for table in state.delta) <= most:
             return None
-        held = sum(table.nbytes for table in (*state.open, *state.delta))
+        tables = [*state.open, *state.delta]
+        if sum(table.nbytes for table in tables) <= most:
+            return None
+        # The same groups may lie in each table: how many tables there are is luck, what they come to is not.
+        held = compacted(cells.merge(state.query.plan, state.stream, tables)).nbytes
         if held <= most:
+            state.rewrite = True
             return None
         return (f"key part {key_part} holds {held:,} bytes of cells in open windows, and query_state_bytes_max is {most:,}; "
                 f"{WAY_OUT}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pyarrow as pa
 import pytest
 
 from mars import cells
 from mars.config import Config
 from reducer.limits import Limits
-from tests.reducer.pieces import fresh, piece
+from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 
 
 def filled(pieces: int):
@@ -53,6 +56,28 @@ def test_after_windows_have_closed_what_is_left_is_counted():
     assert "9 groups" in checked.exceeded(state, 0)
 
 
-@pytest.mark.parametrize(("most", "held"), [(10_000, False), (100, True)])
+@pytest.mark.parametrize(("most", "held"), [(10_000, False), (90, True)])
 def test_bytes_are_those_that_are_held(most, held):
     assert (limits(query_state_bytes_max=most).exceeded(filled(2), 0) is not None) == held
+
+
+def test_bytes_of_the_same_groups_in_many_tables_count_once_and_are_put_together():
+    """How many tables hold a state is luck: what it comes to when they are merged decides."""
+    one, many = filled(1), filled(20)
+    held = one.delta[0].nbytes
+    assert sum(table.nbytes for table in many.delta) > 5 * held
+    assert limits(query_state_bytes_max=held).exceeded(many, 0) is None
+    assert many.rewrite, "else it would hold as much for as long as segments may gather"
+    assert limits(query_state_bytes_max=held).exceeded(one, 0) is None
+    assert not one.rewrite, "one table is as it would be written"
+    assert f"holds {held:,} bytes" in limits(query_state_bytes_max=held - 1).exceeded(many, 0)
+
+
+def test_texts_of_closed_windows_do_not_count():
+    """A dictionary keeps what no row names any more."""
+    keys = pa.array([0] * 3, pa.int32())
+    state = SimpleNamespace(query=QUERY, stream=STREAM, commit=SimpleNamespace(state=[SimpleNamespace(length=10_000)]),
+                            delta=[], rewrite=False, open=[pa.table({
+                                "w": pa.array([0, 10, 20]),
+                                "k0": pa.DictionaryArray.from_arrays(keys, ["short", "long" * 500])})])
+    assert limits(query_state_bytes_max=200).exceeded(state, 0) is None

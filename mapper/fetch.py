@@ -21,6 +21,7 @@ AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # of each partition, when 
 LISTED_S = 1.0  # so long a list of partitions is believed
 PAUSES_S = (0.05, 1.0)  # between answers of a broker that throttles: first and longest
 STUCK_S = 1.0  # so long a log may end before offsets that were seen in it, as after a change of leaders
+REMOTE_S = 5.0  # so long a broker may take to read a place from its remote storage
 
 
 @dataclass
@@ -144,7 +145,7 @@ class RawReader:
     def _next(self, partition: int, start: int, end: int, limit_bytes: int, epoch: int,
               should_stop: Callable[[], bool]) -> Held | None:
         """What follows from `start` on, at least one offset of it; None to stop."""
-        pause, stuck_at = PAUSES_S[0], time.monotonic() + STUCK_S
+        pause, stuck_at, remote_at = PAUSES_S[0], time.monotonic() + STUCK_S, time.monotonic() + REMOTE_S
         ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
             answers = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
@@ -161,7 +162,13 @@ class RawReader:
             if fetched.records:
                 ask_bytes *= 2  # cut inside its first batch
             elif fetched.last_stable_offset >= end:
-                return Held(start, end, decoded)
+                if self.wire.reads_itself(self.topic, partition, start):
+                    return Held(start, end, decoded)
+                # A broker that reads remote storage for too long answers so too, whatever lies there.
+                if time.monotonic() > remote_at:
+                    raise KafkaUnreachable(self.topic, partition, f"nothing came from remote storage at {start}: see the "
+                                                                  "broker's remote.fetch.max.wait.ms")
+                time.sleep(PAUSES_S[0])
             elif time.monotonic() > stuck_at:
                 raise KafkaUnreachable(self.topic, partition, f"no record at {start}, and the log is stable up to "
                                        f"{fetched.last_stable_offset} only")

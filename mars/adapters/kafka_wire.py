@@ -36,8 +36,9 @@ from mars.adapters.kafka_errors import (
 from mars.adapters.kafka_security import Security
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
-LATEST, EARLIEST = -1, -2
+LATEST, EARLIEST, EARLIEST_LOCAL = -1, -2, -4
 ASKED_MAX = RESPONSE_MAX // 2  # bytes asked of a broker at once: many partitions want more than an answer may have
+LOCAL_MIN = 8  # the version of ListOffsets that knows EARLIEST_LOCAL
 T = TypeVar("T")
 
 
@@ -143,6 +144,17 @@ class Wire:
         """
         return self._retry(lambda: self._fetch_once(topic, topic_id, wants, max_wait_ms, min_bytes))
 
+    def reads_itself(self, topic: str, partition: int, offset: int) -> bool:
+        """Does the leader that was asked last hold `offset` in its own log, and not in remote storage alone? Where its log
+        begins only rises, so a yes holds for its earlier answers too. False also if it leads no more, or does not answer."""
+        try:
+            found = self._list_offsets_once(topic, {partition: EARLIEST_LOCAL}, READ_COMMITTED, LOCAL_MIN)
+        except kafka_errors.IncompatibleBrokerVersion:
+            return True  # it does not know the question, and so no remote storage
+        except (KafkaUnreachable, kafka_errors.KafkaError):
+            return False
+        return found[partition][0] <= offset
+
     # --- one attempt each -------------------------------------------------------------------------------------
 
     def _fetch_once(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int,
@@ -172,6 +184,10 @@ class Wire:
         if data.error_code == CORRUPT_MESSAGE:
             raise CorruptLog(topic, partition, want.offset)
         self._check(topic, data.error_code, partition)
+        if data.preferred_read_replica >= 0:
+            # Without an error and without records, whatever lies there: it passed for an empty range.
+            raise KafkaUnreachable(topic, partition, f"the leader names replica {data.preferred_read_replica} to read from, "
+                                                     "and Mars reads from leaders: see the broker's replica.selector.class")
         diverging = data.diverging_epoch
         if diverging is not None and diverging.end_offset >= 0:
             raise LogTruncated(topic, partition, want.offset, diverging.epoch, diverging.end_offset)
@@ -223,7 +239,8 @@ class Wire:
         """(offset, leader epoch) per partition for LATEST, EARLIEST or a time in ms."""
         return self._retry(lambda: self._list_offsets_once(topic, times, isolation)) if times else {}
 
-    def _list_offsets_once(self, topic: str, times: dict[int, int], isolation: int) -> dict[int, tuple[int, int]]:
+    def _list_offsets_once(self, topic: str, times: dict[int, int], isolation: int,
+                           min_version: int = 4) -> dict[int, tuple[int, int]]:
         Topic = ListOffsetsRequest.ListOffsetsTopic
         found = {}
         for response in self._ask_leaders(
@@ -231,7 +248,7 @@ class Wire:
                     partition_index=partition, current_leader_epoch=epoch, timestamp=time_ms),
                 lambda partitions: ListOffsetsRequest(
                     replica_id=-1, isolation_level=isolation, topics=[Topic(name=topic, partitions=partitions)],
-                    timeout_ms=int(self.timeout_s * 1000), min_version=4)):
+                    timeout_ms=int(self.timeout_s * 1000), min_version=min_version)):
             for data in (p for t in response.topics for p in t.partitions):
                 self._check(topic, data.error_code, data.partition_index)
                 found[data.partition_index] = (data.offset, data.leader_epoch)

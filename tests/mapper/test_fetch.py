@@ -25,12 +25,16 @@ class ListWire:
         self.answers = list(answers)
         self.asked: list[Want] = []
         self.waited: list[int] = []
+        self.has_itself: list[bool] = []  # what it says to this question, in turn; then always yes
 
     def topic(self, name, topic_id):
         return SimpleNamespace(partitions={0: None})
 
     def end_offsets(self, topic, partitions):
         return dict.fromkeys(partitions, 77)
+
+    def reads_itself(self, topic, partition, offset):
+        return self.has_itself.pop(0) if self.has_itself else True
 
     def fetch(self, topic, topic_id, wants, max_wait_ms=500, min_bytes=1):
         self.asked.append(wants[0])
@@ -94,6 +98,27 @@ def test_an_empty_answer_counts_only_unthrottled_and_with_the_log_stable_past_th
     raw = reader(THROTTLED, answer(throttled=True), answer(lso=4), answer(lso=5))
     assert texts(raw.read(0, 0, 5, LIMIT)) == []
     assert not raw.wire.answers
+
+
+def test_an_empty_answer_of_a_broker_that_reads_remote_storage_is_no_empty_range(monkeypatch):
+    """It answers so when its remote storage is slow: without an error, with the true last stable offset."""
+    monkeypatch.setattr(fetch, "PAUSES_S", (0.0, 0.0))
+    raw = reader(answer(numbers(0, 3)), answer(), answer(), answer(numbers(3, 5)))
+    raw.wire.has_itself = [False, False]
+    assert len(texts(raw.read(0, 0, 5, LIMIT))) == 5
+    assert [want.offset for want in raw.wire.asked] == [0, 3, 3, 3]
+    monkeypatch.setattr(fetch, "REMOTE_S", 0.0)
+    raw = reader(answer(), answer())
+    raw.wire.has_itself = [False, False]
+    with pytest.raises(KafkaUnreachable, match="nothing came from remote storage at 0"):
+        raw.read(0, 0, 5, LIMIT)
+
+
+def test_whether_a_broker_reads_remote_storage_is_asked_only_after_an_empty_answer():
+    raw = reader(answer(numbers(0, 3)), answer(lso=3))
+    raw.wire.reads_itself = None
+    assert len(texts(raw.read(0, 0, 3, LIMIT))) == 3
+    assert raw.await_tuples({0: 3}, {}, 100) == {0: 3}
 
 
 def test_what_was_read_before_a_broker_throttles_is_not_read_again(monkeypatch):

@@ -13,6 +13,7 @@ from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 
 from mapper.fetch import Range, Reader
 from mapper.read import open_reader
+from mars.adapters import kafka_wire
 from mars.adapters.kafka_channel import CLIENT_ID
 from mars.adapters.kafka_errors import KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
 from mars.adapters.kafka_wire import Wire
@@ -235,6 +236,14 @@ def test_deleted_records_are_named_with_what_is_left(make_topic):
             reader.read(0, 2, 8, LIMIT)
         assert (caught.value.log_start, caught.value.end) == (6, 10)
     assert [o for o, _, _ in topic.both(6, 10)] == [6, 7, 8, 9]
+    wire = topic.raw.wire
+    assert [wire.reads_itself(topic.name, 0, offset) for offset in (0, 5, 6, 10)] == [False, False, True, True]
+
+
+def test_a_broker_that_does_not_know_where_its_own_log_begins_has_no_remote_storage(make_topic, monkeypatch):
+    topic = make_topic()
+    monkeypatch.setattr(kafka_wire, "LOCAL_MIN", 99)
+    assert topic.raw.wire.reads_itself(topic.name, 0, 0)
 
 
 def test_a_topic_made_anew_is_refused_by_name(make_topic):

@@ -26,7 +26,8 @@ class Segment:
 @dataclass(frozen=True)
 class ResultSegment:
     """Closed rows of one query (Arrow IPC stream of mars.cells.finish's table): the least and greatest window_start in
-    it, the greatest window_end, and when it was committed."""
+    it, the greatest window_end, and when it was committed. One without rows may stand first in an index: it describes
+    those that the retention has taken."""
 
     segment: Segment
     rows: int
@@ -155,6 +156,12 @@ def _query_commit(raw: dict) -> QueryCommit:
     raw["results"] = [ResultSegment.from_json(r) for r in raw["results"]]
     raw["results_index"] = Segment(**raw["results_index"]) if raw["results_index"] else None
     return QueryCommit(**raw)
+
+
+def gone_us(results: list[ResultSegment]) -> int | None:
+    """Up to which window_end windows have lost rows to the retention, by all result segments of a query in a key part, the
+    oldest first; None if none has."""
+    return results[0].last_end_us if results and not results[0].rows else None
 
 
 def dump_index(results: list[ResultSegment]) -> bytes:

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -160,7 +161,7 @@ def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: Quer
     except Exception as error:
         raise RowsError(state.query.id, f"{type(error).__name__}: {error}") from error
     if finished.num_rows:
-        _tidy_results(storage, file.folder, entry, retention_ms, beside)
+        _tidy_results(storage, file.folder, entry, retention_ms, finished.schema, beside)
         entry.results.append(describe(finished, file.add(_rows_blob(finished))))
 
 
@@ -171,7 +172,8 @@ def describe(table: pa.Table, segment: Segment) -> ResultSegment:
                          pc.max(table["window_end"].cast(pa.int64())).as_py(), int(time.time() * 1000))
 
 
-def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, beside: list[str]) -> None:
+def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, schema: pa.Schema,
+                  beside: list[str]) -> None:
     """When many result segments have gathered, put their rows into one and its description into the index. They have
     files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a commit.
 
@@ -181,25 +183,41 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_m
     held = 1 + max((n for n, r in enumerate(entry.results) if _is_together(r.segment.path)), default=-1)
     if len(entry.results) - held < RECENT_MAX:
         return
-    since_ms = time.time() * 1000 - retention_ms
+    since_ms = int(time.time() * 1000) - retention_ms
     gathered = entry.results[:held]
     try:
         older = _older_results(storage, entry)
-        together, unread = _put_together(storage, entry.results[held:])
+        together, new = _put_together(storage, entry.results[held:])
     except StateAwayError as error:
         log.warning("results are put together later: %s", error)
         return
     if together:
         [segment] = storage.write(folder, "results", [_rows_blob(together)])
         beside.append(segment.path)
-        unread.append(describe(together, segment))
+        new.insert(0, describe(together, segment))  # the others have windows among its own, and must not go before it
     if older is None and entry.results[0].committed_ms > since_ms:
-        entry.results = gathered + unread
+        entry.results = gathered + new
         return
-    kept = [r for r in [*(older or ()), *gathered] if r.committed_ms > since_ms]
-    [entry.results_index] = storage.write(folder, "index", [dump_index(kept + unread)])
-    beside.append(entry.results_index.path)
+    file = storage.new_file(folder, "index")
+    entry.results_index = file.add(dump_index(_index(file, older, gathered, new, since_ms, schema)))
+    file.write()
+    beside.append(file.path)
     entry.results = []
+
+
+def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[ResultSegment], new: list[ResultSegment],
+           since_ms: int, schema: pa.Schema) -> list[ResultSegment]:
+    """What the next index says: `new`, and of the others those from the first one on that is young enough; before them, if
+    that leaves out any, up to where rows are missing. `older` None: nobody knows what the last index named."""
+    results = [*(older or ()), *gathered]
+    kept = list(dropwhile(lambda result: not result.rows or result.committed_ms <= since_ms, results))
+    gone = [result.last_end_us for result in results[:len(results) - len(kept)]]
+    if older is None:
+        gone.append(min(result.first_start_us for result in gathered + new))
+    if not gone:
+        return kept + new
+    blank = file.add(_rows_blob(schema.empty_table()))
+    return [ResultSegment(blank, 0, max(gone), max(gone), max(gone), since_ms), *kept, *new]
 
 
 def _put_together(storage: Storage, results: list[ResultSegment]) -> tuple[pa.Table | None, list[ResultSegment]]:

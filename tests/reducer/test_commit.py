@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
+from mars import commits
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.cells_layout import schema
 from mars.cells_wire import decode
-from mars.commits import Manifest, Pointer, Segment
+from mars.commits import Manifest, Pointer, Segment, dump_index
 from reducer import commit
 from reducer.merge import QueryState
 from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments
@@ -169,8 +171,39 @@ def test_a_commit_that_finds_no_room_leaves_no_file(storage, monkeypatch, kind):
 
 
 def test_results_older_than_their_retention_are_dropped(storage):
-    manifest = close_windows(storage, 2 * commit.RECENT_MAX + 5, retention_ms=-1)
-    assert len(closed_rows(storage, manifest)) == commit.RECENT_MAX + 5
+    count = 2 * commit.RECENT_MAX + 5
+    manifest = close_windows(storage, count, retention_ms=-1)
+    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(commit.RECENT_MAX, count)]
+    assert gone_us(storage, manifest) == commit.RECENT_MAX * 10_000_000
+    state, manifest = closing(storage, 3 * commit.RECENT_MAX + 1)
+    assert gone_us(storage, manifest) is None
+    for number in range(3 * commit.RECENT_MAX + 1, 4 * commit.RECENT_MAX + 1):
+        manifest = close_one(storage, manifest, state, number, retention_ms=-1)
+    assert gone_us(storage, manifest) == 3 * commit.RECENT_MAX * 10_000_000
+    for number in range(4 * commit.RECENT_MAX + 1, 5 * commit.RECENT_MAX + 1):
+        manifest = close_one(storage, manifest, state, number)
+    assert gone_us(storage, manifest) == 3 * commit.RECENT_MAX * 10_000_000, "nothing more is missing"
+    assert closed_rows(storage, manifest)[0] == (3 * commit.RECENT_MAX * 10, 1)
+
+
+def test_what_stands_before_rows_that_are_missing_ends_no_sooner(storage):
+    """One file of a span that was put together does not read: readers take all windows up to a missing one for gone."""
+    state, manifest = closing(storage, 20)
+    lost_in_between(storage, manifest)
+    for number in range(20, commit.RECENT_MAX + 1):
+        manifest = close_one(storage, manifest, state, number)
+    together, unread, _ = result_segments(storage, manifest.queries["q1"])
+    assert (together.rows, unread.rows) == (commit.RECENT_MAX - 1, 1)
+    state.commit.results_index, = storage.write("0/0", "index", [dump_index([together, replace(unread, committed_ms=0)])])
+    for number in range(commit.RECENT_MAX + 1, 2 * commit.RECENT_MAX + 1):
+        manifest = close_one(storage, manifest, state, number)
+    assert gone_us(storage, manifest) is None
+    assert 0 in readable(storage, manifest)
+
+
+def gone_us(storage: Storage, manifest: Manifest) -> int | None:
+    """The end of the last window of which rows are deleted."""
+    return commits.gone_us(result_segments(storage, manifest.queries["q1"]))
 
 
 def lost_in_between(storage: Storage, manifest: Manifest) -> tuple[Segment, bytes]:
@@ -245,7 +278,8 @@ def test_an_index_that_does_not_read_ends_with_its_retention(storage):
     delete(storage, manifest.queries["q1"].results_index)
     for number in range(commit.RECENT_MAX + 5, 2 * commit.RECENT_MAX + 5):
         manifest = close_one(storage, manifest, state, number, retention_ms=-1)
-    assert readable(storage, manifest)[-1] == 2 * commit.RECENT_MAX + 4
+    assert readable(storage, manifest) == list(range(commit.RECENT_MAX, 2 * commit.RECENT_MAX + 5))
+    assert gone_us(storage, manifest) == commit.RECENT_MAX * 10_000_000
 
 
 def test_older_results_that_cannot_be_looked_at_now_hold_no_commit(storage, monkeypatch):

@@ -43,7 +43,8 @@ class Selection:
 @dataclass(frozen=True)
 class Cursor:
     """The next page of `query` (its id): rows as of the commit vector `commits`, whose watermark is `bound_us`, after
-    `skip` rows of the window [start_us, end_us). `open_id` names the open windows that go with a partial page."""
+    `skip` rows of the window [start_us, end_us). `open_id` names the open windows that go with a partial page. Windows up to
+    `gone_us` had lost rows to the retention when the first page was read."""
 
     query: str
     commits: tuple[int, ...]
@@ -53,6 +54,7 @@ class Cursor:
     end_us: int
     skip: int
     open_id: str = ""
+    gone_us: int | None = None
 
     def dump(self) -> str:
         """The cursor as text that stands in a URL as it is."""
@@ -76,7 +78,7 @@ class Cursor:
         """Has everything its type? A cursor may have been written by anybody."""
         asked = self.selection
         numbers = (self.start_us, self.end_us, self.skip, *self.commits)
-        optional = (self.bound_us, asked.first_us, asked.end_us)
+        optional = (self.bound_us, self.gone_us, asked.first_us, asked.end_us)
         return (all(map(_is_number, numbers)) and min(self.skip, *self.commits, 0) == 0
                 and all(number is None or _is_number(number) for number in optional)
                 and (asked.where is None or isinstance(asked.where, str))
@@ -93,6 +95,14 @@ class Cursor:
                 raise RequestError("the cursor contradicts a parameter",
                                    f"{name} is {shown(said)} now and was {shown(first)} on the first page",
                                    "repeat the parameters of the first page, or leave them out")
+
+    def has_lost(self, gone_us: int | None) -> bool:
+        """Are rows of this or a further page no longer kept, if windows up to `gone_us` have lost some by now?"""
+        if gone_us is None:
+            return False
+        first_us, has_grown = self.selection.first_us, self.gone_us is None or gone_us > self.gone_us
+        ends_early = self.selection.descending and has_grown and (first_us is None or first_us < gone_us)
+        return gone_us >= self.end_us or ends_early
 
     def is_of(self, vector: tuple[int, ...], watermark_us: int | None) -> bool:
         """Can a page have been given out with it, if commits and watermark are these now? Both only grow."""

@@ -13,7 +13,7 @@ from api.pages import Cursor, Selection, no_cursor
 from api.results_format import timestamp_text
 from api.results_partial import open_rows
 from api.results_reason import why_empty
-from api.results_rows import Choice, Place, first_rows
+from api.results_rows import Choice, Place, first_rows, gone
 from api.results_schema import schema_of
 from api.results_snapshot import FRESH_S, Snapshot
 from api.results_tables import Piece, instant
@@ -67,7 +67,8 @@ def closed_rows(context: Context, snapshot: Snapshot) -> pa.Table:
 
 def _begin(context: Context, snapshot: Snapshot, selection: Selection, limit: int) -> Page:
     open_table = open_rows(context.tables, snapshot) if selection.partial else None
-    cursor = Cursor(snapshot.query.id, snapshot.vector, snapshot.watermark_us, selection, 0, 0, 0)
+    cursor = Cursor(snapshot.query.id, snapshot.vector, snapshot.watermark_us, selection, 0, 0, 0,
+                    gone_us=context.tables.gone_us(snapshot))
     found = _page(context, snapshot, cursor, None, open_table, limit)
     if len(found.rows):
         return found
@@ -75,8 +76,11 @@ def _begin(context: Context, snapshot: Snapshot, selection: Selection, limit: in
 
 
 def _continue(context: Context, snapshot: Snapshot, cursor: Cursor, limit: int) -> Page:
+    place, gone_us = Place(cursor.start_us, cursor.end_us, cursor.skip), context.tables.gone_us(snapshot)
+    if cursor.has_lost(gone_us):
+        raise gone(place, gone_us)
     open_table = context.partial_pages.find(cursor.open_id) if cursor.selection.partial else None
-    return _page(context, snapshot, cursor, Place(cursor.start_us, cursor.end_us, cursor.skip), open_table, limit)
+    return _page(context, snapshot, cursor, place, open_table, limit)
 
 
 def _page(context: Context, snapshot: Snapshot, cursor: Cursor, after: Place | None, open_table: pa.Table | None,

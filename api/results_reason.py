@@ -18,8 +18,10 @@ from mars.registry import RUNNING
 def why_empty(context: Context, snapshot: Snapshot, selection: Selection) -> str:
     """The sentence for a query that has no row of this selection."""
     query, counters = snapshot.query, snapshot.counters()
-    spans = [(r.first_start_us, r.last_start_us) for part in snapshot.committed()
-             for r in context.tables.segments(part) if r.rows]
+    gone_us = context.tables.gone_us(snapshot)
+    spans = [(r.first_start_us if gone_us is None else max(r.first_start_us, gone_us), r.last_start_us)
+             for part in snapshot.committed() for r in context.tables.segments(part)
+             if r.rows and (gone_us is None or r.last_end_us > gone_us)]
     if spans and snapshot.watermark is not None and _narrowed(selection):
         return (f"No row matches: windows with rows begin from {timestamp_text(min(s[0] for s in spans))} "
                 f"to {timestamp_text(max(s[1] for s in spans))}, and from, to or where leave them out.")

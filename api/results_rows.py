@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.pages import Selection
+from api.results_format import timestamp_text
 from api.results_schema import columns_of, order_of, schema_of
 from api.results_tables import Piece, strata
+from mars.errors import GoneError
 from mars.evaluate import evaluate
 from mars.evaluation.arrays import masked, numbers, order_keys, single
 from mars.expressions import Expression
@@ -94,20 +96,47 @@ class Choice:
 
 
 def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
-    """The first `count` chosen rows of the pieces, in result order."""
-    skip, held = choice.after.skip if choice.after else 0, 0
-    taken = [schema_of(choice.plan).empty_table()]
+    """The first `count` chosen rows of the pieces, in result order. GoneError as all_rows."""
+    held, taken = 0, [schema_of(choice.plan).empty_table()]
     for table in all_rows(choice, pieces):
         taken.append(table)
-        held += len(taken[-1])
-        if held >= skip + count:
+        held += len(table)
+        if held >= count:
             break
-    return pa.concat_tables(taken).slice(skip, count)
+    return pa.concat_tables(taken).slice(0, count)
 
 
 def all_rows(choice: Choice, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-    """All chosen rows of the pieces in result order, table by table."""
-    return (choice.ordered(table) for table in strata(map(choice.of_piece, pieces), choice.selection.descending))
+    """All chosen rows of the pieces in result order, table by table; each window's lie in one table. GoneError if the window
+    in which they begin has not as many rows as are to be left out: then nobody knows where in it they begin."""
+    tables = (choice.ordered(table) for table in strata(map(choice.of_piece, pieces), choice.selection.descending))
+    return tables if choice.after is None else _behind(choice.after, tables)
+
+
+def _behind(place: Place, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    left = place.skip
+    for table in tables:
+        passed = table.slice(0, left)
+        if any(np.any(times(passed, name) != at) for name, at in (("window_start", place.start_us),
+                                                                  ("window_end", place.end_us))):
+            break
+        left -= len(passed)
+        yield table.slice(len(passed))
+    if left:
+        raise gone(place, None)
+
+
+def times(table: pa.Table, name: str) -> np.ndarray:
+    """The values of a TIMESTAMP column without NULL, in microseconds."""
+    return table[name].cast(pa.int64()).to_numpy()
+
+
+def gone(place: Place, gone_us: int | None = None) -> GoneError:
+    """The error for a place behind which rows are missing. Windows up to `gone_us` have lost some, if that is known."""
+    rest = "" if gone_us is None else f"; windows from {timestamp_text(gone_us)} on are still whole"
+    return GoneError("the rows behind this place are no longer kept",
+                     f"result_retention_days have passed for the window from {timestamp_text(place.start_us)} to "
+                     f"{timestamp_text(place.end_us)}{rest}", "begin again without cursor or Last-Event-ID")
 
 
 def _sortable(level: pa.Array) -> pa.Array:

@@ -15,7 +15,7 @@ from api.results_open import OpenWindows
 from api.results_schema import schema_of
 from api.results_snapshot import Snapshot
 from mars.adapters.storage import Storage
-from mars.commits import QueryCommit, ResultSegment, Segment, load_index
+from mars.commits import QueryCommit, ResultSegment, Segment, gone_us, load_index
 
 CACHE_BYTES = 256 * 1024 * 1024
 INDEXES = 64
@@ -75,11 +75,17 @@ class ResultTables:
                     self._indexes.popitem(last=False)
         return older + part.results
 
+    def gone_us(self, snapshot: Snapshot) -> int | None:
+        """Windows that end at or before it have lost rows to the retention, in some key part; None if none has."""
+        return _greatest(gone_us(self.segments(part)) for part in snapshot.committed())
+
     def closed(self, snapshot: Snapshot, bound_us: int, above_us: int | None = None,
                first_us: int | None = None, last_us: int | None = None) -> list[Piece]:
         """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with
-        first_us <= window_start <= last_us. Their `load` leaves out windows that are not in (above, bound]."""
-        schema, grace = schema_of(snapshot.query.plan), snapshot.grace_us
+        first_us <= window_start <= last_us. Their `load` leaves out windows that are not in (above, bound], and those that
+        have lost rows: each key part drops its own, and a window is given out whole or not at all."""
+        schema, grace, gone = schema_of(snapshot.query.plan), snapshot.grace_us, self.gone_us(snapshot)
+        above_us = _greatest([above_us, None if gone is None else gone + grace])
         pieces = []
         for part in snapshot.committed():
             for result in self.segments(part):
@@ -88,7 +94,8 @@ class ResultTables:
                 if (first_us is not None and result.last_start_us < first_us) \
                         or (last_us is not None and result.first_start_us > last_us) or result.rows == 0:
                     continue
-                whole = above_us is None and result.last_end_us + grace <= bound_us
+                whole = (above_us is None or above_us <= result.first_start_us + grace) \
+                    and result.last_end_us + grace <= bound_us
                 load = self._loader(result.segment, schema, None if whole else (above_us, bound_us, grace))
                 pieces.append(Piece(result.first_start_us, result.last_start_us, result.rows, load))
         return pieces
@@ -99,6 +106,10 @@ class ResultTables:
             return table if span is None else closed_within(table, *span)
 
         return load
+
+
+def _greatest(numbers: Iterable[int | None]) -> int | None:
+    return max((number for number in numbers if number is not None), default=None)
 
 
 def instant(us: int) -> pa.Scalar:

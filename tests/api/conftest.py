@@ -14,7 +14,7 @@ from api.context import Context
 from api.results_schema import schema_of
 from mars import names
 from mars.adapters.kafka_admin import KafkaAdmin
-from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment
+from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, dump_index
 from mars.plan import Stream
 from mars.registry import Query
 
@@ -60,6 +60,13 @@ class Committer:
         self.context.zk.client.set(path, Pointer(segment, commit.commits).dump())
         self.context.snapshots.cache.forget()
 
+    def forget(self, part: int, until: int) -> None:
+        """Commit a key part without its rows of windows that end at or before `until`, as when their retention is over."""
+        blank = ResultSegment(self.write("index", self._blob(schema_of(self.query.plan).empty_table())), 0,
+                              *[until * 1_000_000] * 3, 0)
+        kept = [result for result in self.commits[part].results if result.last_end_us > until * 1_000_000]
+        self.commit(part, results=[], results_index=self.write("index", dump_index([blank, *kept])))
+
     def write(self, kind: str, blob: bytes):
         """A file of committed state."""
         return self.context.storage.write(f"test-{self.stream.id}", kind, [blob])[0]
@@ -72,12 +79,16 @@ class Committer:
         columns = [s.cast(pa.timestamp("s")).cast(pa.timestamp("us")).cast(schema.field(0).type) for s in (seconds, ends)]
         columns += [pa.array([row[field.name] for row in rows], field.type) for field in list(schema)[2:]]
         table = pa.Table.from_arrays(columns, schema=schema)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_table(table)
         starts = [row["start"] * 1_000_000 for row in rows]
-        return ResultSegment(self.write("results", sink.getvalue().to_pybytes()), len(rows), min(starts), max(starts),
+        return ResultSegment(self.write("results", self._blob(table)), len(rows), min(starts), max(starts),
                              max(starts) + size * 1_000_000, 0)
+
+    @staticmethod
+    def _blob(table: pa.Table) -> bytes:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return sink.getvalue().to_pybytes()
 
 
 @pytest.fixture

@@ -57,6 +57,38 @@ def test_pages_stay_as_of_the_first_pages_commit(client, filled):
         assert rows == whole["rows"]
 
 
+def test_rows_that_are_deleted_are_missing_from_no_page_in_silence(client, filled):
+    """A page whose rows, or whose place, nobody knows any more is refused; a window is shown whole or not at all."""
+    filled.commit(0, watermark=190)
+
+    def begun(rows: int, **parameters) -> str:
+        return get(client, filled, limit=rows, **parameters).json()["next"]
+
+    in_first, in_second, backwards = begun(2), begun(4), begun(2, order="desc")
+    since, of_one = begun(1, order="desc", **{"from": 60_000}), begun(1, where="sip = 'a'")
+    filled.forget(0, 60)
+    assert [r[2:] for r in get(client, filled, cursor=in_second).json()["rows"]] == [["b", 3, 1], ["a", 6, 1]]
+    assert [r[2:] for r in get(client, filled).json()["rows"]] == [["a", 5, 1], ["b", 3, 1], ["a", 6, 1]]
+    assert len(get(client, filled, cursor=since).json()["rows"]) == 2
+    for cursor in (in_first, backwards, of_one):
+        answer = get(client, filled, cursor=cursor)
+        assert (answer.status_code, answer.json()["type"]) == (410, "urn:mars:problem:gone")
+        assert "windows from 1970-01-01T00:01:00Z on are still whole" in answer.json()["detail"]
+    assert get(client, filled, cursor=begun(2, order="desc")).json()["rows"][0][2:] == ["a", 5, 1]
+    rows = client.post("/v1/sql", json={"sql": f"SELECT count(*) FROM {filled.query.name}"}).json()["rows"]
+    assert rows == [[3]]
+    filled.forget(0, 120)
+    assert get(client, filled, cursor=in_second).status_code == 410
+
+
+def test_a_cursor_of_an_earlier_version_reads_on(client, filled):
+    given = get(client, filled, limit=2).json()["next"]
+    document = json.loads(base64.urlsafe_b64decode(given + "=="))
+    del document["gone_us"]
+    old = base64.urlsafe_b64encode(json.dumps(document).encode()).decode().rstrip("=")
+    assert get(client, filled, cursor=old).json() == get(client, filled, cursor=given).json()
+
+
 def test_from_to_and_where_select(client, filled):
     assert [r[2] for r in get(client, filled, **{"from": "1970-01-01T00:01:00Z"}).json()["rows"]] == ["a", "b"]
     assert len(get(client, filled, to=60_000).json()["rows"]) == 3
@@ -107,7 +139,7 @@ def test_a_parameter_that_would_be_ignored_is_refused(client, filled, parameters
 
 
 @pytest.mark.parametrize("change", [{"skip": -3}, {"commits": [99, 99]}, {"commits": [1]}, {"commits": [-1, 1]},
-                                    {"bound_us": 186_000_000}, {"start_us": 2**63}])
+                                    {"bound_us": 186_000_000}, {"start_us": 2**63}, {"gone_us": "long ago"}])
 def test_a_cursor_that_no_page_gave_out_is_refused(client, filled, change):
     given = get(client, filled, limit=2).json()["next"]
     document = json.loads(base64.urlsafe_b64decode(given + "=="))

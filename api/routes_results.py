@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
-from api import events, results, results_format
+from api import events, results, results_format, tails
 from api.dependencies import Here, instant_us, known_parameters
 from api.pages import LIMIT_DEFAULT, LIMIT_MAX, Selection
 from api.pools import COMMITS, ROWS
@@ -25,7 +25,8 @@ async def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*
                order: Literal["asc", "desc"] = "asc", cursor: str | None = None,
                min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
     """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of
-    the next page of the same commit; `min_commit` waits for a commit that is at least that new."""
+    the next page of the same commit; 410 if rows of it are no longer kept. `min_commit` waits for a commit that is at least
+    that new."""
     media_type = results_format.choose(accept)
     selection = Selection(instant_us("from", from_), instant_us("to", to), where or None, order == "desc", partial)
 
@@ -39,11 +40,13 @@ async def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*
 def stream(context: Here, name: str, last_event_id: Annotated[str | None, Header()] = None,
            from_: Annotated[str | None, Query(alias="from", description="a time, or `now`")] = None,
            where: Where = None) -> StreamingResponse:
-    """An event `result` for each commit that closed windows: all that are kept, then each as it comes; `from` leaves out
-    older windows, `from=now` all that are closed already, `where` rows, and commits that have no others. After a break,
-    `Last-Event-ID` goes on without loss or repeat, with the same `from` and `where`. `dropped` is the last event of a
-    dropped query."""
-    tail = events.open_tail(context, name, last_event_id, from_, where or None)
+    """An event `result` for each window that a commit closes, and for each 5,000 rows of it: all that are kept, then each as
+    it comes; `from` leaves out older windows, `from=now` all that are closed already, `where` rows, and windows that have no
+    others. The same rows come under the same id, whenever they are read with the same `from` and `where`. After a break,
+    `Last-Event-ID` goes on without loss or repeat, with the same `from` and `where`; 410 if rows behind it are no longer
+    kept. `error` has a problem that somebody must mend, as a damaged file, and the stream goes on once that is done; after
+    one of status 410 it ends. `dropped` is the last event of a dropped query."""
+    tail = tails.open_tail(context, name, last_event_id, from_, where or None)
     return StreamingResponse(events.stream(context, tail), media_type="text/event-stream",
                              headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from api import adhoc_job
 from api.answers import Answer
@@ -25,6 +25,7 @@ from sql.refusals import refusal, unknown_source
 from sql.words import read_words
 
 YEAR_1990_US, YEAR_2100_US = 631_152_000_000_000, 4_102_444_800_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LOOKED_AT = 20
 
 
@@ -133,10 +134,12 @@ def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatemen
         return context.kafka.start_offsets(stream.topic, topic.partitions)
     if plan.start == "LATEST":
         return context.kafka.end_offsets(stream.topic, topic.partitions)
-    time_ms = int(datetime.fromisoformat(plan.start).timestamp() * 1000)
-    if time_ms > time.time() * 1000:
+    instant = datetime.fromisoformat(plan.start)
+    if instant.timestamp() > time.time():
         start, end = select.clauses.places.get("FROM", select.last)
         raise refusal(select.sql, start, end, "the start lies in the future", f"FROM '{plan.start}'", "write FROM LATEST")
+    # Up to Kafka's whole milliseconds: a record stamped in the one that t cuts is stamped before t. To Kafka, -1 is the end.
+    time_ms = max(0, -((EPOCH - instant) // timedelta(milliseconds=1)))
     return context.kafka.offsets_at(stream.topic, topic.partitions, time_ms)
 
 

@@ -11,6 +11,7 @@ parentheses and after the FROM of the stream, where no name can stand.
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import dataclass, field, replace
 
 from sql.reader import Reader, is_duration
@@ -18,6 +19,7 @@ from sql.refusals import not_supported, refusal_at
 from sql.stray import stray
 from sql.words import Word
 
+FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
 EXPECTS_MORE = (
     "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
@@ -142,10 +144,12 @@ def read_start(reader: Reader, word: Word) -> dict:
 
 
 def parse_instant(text: str) -> str | None:
-    """An ISO 8601 time (without an offset: UTC) as the text of the instant in UTC, or None."""
+    """An ISO 8601 time (without an offset: UTC) as the text of the instant in UTC, to the microsecond at or after it, or
+    None."""
     try:
         time = datetime.datetime.fromisoformat(text.strip())
         time = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
+        time += datetime.timedelta(microseconds=bool(FINER.search(text)))  # fromisoformat cuts it off
     except (ValueError, OverflowError):
         return None
     return time.replace(tzinfo=None).isoformat() + "Z"

@@ -77,6 +77,14 @@ def test_starts_at_a_time_are_instants_in_utc() -> None:
     assert start == "2026-01-31T10:00:00Z"
 
 
+@pytest.mark.parametrize(("text", "instant"), [
+    ("12:00:00.123456", "12:00:00.123456Z"), ("12:00:00.123456000Z", "12:00:00.123456Z"),
+    ("12:00:00.000000001", "12:00:00.000001Z"), ("12:59:59,9999999+01:00", "12:00:00Z"), ("12:00:00.1", "12:00:00.100000Z")])
+def test_a_start_finer_than_a_microsecond_is_the_next_one(text: str, instant: str) -> None:
+    start = parse(f"SELECT count(*) FROM s FROM '2026-01-31T{text}'").clauses.start
+    assert start == f"2026-01-31T{instant}"
+
+
 def test_is_distinct_from_is_no_clause() -> None:
     select = parse("SELECT a IS DISTINCT FROM b AS x FROM s WHERE a IS NOT DISTINCT FROM b FROM LATEST")
     assert (select.source.text, select.clauses.start) == ("s", "LATEST")

@@ -24,6 +24,7 @@ SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "re
 # Answers of a server that is being replaced, loads, saves or runs a long script.
 PASSING = (redis.exceptions.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
 PASSING_CODES = frozenset({"NOREPLICAS", "MISCONF", "BUSY", "MASTERDOWN"})
+IN_PIPELINE = " of pipeline caused error: "  # the library puts this, and the command before it, before Redis's answer
 FULL_SHARE = 0.85  # of Redis's limit: above it the leader makes room by pausing queries
 WEIGHED = 200  # entries a call, so that none blocks Redis for long
 
@@ -107,8 +108,9 @@ class Exchange:
         except redis.exceptions.OutOfMemoryError as error:
             raise ExchangeFullError("Redis is at its memory limit", self.address) from error
         except redis.exceptions.ResponseError as error:
-            if not isinstance(error, PASSING) and str(error).partition(" ")[0] not in PASSING_CODES:
-                raise _refusal(str(error)) or error from error
+            answer = str(error).rpartition(IN_PIPELINE)[2]
+            if not isinstance(error, PASSING) and answer.partition(" ")[0] not in PASSING_CODES:
+                raise _refusal(answer) or error from error
             # The address may lead to another server by now: connections that are open lead to the old one.
             self.redis.connection_pool.disconnect(inuse_connections=False)
             raise NotReadyError("Redis takes no writes", f"at {self.address}: {error}") from error

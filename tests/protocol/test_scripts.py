@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from itertools import count
 
 import pytest
+import redis
 
 from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
 from mars.errors import NotReadyError
@@ -75,6 +77,38 @@ def test_a_server_that_takes_no_writes_for_now_is_waited_for(exchange):
     finally:
         exchange.redis.replicaof("no", "one")
     assert exchange.renew(STREAM, 2, held, 10_000)
+
+
+@pytest.fixture
+def busy(exchange):
+    """The exchange while Redis runs somebody's long script, and answers nothing else."""
+    other = Exchange(exchange.address).redis
+    exchange.redis.config_set("busy-reply-threshold", 1)
+    thread = threading.Thread(target=lambda: pytest.raises(redis.exceptions.RedisError, other.eval, "while true do end", 0))
+    thread.start()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and "BUSY" not in _ping(exchange):
+        time.sleep(0.01)
+    yield exchange
+    exchange.redis.script_kill()
+    thread.join()
+    exchange.redis.config_set("busy-reply-threshold", 5000)
+
+
+def _ping(exchange: Exchange) -> str:
+    try:
+        return str(exchange.redis.ping())
+    except redis.exceptions.ResponseError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("call", [
+    lambda exchange: claim(exchange), lambda exchange: exchange.standing(STREAM, (0,)),
+    lambda exchange: exchange.least_positions(STREAM, 2)], ids=["claim", "standing", "least_positions"])
+def test_a_server_that_runs_a_long_script_is_waited_for(busy, call):
+    """Also where several commands are sent together: the library words these answers otherwise."""
+    with pytest.raises(NotReadyError, match="BUSY"):
+        call(busy)
 
 
 def test_a_claim_that_is_given_back_counts_as_given_as_its_holder_says(exchange):

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from mars import names
 from mars.adapters.exchange import Exchange
-from mars.adapters.kafka_errors import UnknownTopic
+from mars.adapters.kafka_errors import TopicRecreated, UnknownTopic
 from mars.adapters.kafka_security import librdkafka, security_of
 from mars.adapters.kafka_wire import TopicInfo, Wire
 from mars.adapters.view import StreamView, stop_queries
@@ -70,15 +70,14 @@ class TopicWatch:
         publish({"begun": seen.begun})
         missing_since, seen.missing_since = seen.missing_since, None
         try:
-            topic = self.wire.topic(stream.topic)
+            topic = self.wire.topic(stream.topic, stream.topic_id)
         except UnknownTopic:
             seen.missing_since = missing_since or time.monotonic()
             self._miss(view, seen.missing_since, zookeeper)
             return
-        if topic.topic_id != stream.topic_id:
+        except TopicRecreated as error:
             stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
-                         f"topic {stream.topic} was deleted and made anew: its id was {stream.topic_id} and is"
-                         f" {topic.topic_id}; {ANEW}")
+                         f"{error.title}: {error.detail}; {ANEW}")
             return
         # A query may know less than the query set: its start was looked up before a partition was added, and made after.
         known = set(view.queries.partitions).intersection(*(query.start for query in view.queries.queries.values()))
@@ -113,8 +112,9 @@ class TopicWatch:
 
     def _miss(self, view: StreamView, since: float, zookeeper: ZooKeeper) -> None:
         """The broker has no such topic. One that has just started may say so too, so it is given some time, and anew after
-        each time that it has not answered."""
-        if time.monotonic() - since > MISSING_S:
+        each time that it has not answered; then no other broker may know it either."""
+        stream = view.stream
+        if time.monotonic() - since > MISSING_S and self.wire.newest(stream.topic, stream.topic_id) is None:
             stop_queries(zookeeper, view.stream, view.queries.running(), "DATA_LOSS",
                          f"topic {view.stream.topic} was deleted: what had not been read of it is lost; closed windows stay"
                          f" readable; {ANEW}")
@@ -164,15 +164,19 @@ class TopicWatch:
                  positions: dict[tuple[int, str], int]) -> None:
         """Stop queries that have counted past the end of a log: one that was set back whole, its epochs too, which owners
         cannot notice. A high watermark may lag behind for a moment after the leader has changed: only the end of the
-        leader's own log tells."""
+        leader's own log tells, and only if no broker knows a later leader: one that leads no more may not have heard of it,
+        and another one tells of an earlier epoch where the next one began."""
         beyond = {p for (p, _), offset in positions.items() if offset > highs.get(p, offset)}
         if not beyond:
             return
-        ends = self.wire.epoch_ends(topic.name, {p: topic.partitions[p][1] for p in beyond})
-        for (partition, query), offset in positions.items():
-            epoch, end = ends.get(partition, (-1, -1))
-            if partition in ends and epoch == topic.partitions[partition][1] and end < offset:
-                reason = truncated(partition, end, offset)
+        epochs = {p: topic.partitions[p][1] for p in beyond}
+        found = self.wire.epoch_ends(topic.name, epochs)
+        ends = {p: end for p, (epoch, end) in found.items() if epoch == epochs[p]}
+        cut = [(p, query, offset) for (p, query), offset in positions.items() if p in ends and ends[p] < offset]
+        newest = self.wire.newest(topic.name, topic.topic_id) if cut else None
+        for partition, query, offset in cut:
+            if newest and partition in newest.partitions and newest.partitions[partition][1] == epochs[partition]:
+                reason = truncated(partition, ends[partition], offset)
                 log.error("stream %s: %s", view.stream.name, reason)
                 stop_queries(zookeeper, view.stream, [query], "LOG_TRUNCATED", reason)
 

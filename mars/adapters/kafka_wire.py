@@ -11,11 +11,12 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 from kafka import errors as kafka_errors
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
-from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from mars.adapters.kafka_brokers import Brokers
 from mars.adapters.kafka_channel import FETCH_MAX, FETCH_MIN, RESPONSE_MAX
@@ -105,10 +106,16 @@ class Wire:
         self._retry(self._connected)
 
     def topic(self, name: str, topic_id: str | None = None) -> TopicInfo:
-        """The topic's id, partitions and leaders as the cluster knows them now. Raises UnknownTopic, and TopicRecreated
-        if `topic_id` is given and is no longer the topic's."""
+        """The topic's id, partitions and leaders as one broker knows them now. Raises UnknownTopic, and TopicRecreated if
+        `topic_id` is given and no broker knows it any more."""
         self._topics.pop(name, None)
         return self._retry(lambda: self._known(name, topic_id))
+
+    def newest(self, name: str, topic_id: str) -> TopicInfo | None:
+        """The topic of this id, of each partition the latest leader that any broker knows; None if no broker knows it. One
+        that is cut off from its controller answers, with what was, so each broker that one of them names must answer:
+        else KafkaUnreachable."""
+        return self._retry(lambda: self._newest_once(name, topic_id))
 
     def end_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
         """Each partition's last stable offset: read-committed readers see all that lies before it, and no more."""
@@ -160,25 +167,26 @@ class Wire:
     def _fetch_once(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int,
                     min_bytes: int) -> list[FetchedPartition]:
         Partition = FetchRequest.FetchTopic.FetchPartition
-        fetched = []
+        fetched, info = [], self._known(topic, topic_id)
         for response in self._ask_leaders(
-                self._known(topic, topic_id), wants, lambda partition, epoch, want: Partition(
+                info, wants, lambda partition, epoch, want: Partition(
                     partition=partition, current_leader_epoch=epoch, fetch_offset=want.offset,
                     last_fetched_epoch=want.last_epoch, log_start_offset=-1, partition_max_bytes=want.max_bytes),
                 lambda partitions: _fetch_request(topic_id, partitions, max_wait_ms, min_bytes)):
             self._check(topic, response.error_code, -1)
             for data in (p for t in response.responses for p in t.partitions):
-                self._check_partition(topic, wants[data.partition_index], data)
+                self._check_partition(info, wants[data.partition_index], data)
                 aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
                 fetched.append(FetchedPartition(
                     data.partition_index, data.high_watermark, data.last_stable_offset, data.log_start_offset, aborted,
                     data.records or b"", response.throttle_time_ms > 0))
         return fetched
 
-    def _check_partition(self, topic: str, want: Want, data) -> None:
+    def _check_partition(self, info: TopicInfo, want: Want, data) -> None:
         """Raises what the broker says about one partition of a Fetch response."""
-        partition = data.partition_index
+        topic, partition = info.name, data.partition_index
         if data.error_code == OFFSET_OUT_OF_RANGE:
+            self._check_leader(info, partition)
             start = self.start_offsets(topic, [partition])[partition]
             raise OffsetOutOfRange(topic, partition, want.offset, start, self.end_offsets(topic, [partition])[partition])
         if data.error_code == CORRUPT_MESSAGE:
@@ -190,7 +198,19 @@ class Wire:
                                                      "and Mars reads from leaders: see the broker's replica.selector.class")
         diverging = data.diverging_epoch
         if diverging is not None and diverging.end_offset >= 0:
+            self._check_leader(info, partition)
             raise LogTruncated(topic, partition, want.offset, diverging.epoch, diverging.end_offset)
+
+    def _check_leader(self, info: TopicInfo, partition: int) -> None:
+        """Raises KafkaUnreachable if the partition has got another leader than the one that was asked, whose log may be a
+        shorter one; the next attempt asks the new one."""
+        newest = self._newest_once(info.name, info.topic_id)
+        if newest is not None and newest.partitions.get(partition, (-1, -1))[1] <= info.partitions[partition][1]:
+            return
+        self._topics.pop(info.name, None)
+        if newest is not None:
+            self._topics[info.name] = newest
+        raise KafkaUnreachable(info.name, partition, "it is led by another broker than the one that was asked")
 
     def _check(self, topic: str, code: int, partition: int) -> None:
         """Nothing for code 0; forgets what may be stale and raises a retriable error, or one that is final."""
@@ -203,12 +223,16 @@ class Wire:
         raise KafkaRefused(topic, partition, error.__name__)
 
     def _known(self, topic: str, topic_id: str | None = None) -> TopicInfo:
-        """What is known of the topic, asked if nothing is; raises TopicRecreated if its id is another."""
+        """What is known of the topic, asked if nothing is; raises TopicRecreated if its id is another at every broker."""
         info = self._topics.get(topic) or self._refresh(topic)
-        if topic_id is not None and info.topic_id != topic_id:
-            self._topics.pop(topic)
+        if topic_id is None or info.topic_id == topic_id:
+            return info
+        self._topics.pop(topic)
+        newest = self._newest_once(topic, topic_id)
+        if newest is None:
             raise TopicRecreated(topic, topic_id, info.topic_id)
-        return info
+        self._topics[topic] = newest
+        return newest
 
     def _leader(self, info: TopicInfo, partition: int) -> tuple[int, int]:
         """(leader, leader epoch) of a partition."""
@@ -223,16 +247,30 @@ class Wire:
 
     def _refresh(self, name: str) -> TopicInfo:
         """Asks the cluster for this topic."""
-        wanted = MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))
-        request = MetadataRequest(topics=[wanted], allow_auto_topic_creation=False,
-                                  include_topic_authorized_operations=False, min_version=10, max_version=13)
-        found = self._send([(None, request)])[0].topics[0]
-        if found.error_code in UNKNOWN_TOPIC_NAME:
+        found = self._told(name, self._send([(None, _metadata_request(name))])[0])
+        if found is None:
             raise UnknownTopic(name)
+        self._topics[name] = found
+        return found
+
+    def _newest_once(self, name: str, topic_id: str) -> TopicInfo | None:
+        answers, named = {}, {None}
+        while left := named - answers.keys():
+            answers |= zip(left, self._send([(node, _metadata_request(name)) for node in left]), strict=True)
+            named |= {broker.node_id for response in answers.values() for broker in response.brokers}
+        told = [info for response in answers.values() if (info := self._told(name, response))]
+        mine = [info.partitions for info in told if info.topic_id == topic_id]
+        latest = {p: max((of[p] for of in mine if p in of), key=lambda leader: leader[1]) for p in sorted({*chain(*mine)})}
+        return TopicInfo(name, topic_id, latest) if mine else None
+
+    def _told(self, name: str, response: MetadataResponse) -> TopicInfo | None:
+        """The topic as a broker tells of it, None if it knows none."""
+        found = response.topics[0]
+        if found.error_code in UNKNOWN_TOPIC_NAME:
+            return None
         self._check(name, found.error_code, -1)
         partitions = {p.partition_index: (p.leader_id, p.leader_epoch) for p in found.partitions}
-        self._topics[name] = TopicInfo(name, str(found.topic_id), dict(sorted(partitions.items())))
-        return self._topics[name]
+        return TopicInfo(name, str(found.topic_id), dict(sorted(partitions.items())))
 
     def _list_offsets(self, topic: str, times: dict[int, int],
                       isolation: int = READ_COMMITTED) -> dict[int, tuple[int, int]]:
@@ -312,6 +350,13 @@ def _may_pass(error: Exception) -> bool:
     """True for faults of the network or of a cluster in motion, False for refusals."""
     unknown_node = isinstance(error, kafka_errors.UnknownBrokerIdError)
     return isinstance(error, KafkaUnreachable) or unknown_node or getattr(error, "retriable", False)
+
+
+def _metadata_request(name: str) -> MetadataRequest:
+    """What does a broker know of this topic, and of the other brokers?"""
+    wanted = MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))
+    return MetadataRequest(topics=[wanted], allow_auto_topic_creation=False, include_topic_authorized_operations=False,
+                           min_version=10, max_version=13)
 
 
 def _fetch_request(topic_id: str, partitions: list, max_wait_ms: int, min_bytes: int) -> FetchRequest:

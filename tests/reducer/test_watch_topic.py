@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaException
 
-from mars.adapters.kafka_errors import KafkaUnreachable, UnknownTopic
+from mars.adapters.kafka_errors import KafkaUnreachable, TopicRecreated, UnknownTopic
 from mars.adapters.kafka_wire import TopicInfo
 from mars.adapters.view import StreamView
 from mars.config import Config
@@ -31,8 +31,11 @@ class Broker:
     def __init__(self, *_: object, **__: object) -> None:
         self.partitions = (0, 1)
 
-    def topic(self, name: str) -> TopicInfo:
-        return TopicInfo(name, "t1", dict.fromkeys(self.partitions, (1, 0)))
+    def topic(self, name: str, topic_id: str) -> TopicInfo:
+        return TopicInfo(name, topic_id, dict.fromkeys(self.partitions, (1, 0)))
+
+    def newest(self, name: str, topic_id: str) -> TopicInfo | None:
+        return self.topic(name, topic_id)
 
     def high_watermarks(self, topic: str, partitions: list[int]) -> dict[int, int]:
         return dict.fromkeys(partitions, 5)
@@ -130,23 +133,25 @@ def test_nothing_is_kept_of_dropped_streams_and_nobody_waits_until_their_groups_
     assert watch.seen.keys() == watch.groups.keys() == {2}
 
 
-@pytest.mark.parametrize(("answers", "stopped"), [
-    ([GONE] * 2, 0),
-    ([GONE] * 4, 1),
-    ([GONE] * 2 + [AWAY] * 3 + [GONE] * 2, 0),  # the broker was away, and has just started again
-    ([GONE] * 2 + [None] + [GONE] * 2, 0),
+@pytest.mark.parametrize(("answers", "elsewhere", "stopped"), [
+    ([GONE] * 2, False, 0),
+    ([GONE] * 4, False, 1),
+    ([GONE] * 4, True, 0),  # the broker lags behind another one
+    ([GONE] * 2 + [AWAY] * 3 + [GONE] * 2, False, 0),  # the broker was away, and has just started again
+    ([GONE] * 2 + [None] + [GONE] * 2, False, 0),
 ])
-def test_a_topic_is_lost_that_the_broker_does_not_know_for_a_while(told, monkeypatch, answers, stopped):
+def test_a_topic_is_lost_that_no_broker_knows_for_a_while(told, monkeypatch, answers, elsewhere, stopped):
     clock, left, stops = [100.0], list(answers), []
 
-    def topic(broker: Broker, name: str) -> TopicInfo:
+    def topic(broker: Broker, name: str, topic_id: str) -> TopicInfo:
         clock[0] += 4.0
         if (error := left.pop(0)) is not None:
             raise error
-        return known(broker, name)
+        return known(broker, name, topic_id)
 
     known = Broker.topic
     monkeypatch.setattr(Broker, "topic", topic)
+    monkeypatch.setattr(Broker, "newest", lambda self, *of: known(self, *of) if elsewhere else None)
     monkeypatch.setattr(watch_topic.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(watch_topic, "stop_queries", lambda *stop: stops.append(stop[3]))
     watch = TopicWatch(Config(), told)
@@ -156,13 +161,28 @@ def test_a_topic_is_lost_that_the_broker_does_not_know_for_a_while(told, monkeyp
     assert stops == ["DATA_LOSS"] * stopped
 
 
-@pytest.mark.parametrize(("position", "end", "stopped"), [
-    (5, 5, []),           # all is there
-    (9, 9, []),           # the high watermark is of a leader that has just begun; its log has all
-    (9, 7, ["q1"]),       # the leader's own log ends earlier
-])
-def test_a_query_stops_that_has_counted_past_the_end_of_the_log(told, monkeypatch, position, end, stopped):
+def test_queries_stop_of_a_topic_that_was_made_anew(told, monkeypatch):
+    def topic(*_: object) -> TopicInfo:
+        raise TopicRecreated("t", "t1", "t2")
+
     stops = []
+    monkeypatch.setattr(Broker, "topic", topic)
+    monkeypatch.setattr(watch_topic, "stop_queries", lambda *stop: stops.append(stop))
+    look(told, 1, 1)
+    (*_, state, reason), = stops
+    assert state == "TOPIC_RECREATED"
+    assert "made anew: its id was t1 and is t2; DROP" in reason
+
+
+@pytest.mark.parametrize(("position", "end", "latest", "stopped"), [
+    (5, 5, 0, []),        # all is there
+    (9, 9, 0, []),        # the high watermark is of a leader that has just begun; its log has all
+    (9, 7, 0, ["q1"]),    # the leader's own log ends earlier
+    (9, 7, 1, []),        # that one leads no more, by what another broker knows
+])
+def test_a_query_stops_that_has_counted_past_the_end_of_the_log(told, monkeypatch, position, end, latest, stopped):
+    stops = []
+    monkeypatch.setattr(Broker, "newest", lambda _self, name, id_: TopicInfo(name, id_, {0: (2, latest)}))
     monkeypatch.setattr(watch_topic, "stop_queries", lambda *stop: stops.append(stop))
     monkeypatch.setattr(told, "least_positions", lambda *_: {(0, "q1"): position, (0, "gone"): 99}, raising=False)
     monkeypatch.setattr(Broker, "epoch_ends", lambda _self, _topic, asked: {p: (e, end) for p, e in asked.items()},
@@ -184,7 +204,7 @@ def test_epochs_of_a_log_are_asked_for_once_for_each_leader(told, monkeypatch):
 
     monkeypatch.setattr(Broker, "epoch_ends", epoch_ends, raising=False)
     epochs = [2, 2, 3]
-    monkeypatch.setattr(Broker, "topic", lambda _self, name: TopicInfo(name, "t1", {0: (1, epochs.pop(0)), 1: (1, 0)}))
+    monkeypatch.setattr(Broker, "topic", lambda _self, name, id_: TopicInfo(name, id_, {0: (1, epochs.pop(0)), 1: (1, 0)}))
     look(told, 1, 3)
     assert asked == [{0: 1}, {0: 0}, {0: 2}, {0: 1}, {0: 0}]
     assert [facts["log:0"] for facts in told[1::2]] == ["2 0:600 1:601"] * 2 + ["3 0:600 1:601 2:602"]

@@ -174,8 +174,10 @@ class Wire:
         if self.log.network.fate("kafka"):
             raise NotReadyError("Kafka does not answer")
 
-    def topic(self, name: str) -> TopicInfo:
+    def topic(self, name: str, topic_id: str) -> TopicInfo:
         self._ask()
+        if self.log.id != topic_id:
+            raise TopicRecreated(name, topic_id, self.log.id)
         return TopicInfo(name, self.log.id, {p: (1, log.epoch) for p, log in enumerate(self.log.logs)})
 
     def epoch_ends(self, topic: str, epochs: dict[int, int]) -> dict[int, tuple[int, int]]:

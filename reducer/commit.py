@@ -27,6 +27,7 @@ from reducer.merge import QueryState
 log = logging.getLogger("mars.reducer")
 DELTAS_MAX = 32
 RECENT_MAX = 64
+RESULTS_BYTES_MAX = 64 << 20  # put together at a time: all of it is held in memory, by readers too
 KEEP_UNUSED_S = 120
 
 
@@ -161,7 +162,7 @@ def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: Quer
     except Exception as error:
         raise RowsError(state.query.id, f"{type(error).__name__}: {error}") from error
     if finished.num_rows:
-        _tidy_results(storage, file.folder, entry, retention_ms, finished.schema, beside)
+        _tidy_results(storage, file.folder, entry, retention_ms, finished, beside)
         entry.results.append(describe(finished, file.add(_rows_blob(finished))))
 
 
@@ -172,14 +173,15 @@ def describe(table: pa.Table, segment: Segment) -> ResultSegment:
                          pc.max(table["window_end"].cast(pa.int64())).as_py(), int(time.time() * 1000))
 
 
-def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, schema: pa.Schema,
+def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, rows: pa.Table,
                   beside: list[str]) -> None:
-    """When many result segments have gathered, put their rows into one and its description into the index. They have
-    files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a commit.
+    """When many result segments have gathered, put the rows of the first ones into one and its description into the index.
+    They have files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a
+    commit. A large segment gets a file by itself, one with each commit.
 
     What does not read stays described as it is, so that readers of these rows are told the file, and of no others. An
     index that does not read stays too, and what is put together then gathers in the commit, until the index reads again
-    or all that it may name is older than the retention."""
+    or all that it may name is older than the retention. `rows` are some of the query's."""
     held = 1 + max((n for n, r in enumerate(entry.results) if _is_together(r.segment.path)), default=-1)
     if len(entry.results) - held < RECENT_MAX:
         return
@@ -187,28 +189,29 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_m
     gathered = entry.results[:held]
     try:
         older = _older_results(storage, entry)
-        together, new = _put_together(storage, entry.results[held:])
+        together, new, others = _put_together(storage, entry.results[held:])
     except StateAwayError as error:
         log.warning("results are put together later: %s", error)
         return
     if together:
         [segment] = storage.write(folder, "results", [_rows_blob(together)])
         beside.append(segment.path)
-        new.insert(0, describe(together, segment))  # the others have windows among its own, and must not go before it
+        new.insert(0, describe(together, segment))  # what did not read has windows among its own, and must not go before it
     if older is None and entry.results[0].committed_ms > since_ms:
-        entry.results = gathered + new
+        entry.results = gathered + new + others
         return
     file = storage.new_file(folder, "index")
-    entry.results_index = file.add(dump_index(_index(file, older, gathered, new, since_ms, schema)))
+    entry.results_index = file.add(dump_index(_index(file, older, gathered, new, since_ms, rows)))
     file.write()
     beside.append(file.path)
-    entry.results = []
+    entry.results = others
 
 
 def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[ResultSegment], new: list[ResultSegment],
-           since_ms: int, schema: pa.Schema) -> list[ResultSegment]:
+           since_ms: int, rows: pa.Table) -> list[ResultSegment]:
     """What the next index says: `new`, and of the others those from the first one on that is young enough; before them, if
-    that leaves out any, up to where rows are missing. `older` None: nobody knows what the last index named."""
+    that leaves out any, up to where rows are missing. `older` None: nobody knows what the last index named.
+    `rows` are some of the query's."""
     results = [*(older or ()), *gathered]
     kept = list(dropwhile(lambda result: not result.rows or result.committed_ms <= since_ms, results))
     gone = [result.last_end_us for result in results[:len(results) - len(kept)]]
@@ -216,20 +219,25 @@ def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[Resu
         gone.append(min(result.first_start_us for result in gathered + new))
     if not gone:
         return kept + new
-    blank = file.add(_rows_blob(schema.empty_table()))
+    blank = file.add(_rows_blob(rows.slice(0, 0)))
     return [ResultSegment(blank, 0, max(gone), max(gone), max(gone), since_ms), *kept, *new]
 
 
-def _put_together(storage: Storage, results: list[ResultSegment]) -> tuple[pa.Table | None, list[ResultSegment]]:
-    """The rows of all segments that read, and those that do not."""
-    tables, unread = [], []
-    for result in results:
+def _put_together(storage: Storage, results: list[ResultSegment]
+                  ) -> tuple[pa.Table | None, list[ResultSegment], list[ResultSegment]]:
+    """The rows of the first segments, of as many as RESULTS_BYTES_MAX hold, but of one at least; those up to there that do
+    not read; and the others, which later commits take."""
+    tables, unread, held = [], [], 0
+    for number, result in enumerate(results):
+        if tables and held + result.segment.length > RESULTS_BYTES_MAX:
+            return pa.concat_tables(tables), unread, results[number:]
         try:
             tables.append(pa.ipc.open_stream(storage.read(result.segment)).read_all())
+            held += result.segment.length
         except CorruptFileError as error:
             log.error("results are left where they are: %s", error)
             unread.append(result)
-    return (pa.concat_tables(tables) if tables else None), unread
+    return (pa.concat_tables(tables) if tables else None), unread, []
 
 
 def _rows_blob(table: pa.Table) -> bytes:

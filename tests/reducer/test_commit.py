@@ -147,6 +147,37 @@ def test_many_results_are_put_together_and_stay_in_order(storage):
     assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(count)]
 
 
+@pytest.mark.parametrize("segments", [0, 3.5])
+def test_large_results_are_put_together_a_few_at_a_time(storage, monkeypatch, segments):
+    """All of them at once would not fit in memory, whoever owns the key part."""
+    monkeypatch.setattr(commit, "RECENT_MAX", 8)
+    state, manifest = closing(storage, 5)
+    bound = int(segments * manifest.queries["q1"].results[0].segment.length)
+    monkeypatch.setattr(commit, "RESULTS_BYTES_MAX", bound, raising=False)
+    count = 2 * commit.RECENT_MAX + 5
+    for number in range(5, count):
+        manifest = close_one(storage, manifest, state, number)
+        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
+    together = [r for r in result_segments(storage, manifest.queries["q1"]) if "/results-" in r.segment.path]
+    assert {r.rows for r in together} == {max(1, int(segments))}
+    assert [r.rows for r in together] + [1] * len(manifest.queries["q1"].results) == [
+        r.rows for r in result_segments(storage, manifest.queries["q1"])]
+    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(count)]
+
+
+def test_large_results_that_do_not_read_hinder_no_others(storage, monkeypatch):
+    monkeypatch.setattr(commit, "RECENT_MAX", 8)
+    monkeypatch.setattr(commit, "RESULTS_BYTES_MAX", 0, raising=False)
+    state, manifest = closing(storage, 6)
+    segment, _ = lost_in_between(storage, manifest)
+    count = 2 * commit.RECENT_MAX + 5
+    for number in range(6, count):
+        manifest = close_one(storage, manifest, state, number)
+        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
+    assert [r.segment for r in result_segments(storage, manifest.queries["q1"])].count(segment) == 1
+    assert readable(storage, manifest) == [number for number in range(count) if number != 3]
+
+
 @pytest.mark.parametrize("kind", ["index", "commit"])
 def test_a_commit_that_finds_no_room_leaves_no_file(storage, monkeypatch, kind):
     """Its results were put together before it: each further try would leave them there once more."""

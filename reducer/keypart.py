@@ -29,6 +29,7 @@ from reducer.logs import Logs
 from reducer.merge import Piece, QueryState
 from reducer.pace import Pace
 from reducer.pointer import set_pointer
+from reducer.sweep import has_gone, living_points, sweep
 from reducer.trim import Trim
 
 log = logging.getLogger("mars.reducer")
@@ -67,6 +68,7 @@ class KeyPart:
     done_at: float = 0.0
     nows_at: float = 0.0
     swept_at: float = field(init=False)
+    sweep_at: float = math.inf  # when to sweep without a commit
     logs: Logs = field(default_factory=Logs)
     limits: Limits = field(init=False)
     pace: Pace = field(init=False)
@@ -112,6 +114,9 @@ class KeyPart:
                 states[id_] = QueryState.resume(query, view.stream, committed, self._tables(query, committed))
         self.states = states
         self.trim.is_due = True  # entries may be done that no commit will pass: those of dead incarnations
+        if has_gone([self.manifest, *(point.manifest for point in self.history.points())], view.queries.queries):
+            # Its last files are too young to be deleted now, and no commit may follow that would do it.
+            self.sweep_at = min(self.sweep_at, time.monotonic() + commit.KEEP_UNUSED_S + SWEEP_S)
         self.manifest.queries = {id_: q for id_, q in self.manifest.queries.items() if id_ in view.queries.queries}
         deferred, self.deferred = self.deferred, []
         for id_, piece in deferred:
@@ -132,6 +137,8 @@ class KeyPart:
         if nothing was received."""
         if self.trim.may_tell():
             self._tell()
+        if time.monotonic() >= self.sweep_at:
+            self._sweep()
         received = woken or self.has_more or time.monotonic() - self.received_at > RECEIVE_S
         entries = self._receive() if received else []
         if entries:
@@ -225,6 +232,10 @@ class KeyPart:
         try:
             prepared = commit.prepare(self.storage, self.manifest, self.states,
                                       self.config.result_retention_days * 86_400_000, copied)
+        except OSError:
+            # No room: there may be some in files that nothing needs any more, and only a commit would delete them.
+            self.sweep_at = min(self.sweep_at, self.swept_at + SWEEP_S)
+            raise
         except commit.RowsError as error:  # of one query: the others are committed once it is stopped
             self._stop("QUARANTINED", {error.query: f"the rows of its closed windows cannot be computed: {error.detail}; "
                                        "RESUME QUERY tries again, DROP and CREATE it without what cannot"})
@@ -284,7 +295,17 @@ class KeyPart:
         if time.monotonic() - self.swept_at < SWEEP_S:
             return []
         self.swept_at = time.monotonic()
-        return commit.unused_files(self.storage, prepared, history.points())
+        return commit.unused_files(self.storage, prepared, living_points(history.points(), self.view.queries.queries))
+
+    def _sweep(self) -> None:
+        """Delete what a commit would delete, without one; tried again later if it cannot be done now."""
+        if not self.zookeeper.usable:
+            return
+        self.swept_at = time.monotonic()
+        self.sweep_at = self.swept_at + SWEEP_S
+        if self.pointer is None or sweep(self.storage, self.zookeeper, self.view, self.owner_version, self.pointer_version,
+                                         self.pointer, self.manifest, self.history.points()):
+            self.sweep_at = math.inf
 
     def _tell(self) -> None:
         """Tell Redis what is committed, and delete the entries that it passes."""

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from mars.adapters.exchange import Entry
-from mars.adapters.storage import Storage
+from mars.adapters.storage import NewFile, Storage
 from mars.adapters.view import StreamView
 from mars.commits import Manifest
 from mars.config import Config
@@ -295,3 +295,87 @@ def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkey
     clock.now += 10
     part.step(woken=False)
     assert commits(part) == before + 1
+
+
+def drop(part: KeyPart, version: int, *left: str) -> None:
+    """All queries but these are dropped."""
+    queries = {id_: query for id_, query in part.view.queries.queries.items() if id_ in left}
+    part.take_queries(replace(part.view, queries=QuerySet(5, (0, 1), queries), queries_version=version))
+
+
+def kept(part: KeyPart) -> set[str]:
+    return {path for path, _ in part.storage.files("0/0")}
+
+
+@pytest.fixture
+def two(part, clock, monkeypatch) -> KeyPart:
+    """A key part with a second query. The first one has state and results in files that are old enough to be deleted."""
+    monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
+    other = replace(QUERY, id="q2", name="other")
+    part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), {"q1": QUERY, "q2": other}), queries_version=2))
+    part.exchange.add(1, 0, [1, 2, 30])
+    part.step()
+    part.states["q1"].close(13)
+    part.commit()
+    for number in range(2):
+        part.states["q2"].accept(piece(number, 0, number, [30]))
+        part.commit()
+    return part
+
+
+def test_the_files_of_the_last_query_go_without_another_commit(two, clock):
+    before = commits(two)
+    drop(two, 3)
+    two.step(woken=False)
+    named = {two.pointer.manifest.path} | {e.manifest.path for e in two.pointer.earlier if e.manifest}
+    assert kept(two) > named
+    clock.now += keypart.SWEEP_S
+    two.step(woken=False)
+    assert kept(two) == named, "only manifests are left"
+    assert commits(two) == before
+
+
+def test_what_is_not_the_truth_any_more_is_not_swept(two, clock):
+    """Another owner, a later commit, or a query set with a query that is not known here."""
+    drop(two, 3)
+    before, asked = kept(two), []
+    two.zookeeper.transact = lambda *checks: asked.append({(kind, *rest) for kind, _, *rest in checks})
+    clock.now += keypart.SWEEP_S
+    two.step(woken=False)
+    assert kept(two) == before
+    assert asked == [{("check", two.owner_version), ("check", 3), ("check", two.pointer_version)}]
+    two.zookeeper.transact = lambda *_: True
+    clock.now += keypart.SWEEP_S
+    two.step(woken=False)
+    assert kept(two) < before
+
+
+def test_a_full_state_folder_gets_room_when_a_query_is_dropped(two, clock, monkeypatch):
+    """Each commit would fail for want of the room that the next one would make."""
+    most, write = len(kept(two)), NewFile.write
+
+    def full(file: NewFile) -> None:
+        if len(kept(two)) >= most:
+            raise OSError(28, "No space left on device")
+        write(file)
+
+    monkeypatch.setattr(NewFile, "write", full)
+    monkeypatch.setattr(commit, "KEEP_UNUSED_S", 1000)
+    drop(two, 3, "q2")
+    monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
+    two.states["q2"].changed = True
+    before = commits(two)
+    clock.now += keypart.SWEEP_S
+    with pytest.raises(OSError, match="No space left"):
+        two.step(woken=False)
+    two.step(woken=False)
+    assert commits(two) == before + 1
+
+
+def test_a_fall_back_still_finds_what_is_left_after_a_sweep(two, clock):
+    drop(two, 3, "q2")
+    clock.now += keypart.SWEEP_S
+    two.step(woken=False)
+    manifests = [two.manifest, *(point.manifest for point in two.history.points())]
+    segments = {segment for manifest in manifests if "q2" in manifest.queries for segment in manifest.queries["q2"].state}
+    assert {len(two.storage.read(segment)) for segment in segments}

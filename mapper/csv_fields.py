@@ -2,7 +2,8 @@
 
 A message holds one tuple or many lines of them; a quoted field may hold newlines. A quote opens a quoted field only as
 the field's first byte. A carriage return before a newline or at a message's end is no part of the tuple. Lines of
-nothing but spaces and tabs hold none. `line` counts the lines of a message from 0, blank ones too.
+nothing but spaces and tabs hold none. `line` counts the lines of a message from 0, blank ones too. A tuple with a quoted
+field that holds a newline, not only at the message's end, and does not read is bad as a whole, whatever columns are wanted.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class CsvFields:
             message, line = self._room.take("message", room, np.int64)[:room], np.empty(room, np.int32)
             start, length, kind = (self._room.take(name, room, dtype, len(self.columns)) for name, dtype in
                                    (("start", np.int64), ("length", np.int64), ("kind", np.uint8)))
-            tuple_bad = np.zeros(room if self.strict else 0, np.uint8)
+            tuple_bad = np.zeros(room, np.uint8)
             place = (np.empty((2, room), np.int64),) if placed else ()
             find = csv.place_fields if placed else csv.find_fields
             n = find(messages.buffer, messages.start, messages.length, self.delimiter, self.quote, self.numbers,
@@ -47,7 +48,8 @@ class CsvFields:
         self._tuples_per_message = max(1.0, 1.1 * n / max(len(messages), 1))
         columns = {name: Column(messages.buffer, start[i, :n], length[i, :n], kind[i, :n], self._unescape)
                    for i, name in enumerate(self.columns)}
-        return Fields(columns, messages.offset[message[:n]], line[:n], tuple_bad[:n] if tuple_bad.any() else None,
+        tuple_bad = tuple_bad[:n]
+        return Fields(columns, messages.offset[message[:n]], line[:n], tuple_bad if tuple_bad.any() else None,
                       place[0][:, :n] if placed else None)
 
     def _unescape(self, column: Column) -> Column:

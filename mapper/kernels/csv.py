@@ -6,7 +6,14 @@ import numpy as np
 from numba import types
 
 from mapper.kernels import I64, NULL, OUT_I32, OUT_I64, OUT_I64_2D, OUT_U8, OUT_U8_2D, U8, helper, inlined, kernel
-from mapper.kernels.csv_rows import careful_fields, outside_quotes, quick_fields, quoted_end
+from mapper.kernels.csv_rows import (
+    TEXT_AFTER_QUOTE,
+    UNCLOSED_QUOTE,
+    careful_fields,
+    outside_quotes,
+    quick_fields,
+    quoted_end,
+)
 from mapper.kernels.wide import NONE, ONE, WIDTH, find_wide, places
 from mapper.kernels.words import find, trailing_zeros
 
@@ -16,30 +23,57 @@ MISSING_FIELD, EXTRA_FIELD = 12, 13  # indices of mapper.batch.REASONS
 
 @helper
 def careful_line_end(buffer, begin, end, delimiter, quote):
-    """The place of the newline that ends the tuple at `begin`, or `end`; one inside a quoted field ends nothing."""
-    at = begin
+    """(place of the newline that ends the tuple at `begin`, or `end`; why none of the tuple reads, or 0).
+
+    A newline inside a quoted field ends nothing. But where such a field does not read, wanted or not, its quote may have
+    taken lines along that are tuples of their own: then the whole tuple is bad, so that they are in its letter.
+    """
+    at, reason = begin, 0
     while at < end:
         if buffer[at] == quote:
-            at, _ = quoted_end(buffer, at + 1, end, quote)
-            at = min(at + 1, end)
+            first = at + 1
+            at, _ = quoted_end(buffer, first, end, quote)
+            if at >= end:
+                return end, UNCLOSED_QUOTE if reason == 0 and holds_lines(buffer, first, end) else reason
+            at += 1
+            if at < end and buffer[at] != delimiter and reason == 0:
+                reason = TEXT_AFTER_QUOTE if not is_row_end(buffer, at, end) and find(buffer, NEWLINE, first, at) < at else 0
         while at < end and buffer[at] != delimiter:
             if buffer[at] == NEWLINE:
-                return at
+                return at, reason
             at += 1
         at += 1
-    return end
+    return end, reason
+
+
+@helper
+def holds_lines(buffer, begin, end):
+    """True if a newline lies in [begin, end) with more than ends of lines behind it."""
+    while end > begin and (buffer[end - 1] == NEWLINE or buffer[end - 1] == RETURN):
+        end -= 1
+    return find(buffer, NEWLINE, begin, end) < end
+
+
+@helper
+def is_row_end(buffer, at, end):
+    """True if a row outside quotes ends before `at`, which is below `end`."""
+    return buffer[at] == NEWLINE or (buffer[at] == RETURN and (at + 1 == end or buffer[at + 1] == NEWLINE))
 
 
 @inlined
 def quick_line_end(buffer, begin, end, delimiter, quote):
-    """As `careful_line_end`, or -1 for a tuple that only that one reads; end + 64 <= len(buffer)."""
+    """The place that `careful_line_end` gives, or -1 for a tuple that only that one reads; end + 64 <= len(buffer)."""
     at, inside, after_delimiter, after_quote = begin, NONE, ONE, NONE
     while at < end:
         newlines = places(buffer, NEWLINE, at, end)
         borders = newlines | places(buffer, delimiter, at, end)
         quotes = places(buffer, quote, at, end)
         if quotes | inside | after_quote:
-            ends = places(buffer, RETURN, at, end) | (ONE << np.uint64(end - at) if end - at < WIDTH else NONE)
+            ends = ONE << np.uint64(end - at) if end - at < WIDTH else NONE
+            follows = (newlines | ends) >> ONE  # a bit where the tuple may end behind a carriage return
+            if end - at == WIDTH or buffer[at + WIDTH] == NEWLINE:
+                follows |= ONE << np.uint64(63)
+            ends |= places(buffer, RETURN, at, end) & follows
             outside, inside, after_quote, plain = outside_quotes(quotes, ends, borders, inside, after_delimiter, after_quote)
             if not plain:
                 return np.int64(-1)
@@ -80,7 +114,10 @@ def find_tuples(buffer, message_start, message_length, delimiter, quote, needed,
         while at < end:
             if quotes:
                 stop = np.int64(-1) if near_end else quick_line_end(buffer, at, end, delimiter, quote)
-                stop = careful_line_end(buffer, at, end, delimiter, quote) if stop < 0 else stop
+                if stop < 0:
+                    stop, reason = careful_line_end(buffer, at, end, delimiter, quote)
+                    if reason and n < len(message):
+                        tuple_bad[n] = reason
             elif number > 0:
                 stop = first_newline(buffer, at, end, near_end)
             last = stop - 1 if stop > at and buffer[stop - 1] == RETURN else stop
@@ -96,7 +133,7 @@ def find_tuples(buffer, message_start, message_length, delimiter, quote, needed,
                                                   start, length, kind)
                 for k in range(found, len(needed)):
                     kind[k, n] = NULL
-                if strict and (found < len(needed) or field <= last):
+                if strict and tuple_bad[n] == 0 and (found < len(needed) or field <= last):
                     tuple_bad[n] = MISSING_FIELD if found < len(needed) else EXTRA_FIELD
                 if place is not None:  # of None, nothing of this is compiled
                     place[0, n], place[1, n] = at, last - at
@@ -110,11 +147,11 @@ def find_tuples(buffer, message_start, message_length, delimiter, quote, needed,
                     OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_U8))
 def find_fields(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
                 message, line, start, length, kind, tuple_bad):
-    """Writes message and line of each tuple, and for its fields with the numbers `needed` (ascending) place, length and
-    kind: row k, column i. Returns how many tuples there are, or -1 if they do not fit.
+    """Writes message and line of each tuple, 0 or why none of it reads, and for its fields with the numbers `needed`
+    (ascending) place, length and kind: row k, column i. Returns how many tuples there are, or -1 if they do not fit.
 
-    Reads no further than the last needed field, unless `strict`: then tuple_bad tells of missing and extra fields (it is
-    written to only then). A quote (-1: none) is looked for only where it can move a tuple's or needed field's end.
+    Reads no further than the last needed field, unless `strict`: then missing and extra fields are a reason too. A quote
+    (-1: none) is looked for only where it can move a tuple's or needed field's end.
     """
     return find_tuples(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
                        message, line, start, length, kind, tuple_bad, None)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mapper.batch import REASONS
 from mapper.parse import Parser
 from tests.mapper.parsing import messages, rows, stream
 
@@ -51,7 +55,38 @@ def test_a_quoted_field_may_hold_newlines_in_a_message_of_many_lines():
 
 def test_an_open_quote_takes_the_rest_of_its_message_and_no_more():
     assert texts(b'1,a\n1,"b\n1,c', b"1,d") == [
-        (0, 0, "a", None, None), (0, 1, "<unclosed quote>", None, None), (1, 0, "d", None, None)]
+        (0, 0, "a", None, None), (0, 1, *["<unclosed quote>"] * 3), (1, 0, "d", None, None)]
+
+
+@pytest.mark.parametrize(("item", "reason"), [
+    (b'1,"x,5\n2,y,6\n3,z,7', "unclosed quote"),
+    (b'1,x,"5\r\n2,y,6', "unclosed quote"),
+    (b'1,x,5,"a\n2,y,6\n', "unclosed quote"),
+    (b'1,"x,5\n2,"y,6\n3,z,7', "text after a quote"),
+    (b'1,"x,5\n2,y"\rz,6', "text after a quote"),
+    (b'1,"x,5\n2,"y,6,"z', "text after a quote"),
+    (b'1,"x,5', None), (b'1,"x,5\n', None), (b'1,"x,5\r\n\r\n', None),  # no other line is in it
+    (b'1,"x"y,5\n2,y,6', None), (b'1,"x,5\n2,y",6', None), (b'1,x,"5\n6"\r\n2', None), (b'1,x,5,"\n"\r', None),
+])
+@pytest.mark.parametrize("tail", [b"", b'",\n' * 22])
+def test_lines_that_a_stray_quote_took_along_are_in_a_bad_tuple_whatever_is_wanted(item, reason, tail):
+    """Else they would be in no counter and in no letter."""
+    for columns in (("a",), ("b",), ("a", "b", "c"), ()):
+        for options in ({}, {"strict": True}):
+            of = stream({"t": "BIGINT", **dict.fromkeys(ABC, "STRING")}, options=options)
+            held = messages([b"7,u,v,w", item, b"8,u,v,w"])
+            held = dataclasses.replace(held, buffer=np.frombuffer(held.buffer.tobytes() + tail, np.uint8))
+            parsed = Parser(of, columns).parse(held)
+            reasons = [] if parsed.tuple_bad is None else parsed.tuple_bad[parsed.offset == 1].tolist()
+            assert (REASONS.index(reason) in reasons) if reason else not {11, 14} & set(reasons), (columns, options)
+
+
+@pytest.mark.parametrize(("between", "bad"), [(b"", False), (b"\r", False), (b"\rx", True), (b"x", True)])
+def test_a_carriage_return_behind_a_quote_ends_a_tuple_before_a_newline_only(between, bad):
+    items = [b'"\n' + b"y" * at + b'"' + between + b"\nz" for at in range(130)]  # a quote at each place of 64 bytes
+    parsed = Parser(stream({"a": "STRING", "t": "BIGINT"}), ()).parse(messages([*items, b"z" * 64]))
+    assert parsed.offset.tolist() == [*np.repeat(np.arange(130), 2).tolist(), 130]
+    assert ([] if parsed.tuple_bad is None else parsed.tuple_bad.tolist()) == ([14, 0] * 130 + [0] if bad else [])
 
 
 def test_a_quote_inside_a_field_opens_nothing():
@@ -77,13 +112,14 @@ def test_columns_that_nobody_asked_for_are_not_looked_at():
     assert texts(b"1,x,\xff", columns=("a",)) == [(0, 0, "x")]
 
 
-def oracle(text: str) -> list[list[str | None] | None]:
-    """RFC 4180 with NULL for an empty unquoted field, character by character: bad fields are in angle brackets, blank
-    lines are None."""
-    lines, fields, at, quoted = [], [], 0, False
+def oracle(text: str) -> list[tuple[list[str | None], str | None] | None]:
+    """(fields, why the whole tuple is bad or None) of each line, by RFC 4180 with NULL for an empty unquoted field, one
+    character after the other. Bad fields are in angle brackets, blank lines are None.
+    """
+    lines, fields, whole, at, quoted = [], [], None, 0, False
     while at < len(text):
         if text[at] == '"':
-            field, at, closed, quoted = "", at + 1, False, True
+            field, at, closed, quoted, begin = "", at + 1, False, True, at
             while at < len(text) and not closed:
                 if text[at] == '"' and text[at + 1:at + 2] == '"':
                     field, at = field + '"', at + 2
@@ -93,8 +129,10 @@ def oracle(text: str) -> list[list[str | None] | None]:
                     field, at = field + text[at], at + 1
             if not closed:
                 field = "<unclosed quote>"
+                whole = whole or (field if "\n" in text[begin:].rstrip("\r\n") else None)
             elif at < len(text) and text[at] not in ",\n" and text[at:at + 2] != "\r\n" and text[at:] != "\r":
                 field = "<text after a quote>"
+                whole = whole or (field if "\n" in text[begin:at] else None)
                 while at < len(text) and text[at] not in ",\n":
                     at += 1
         else:
@@ -114,8 +152,8 @@ def oracle(text: str) -> list[list[str | None] | None]:
                 fields.append(None)
         if at >= len(text) or text[at] == "\n":
             blank = len(fields) == 1 and not quoted and not (fields[0] or "").strip(" \t")
-            lines.append(None if blank else fields)
-            fields, at, quoted = [], at + 1, False
+            lines.append(None if blank else (fields, whole))
+            fields, whole, at, quoted = [], None, at + 1, False
     return lines
 
 
@@ -124,9 +162,10 @@ def oracle(text: str) -> list[list[str | None] | None]:
 def test_against_a_reader_character_by_character(items):
     expected = []
     for offset, item in enumerate(items):
-        for line, fields in enumerate(oracle(item)):
-            if fields is not None:
-                expected.append((offset, line, *(fields + [None] * 3)[:3]))
+        for line, found in enumerate(oracle(item)):
+            if found is not None:
+                fields, whole = found
+                expected.append((offset, line, *([whole] * 3 if whole else (fields + [None] * 3)[:3])))
     of = stream({"a": "STRING", "b": "STRING", "c": "STRING", "t": "BIGINT"})
     parsed = Parser(of, ABC).parse(messages([item.encode() for item in items]))
     assert rows(parsed, ABC) == expected

@@ -39,9 +39,10 @@ def expected(items: list[str], columns: tuple[str, ...]) -> list[tuple]:
     """What the reader character by character makes of them."""
     found = []
     for offset, item in enumerate(items):
-        for number, fields in enumerate(oracle(item)):
-            if fields is not None:
-                values = (fields + [None] * len(NAMES))[:len(NAMES)]
+        for number, told in enumerate(oracle(item)):
+            if told is not None:
+                fields, whole = told
+                values = [whole] * len(NAMES) if whole else (fields + [None] * len(NAMES))[:len(NAMES)]
                 found.append((offset, number, *(values[NAMES.index(name)] for name in columns)))
     return found
 
@@ -59,9 +60,11 @@ def test_against_a_reader_character_by_character(items, chosen, tail):
 def test_strict_tuples_have_as_many_fields_as_columns(items, tail):
     of = stream({**dict.fromkeys(NAMES[:4], "STRING"), "t": "STRING"}, unit="us", options={"strict": True})
     found = rows(Parser(of, ("c0",)).parse(with_tail(messages(item.encode() for item in items), tail)), ("c0",))
-    counts = [len(fields) for item in items for fields in oracle(item) if fields is not None]
-    wrong = [value if value in ("<missing field>", "<extra field>") else "" for _, _, value in found]
-    assert wrong == ["<missing field>" if count < 5 else "<extra field>" if count > 5 else "" for count in counts]
+    told = [(len(line[0]), line[1]) for item in items for line in oracle(item) if line is not None]
+    wrong = [value if whole or value in ("<missing field>", "<extra field>") else ""
+             for (_, _, value), (_, whole) in zip(found, told, strict=True)]
+    assert wrong == [whole or ("<missing field>" if count < 5 else "<extra field>" if count > 5 else "")
+                     for count, whole in told]
 
 
 @pytest.fixture

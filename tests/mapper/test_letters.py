@@ -51,7 +51,14 @@ def test_a_quoted_field_over_lines_belongs_to_its_tuple():
     items = [b'1,"a\nb",x\n2,c,3\n4,"d""\n",y', b'5,"never closed,6\n7,e,8']
     assert found(CSV, items, ("k", "v")) == [
         (10, 0, "v: not a number", b'1,"a\nb",x'), (10, 2, "v: not a number", b'4,"d""\n",y'),
-        (11, 0, "k: unclosed quote", b'5,"never closed,6\n7,e,8')]
+        (11, 0, "unclosed quote", b'5,"never closed,6\n7,e,8')]
+
+
+def test_lines_that_a_stray_quote_took_along_have_a_letter_whatever_is_wanted():
+    items = [b'1,"x,5\n2,y,6\n3,z,7', b'4,"d,8', b'5,"e,9\n6,"f,10\n7,g,11']
+    expected = [(10, 0, "unclosed quote", items[0]), (12, 0, "text after a quote", b'5,"e,9\n6,"f,10')]
+    for of, columns in ((CSV, ("v",)), (CSV, ("t",)), (STRICT, ("v",))):
+        assert [letter for letter in found(of, items, columns) if letter[0] != 11] == expected
 
 
 def test_every_reason_is_told_once_and_in_order():

@@ -18,6 +18,7 @@ from sql.places import span
 from sql.refusals import refusal
 
 MAX_DEPTH = 150
+MAX_SIZE = 100_000
 
 
 class Scope(Protocol):
@@ -51,6 +52,9 @@ class Lowering:
             if node.args.get("negate"):
                 found = self.call("not", (found,), node)
         self.depth -= 1
+        if self.depth == 0 and size(found, {}) > MAX_SIZE:
+            raise self.refuse(node, "the expression is too large", f"it takes more than {MAX_SIZE:,} steps for each tuple",
+                              "IN, BETWEEN and nullif repeat what stands before them: write it flatter")
         return found
 
     def inside(self, node: exp.Expression) -> Expression:
@@ -95,3 +99,13 @@ class Lowering:
         """The refusal that points at a node."""
         start, end = span(node)
         return refusal(self.sql, start, end, title, detail, hint)
+
+
+def size(expression: Expression, known: dict[int, int]) -> int:
+    """How many calls, columns and constants an expression has, those that it shares counted each time. `known` are the sizes
+    of its parts, by their identity: there may be more of them than could be counted one by one."""
+    if not isinstance(expression, Call):
+        return 1
+    if id(expression) not in known:
+        known[id(expression)] = 1 + sum(size(argument, known) for argument in expression.arguments)
+    return known[id(expression)]

@@ -165,10 +165,11 @@ def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
 def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
     """CASE in both forms; ELSE is always there."""
     arguments: list[Expression] = []
+    value = lowering.lower(node.this) if node.this is not None else None
     for branch in node.args["ifs"]:
         condition = lowering.lower(branch.this)
-        if node.this is not None:
-            condition = lowering.call("eq", (lowering.lower(node.this), condition), branch)
+        if value is not None:
+            condition = lowering.call("eq", (value, condition), branch)
         arguments += [condition, lowering.lower(branch.args["true"])]
     default = node.args.get("default")
     arguments.append(lowering.lower(default) if default is not None else Literal(None, "VOID"))

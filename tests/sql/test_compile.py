@@ -189,6 +189,18 @@ def test_a_long_in_of_other_than_constants_is_no_deep_tree(flows: Stream, value:
     assert found == ([False, False, True, None] if "NOT" in value else [True, True, False, None])
 
 
+@pytest.mark.parametrize(("form", "levels"), [
+    ("({}) BETWEEN false AND ok", 20), ("({}) IN (ok, false, true)", 20), ("nullif(if({}, 1, 2), 1.5) IS NULL", 20),
+    ("CASE ({}) WHEN true THEN ok WHEN false THEN NOT ok END", 14)])
+def test_what_repeats_its_parts_again_and_again_is_refused(flows: Stream, form: str, levels: int) -> None:
+    condition = "ok"
+    for _ in range(levels):
+        condition = form.format(condition)
+    with pytest.raises(SqlError, match="too large"):
+        compile_select(parse(f"SELECT sip FROM flows WHERE {condition}"), flows, continuous=False)
+    assert plan_of(f"SELECT sip FROM flows WHERE {form.format(form.format('ok'))}", flows).where is not None
+
+
 def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
     constants = "1, 3000000000, 10L, 1.50, 1e3, -9223372036854775808, -2147483648, 'x', true, NULL, DATE '2026-01-31', 1.5BD"
     plan = plan_of(f"SELECT {constants} FROM flows", flows)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import orjson
 import pyarrow as pa
 
-from api.results_format import named_types, rows
+from api.results_format import named_types, to_json
 from mars import types
 
 
@@ -26,12 +25,12 @@ class Answer:
     def to_json(self) -> bytes:
         """The document of POST /v1/sql."""
         table = self.table if self.table is not None else pa.table({})
-        document = {"kind": self.kind, "name": self.name, "columns": named_types(table.schema), "rows": rows(table)}
+        document = {"kind": self.kind, "name": self.name, "columns": named_types(table.schema)}
         if self.notes:
             document["notes"] = self.notes
         if self.truncated:
             document["truncated"] = True
-        return orjson.dumps({**document, **self.extra})
+        return to_json({**document, **self.extra}, table)
 
 
 def listing(columns: dict[str, str], lines: list[tuple]) -> pa.Table:

@@ -16,6 +16,7 @@ from api.problems import FormatError
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 WILDCARDS = {"*/*": JSON, "application/*": JSON, "text/*": CSV}
+WRITTEN_ROWS = 10_000
 SPECIAL = re.compile(r'[,"\r\n]')
 TEXT = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
@@ -40,8 +41,10 @@ CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 
 
 def to_json(document: dict, table: pa.Table) -> bytes:
-    """The document with `rows` of the table."""
-    return orjson.dumps({**document, "rows": rows(table)})
+    """The document with `rows` of the table. It is written in pieces, because rows in Python are many times as large as
+    their text."""
+    pieces = [orjson.dumps(rows(table.slice(first, WRITTEN_ROWS)))[1:-1] for first in range(0, len(table), WRITTEN_ROWS)]
+    return b"%b%b]}" % (orjson.dumps({**document, "rows": []})[:-2], b",".join(pieces))
 
 
 def rows(table: pa.Table) -> list[tuple]:

@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
+from api import results_format
 from api.problems import FormatError
 from api.results_format import choose, named_types, rows, timestamp_text, to_csv, to_json
 
@@ -28,6 +29,15 @@ def test_json_values_are_exact_and_typed():
         [None, None, "NaN", "-Infinity", None, "", None, "1970-01-01T00:01:00Z"]]
     assert [c["type"] for c in named_types(TABLE.schema)] == [
         "BOOLEAN", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(20,10)", "STRING", "DATE", "TIMESTAMP"]
+
+
+def test_rows_are_written_a_few_at_a_time(monkeypatch):
+    made = []
+    monkeypatch.setattr(results_format, "rows", lambda table: made.append(len(table)) or rows(table))
+    table = pa.table({"n": range(25_000)})
+    assert orjson.loads(to_json({"next": None}, table)) == {"next": None, "rows": [[n] for n in range(25_000)]}
+    assert orjson.loads(to_json({}, table.slice(0, 0))) == {"rows": []}
+    assert max(made) <= 10_000
 
 
 def test_csv_tells_null_from_empty_text():

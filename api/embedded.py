@@ -1,8 +1,8 @@
-"""The embedded SQL engine (DuckDB) over Arrow tables in memory: no file, no network, no settings, one SELECT at a time."""
+"""The embedded SQL engine (DuckDB) over Arrow tables in memory and over results that it reads piece by piece: no file, no
+network, no settings, one SELECT at a time."""
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping
 
@@ -10,6 +10,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from api.embedded_refusal import refused
+from api.embedded_scan import Closed, Scan, without_zone
+from api.embedded_watch import Limits, Watch
 from mars.errors import SqlError
 
 SETTINGS = {
@@ -20,41 +23,43 @@ SETTINGS = {
 # Types of the engine that the dialect has too, or whose values fit one that it has; values of all others become text.
 KEPT = {"boolean", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint", "hugeint",
         "float", "double", "decimal", "varchar", "date", "timestamp", "timestamp with time zone", "null"}
-CONVERSIONS = ("Conversion Error", "Out of Range Error", "Invalid Input Error")
-TIMEOUT_S = 30.0
-ROWS_MAX = 10_000
+BATCH_ROWS = 2_048
+PLACES = 8
 
 
 class Engine:
-    """One locked database; every statement runs on a connection of its own that sees only the tables given to it."""
+    """One locked database; every statement runs on a connection of its own that sees only the tables given to it. Who reads
+    whole results takes one of `places` meanwhile."""
 
     def __init__(self) -> None:
         self._database = duckdb.connect(":memory:", config=SETTINGS)
         self._lock = threading.Lock()
+        self.places = threading.Semaphore(PLACES)
 
-    def run(self, sql: str, tables: Mapping[str, pa.Table], rows_max: int | None = None,
-            timeout_s: float = TIMEOUT_S) -> pa.Table:
-        """The rows of a SELECT in DuckDB's dialect, at most `rows_max` of them. TIMESTAMP columns go in and come out as
-        instants in UTC. SqlError for whatever the engine refuses."""
+    def run(self, sql: str, tables: Mapping[str, pa.Table | Closed], limits: Limits | None = None) -> pa.Table:
+        """The rows of a SELECT in DuckDB's dialect. TIMESTAMP columns go in and come out as instants in UTC. SqlError for
+        whatever the engine refuses, and beyond the limits but for the number of rows, of which the first ones come; what
+        the reading of a table raises is raised as it is."""
+        limits = limits or Limits()
         with self._lock:
             connection = self._database.cursor()
-        timer = threading.Timer(timeout_s, connection.interrupt)
-        timer.start()
+        scans: list[Scan] = []
         try:
-            for name, table in tables.items():
-                connection.register(name, _without_zone(table))
-            _require_select(connection, sql)
-            return _fetch(connection, sql, rows_max)
-        except duckdb.InterruptException:
-            raise SqlError("the statement took too long", f"it was stopped after {timeout_s:g} s",
-                           "narrow it by a condition on window_start", sql=sql) from None
-        except duckdb.OutOfMemoryException as error:
-            raise SqlError("the statement needs too much memory", _first_line(error),
-                           "narrow it by a condition on window_start", sql=sql) from None
-        except duckdb.Error as error:
-            raise _refusal(sql, error) from None
+            with Watch(connection, limits) as watch:
+                try:
+                    for name, table in tables.items():
+                        if isinstance(table, Closed):
+                            scans.append(table := Scan(table, watch.check))
+                        else:
+                            table = table.cast(without_zone(table.schema))
+                        connection.register(name, table)
+                    _require_select(connection, sql)
+                    return _fetch(connection, sql, limits)
+                except (duckdb.Error, OSError) as error:
+                    if watch.why:
+                        raise watch.error(sql) from None
+                    raise next((scan.failure for scan in scans if scan.failure), refused(sql, error)) from None
         finally:
-            timer.cancel()
             connection.close()
 
 
@@ -64,14 +69,29 @@ def _require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         raise SqlError("only one SELECT is allowed here", hint="write SELECT ... FROM the query", sql=sql)
 
 
-def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, rows_max: int | None) -> pa.Table:
+def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> pa.Table:
     relation = connection.sql(sql)
     if relation is None:
         raise SqlError("the statement gives no rows", hint="write SELECT ... FROM the query", sql=sql)
-    if rows_max is not None:
-        relation = relation.limit(rows_max)
+    if limits.rows_max is not None:
+        relation = relation.limit(limits.rows_max)
     relation = _as_text(relation)
-    return _as_dialect_types(relation.to_arrow_table(), [type_.id for type_ in relation.types])
+    with relation.to_arrow_reader(BATCH_ROWS) as reader:
+        return _as_dialect_types(_read(reader, sql, limits.bytes_max), [type_.id for type_ in relation.types])
+
+
+def _read(reader: pa.RecordBatchReader, sql: str, bytes_max: int | None) -> pa.Table:
+    """All rows of an answer, which the engine makes only while they are read."""
+    batches, bytes_ = [], 0
+    for batch in reader:
+        batches.append(batch)
+        bytes_ += batch.nbytes
+        if bytes_max is not None and bytes_ > bytes_max:
+            raise SqlError("the answer is too large",
+                           f"it may have {bytes_max >> 20} MiB, and {sum(map(len, batches)):,} of its rows have more",
+                           "give it a smaller LIMIT or fewer columns, or read /v1/queries/{name}/results?from= page by page",
+                           sql=sql)
+    return pa.Table.from_batches(batches, reader.schema)
 
 
 def _as_text(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
@@ -87,13 +107,6 @@ def _as_text(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     names = ['"' + name.replace('"', '""') + '"' for name in relation.columns]
     return relation.project(", ".join(f"{column(i, type_)} AS {name}"
                                       for i, (type_, name) in enumerate(zip(types, names, strict=True), 1)))
-
-
-def _without_zone(table: pa.Table) -> pa.Table:
-    """Instants as plain UTC timestamps, because time zones would need an extension."""
-    fields = [field.with_type(pa.timestamp("us")) if pa.types.is_timestamp(field.type) else field
-              for field in table.schema]
-    return table.cast(pa.schema(fields))
 
 
 def _as_dialect_types(table: pa.Table, kinds: list[str]) -> pa.Table:
@@ -120,47 +133,3 @@ def _whole_numbers(column: pa.ChunkedArray, wider: pa.DataType) -> pa.ChunkedArr
         return pc.cast(column, pa.int64())
     except pa.ArrowInvalid:
         return column.cast(wider)
-
-
-def _refusal(sql: str, error: duckdb.Error) -> SqlError:
-    """The engine's message with the place that it names."""
-    text = str(error)
-    kind, _, message = _first_line(error).partition(": ")
-    line, column, length = _place(sql, text)
-    meant = re.search(r"(?:Did you mean|Candidate bindings:|Candidate functions:) (.+)", text)
-    hint = "DESCRIBE the query for its columns"
-    if meant:
-        hint = f"did you mean {meant[1].strip('?')}?"
-    elif kind in CONVERSIONS:
-        hint = "try_cast(x AS type) gives NULL for what does not fit"
-    return SqlError("the embedded engine refuses the statement", message or kind, hint, sql=sql,
-                    line=line, column=column, length=length)
-
-
-def _place(sql: str, text: str) -> tuple[int, int, int]:
-    """Line, column and length of what the engine's message is about; zeros if it does not say."""
-    marked = re.search(r"LINE (\d+): (.*)\n( *)\^", text)
-    if marked and (place := _marked(sql, int(marked[1]), marked[2], len(marked[3]) - len(f"LINE {marked[1]}: "))):
-        return place
-    named = re.search(r'(?:column|name|alias) "?([^\s"!]+)"?', text)
-    found = named and re.search(rf"(?<!\w){re.escape(named[1])}(?!\w)", sql, re.IGNORECASE)
-    if not found:
-        return 0, 0, 0
-    return sql.count("\n", 0, found.start()) + 1, found.start() - sql.rfind("\n", 0, found.start()), len(named[1])
-
-
-def _marked(sql: str, number: int, excerpt: str, at: int) -> tuple[int, int, int] | None:
-    """The place of an excerpt's character in the user's lines, if it is of one: the engine counts lines of its own before
-    them, and cuts long ones at both ends."""
-    lead = 3 if excerpt.startswith("...") else 0
-    shown = excerpt[lead:].removesuffix("...")
-    lines = sql.split("\n")
-    for place in range(min(number, len(lines)) - 1, -1, -1):
-        shift = lines[place].find(shown)
-        if shift >= 0:
-            return place + 1, max(1, at - lead + shift + 1), 1
-    return None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]

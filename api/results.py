@@ -14,7 +14,6 @@ from api.results_format import timestamp_text
 from api.results_partial import open_rows
 from api.results_reason import why_empty
 from api.results_rows import Choice, Place, first_rows, gone
-from api.results_schema import schema_of
 from api.results_snapshot import FRESH_S, Snapshot
 from api.results_tables import Piece, instant
 from mars.adapters.storage import CorruptFileError
@@ -56,13 +55,6 @@ def page(context: Context, name: str, selection: Selection, limit: int, cursor: 
                 raise
             time.sleep(2 * FRESH_S)
     raise AssertionError("unreachable")
-
-
-def closed_rows(context: Context, snapshot: Snapshot) -> pa.Table:
-    """All visible rows, in no order."""
-    schema, bound = schema_of(snapshot.query.plan), snapshot.watermark_us
-    pieces = [] if bound is None else context.tables.closed(snapshot, bound)
-    return pa.concat_tables([schema.empty_table(), *(piece.load() for piece in pieces)])
 
 
 def _begin(context: Context, snapshot: Snapshot, selection: Selection, limit: int) -> Page:

@@ -48,7 +48,8 @@ async def progress(context: Here, id: str) -> dict:
 
 @router.delete("/v1/sql/{id}", status_code=204, summary="Stop a running statement")
 async def cancel(context: Here, id: str) -> None:
-    """It answers its own caller with an error."""
+    """It answers its own caller with an error, if it is a SELECT or a REDRIVE or still waits for its turn. All others end
+    by themselves in a moment."""
     if not context.progress.cancel(id):
         raise _unknown(id)
 

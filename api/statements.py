@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api import statements_define, statements_letters, statements_select, statements_show
+from api import statements_define, statements_letters, statements_results, statements_select, statements_show
 from api.answers import Answer
 from api.context import Context
 from sql import statements as kinds
@@ -10,15 +10,19 @@ from sql.parse import parse
 
 
 def execute(context: Context, sql: str, id_: str = "") -> Answer:
-    """The answer to one statement; MarsError for any that is refused. `id_` is what progress is reported under."""
+    """The answer to one statement; MarsError for any that is refused. `id_` is what progress is reported under, and what a
+    statement that may take long is stopped by."""
     statement = parse(sql, context.definitions.catalog().kind)
-    if isinstance(statement, kinds.SelectStatement):
-        return statements_select.over_stream(context, statement, id_)
-    if isinstance(statement, kinds.RedriveDeadLetters):
-        return statements_letters.redrive_letters(context, statement, id_)
+    if long := RUN_LONG.get(type(statement)):
+        return long(context, statement, id_)
     return RUN[type(statement)](context, statement)
 
 
+RUN_LONG = {
+    kinds.SelectStatement: statements_select.over_stream,
+    kinds.SelectFromQuery: statements_results.over_queries,
+    kinds.RedriveDeadLetters: statements_letters.redrive_letters,
+}
 RUN = {
     kinds.CreateStream: statements_define.create_stream,
     kinds.DropStream: statements_define.drop_stream,
@@ -32,5 +36,4 @@ RUN = {
     kinds.Describe: statements_show.describe,
     kinds.Peek: statements_show.peek,
     kinds.Explain: statements_show.explain,
-    kinds.SelectFromQuery: statements_select.over_queries,
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import pyarrow as pa
 import pytest
 
 from api import results_format
 from api.embedded import Engine
+from api.embedded_watch import Limits
 from mars.errors import SqlError
 
 STARTS = pa.array([0, 60_000_000], pa.timestamp("us", "UTC"))
@@ -43,11 +46,31 @@ def test_an_error_has_a_place_and_a_hint(engine):
 
 def test_a_statement_that_takes_too_long_is_stopped(engine):
     with pytest.raises(SqlError, match="too long"):
-        engine.run("SELECT count(*) FROM range(10000000000) a, range(1000) b", {}, timeout_s=0.3)
+        engine.run("SELECT count(*) FROM range(10000000000) a, range(1000) b", {}, Limits(timeout_s=0.3))
+
+
+@pytest.mark.parametrize("sql", ["SELECT count(*) FROM range(10000000000) a, range(1000) b",
+                                 "SELECT a.range + b.range FROM range(10000000000) a, range(1000) b"])
+def test_a_statement_ends_when_asked(engine, sql):
+    """Also while its rows are given out."""
+    asked = threading.Event()
+    threading.Timer(0.3, asked.set).start()
+    with pytest.raises(SqlError) as caught:
+        engine.run(sql, {}, Limits(stopped=asked.is_set))
+    assert (caught.value.title, caught.value.detail) == ("the statement was stopped", "as asked")
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM range(10000000000) LIMIT 10000000000",
+                                 "SELECT repeat('x', 100000) AS x FROM range(10000000000) LIMIT 10000000000"])
+def test_an_answer_is_not_larger_than_it_may_be(engine, sql):
+    with pytest.raises(SqlError, match="too large") as caught:
+        engine.run(sql, {}, Limits(bytes_max=8 << 20))
+    assert "8 MiB" in caught.value.detail
+    assert "LIMIT" in caught.value.hint
 
 
 def test_rows_are_capped(engine):
-    assert engine.run("SELECT * FROM range(100)", {}, rows_max=7).num_rows == 7
+    assert engine.run("SELECT * FROM range(100)", {}, Limits(7)).num_rows == 7
 
 
 def test_one_statement_does_not_see_anothers_tables(engine):
@@ -63,7 +86,7 @@ def test_one_statement_does_not_see_anothers_tables(engine):
 @pytest.mark.parametrize("rows_max", [None, 10])
 def test_a_value_that_does_not_fit_is_refused_with_its_place(engine, sql, place, rows_max):
     with pytest.raises(SqlError) as caught:
-        engine.run(sql, {"q": TABLE}, rows_max)
+        engine.run(sql, {"q": TABLE}, Limits(rows_max))
     assert caught.value.detail
     assert (caught.value.line, caught.value.column) == place
     assert "try_cast" in caught.value.hint or "error(" in sql

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from api import results
 from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(600),
@@ -33,6 +33,12 @@ def make(cluster: Cluster, name: str) -> None:
     cluster.sql(f"CREATE STREAM {name} (t BIGINT, k BIGINT, v BIGINT) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP t UNIT s")
 
 
+def closed_rows(cluster: Cluster, query: str) -> pa.Table:
+    """The rows of all closed windows, in no order."""
+    snapshot = cluster.snapshot(query)
+    return pa.concat_tables([piece.load() for piece in cluster.context.tables.closed(snapshot, snapshot.watermark_us)])
+
+
 def test_a_million_groups_in_one_window_are_exact(cluster, fresh_name):
     """Each key comes twice, with different values; then the window closes."""
     name = fresh_name("million")
@@ -47,7 +53,7 @@ def test_a_million_groups_in_one_window_are_exact(cluster, fresh_name):
     began = time.monotonic()
     cluster.wait(lambda: (cluster.snapshot(query).watermark or 0) > BASE + 60, 300, "the window stays open", [query])
     print(f"closed after {time.monotonic() - began:.1f} s")
-    rows = results.closed_rows(cluster.context, cluster.snapshot(query)).sort_by("k")
+    rows = closed_rows(cluster, query).sort_by("k")
     sums = np.zeros(GROUPS, np.int64)
     np.add.at(sums, keys, np.arange(len(keys)) % 1000)
     assert rows["k"].to_numpy().tolist() == list(range(GROUPS))
@@ -74,7 +80,7 @@ def test_two_hundred_queries_at_once_and_one_beyond_its_limit(cluster, fresh_nam
     cluster.wait(lambda: all((cluster.snapshot(query).watermark or 0) > BASE + 60 for query in queries), 60,
                  "a window stays open", queries[:1])
     for number in (0, 1, 99, 199):
-        rows = results.closed_rows(cluster.context, cluster.snapshot(queries[number]))
+        rows = closed_rows(cluster, queries[number])
         assert len(rows) == number + 1
         assert pc.sum(rows["count"]).as_py() == len(lines)
     found = cluster.context.catalog.query(f"{name}_wide")[1]

@@ -399,7 +399,7 @@ def test_an_attach_or_a_detach_that_arrives_late_leaves_the_newer_lane_alone(exc
 def test_a_check_that_is_told_late_is_not_told(exchange, epoch):
     """An older number would make what was reached after a check look as if it had been reached before. From the 32nd
     election on they are greater than what a double tells apart."""
-    late, new = ((epoch << CHECKS_BITS) + n for n in (9, 10))
+    late, new = ((epoch << CHECKS_BITS) + n for n in (8, 9))
     exchange.publish_facts(STREAM, 2, 1, {"begun": new})
     exchange.publish_facts(STREAM, 2, 1, {"done": new, "idle:0": "40:0"})
     exchange.publish_facts(STREAM, 2, 1, {"begun": late})

@@ -28,7 +28,7 @@ from mapper.push import (
 from mapper.shared import Fetched, Shared
 from mars import faults
 from mars.adapters.exchange import FULL_SHARE, Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.view import StreamView, stop_queries
+from mars.adapters.view import StreamView, instance_id, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.cells_wire import encode
 from mars.errors import MarsError
@@ -59,7 +59,7 @@ class Computing:
 
     def __init__(self, shared: Shared) -> None:
         self.shared, self.config = shared, shared.config
-        self.letters = LetterBox(shared.config)
+        self.letters = LetterBox(shared.config, instance_id(shared.zookeeper))
         self.parsers: dict[tuple, Parser] = {}
         self.folder = Path(shared.config.data) / "spill"
         spill.sweep(self.folder, set(), older_than_s=10 * shared.config.lease_ms / 1000)

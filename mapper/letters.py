@@ -31,11 +31,11 @@ BATCH_BYTES_MAX = 16 << 20  # of the letters of one batch: about what a claim ta
 
 
 class LetterBox:
-    """Writes the letters of one mapper's batches."""
+    """Writes the letters of one mapper's batches, into the state folder of `instance` alone if that is known."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, instance: str | None = None) -> None:
         self.keeps = config.dead_letter_bytes_max > 0
-        self.store = LetterStore(Storage(config.state_root))
+        self.store = LetterStore(Storage(config.state_root, instance))
 
     def keep(self, parser: Parser, claim: Claim, messages: Messages, batch: ParsedBatch) -> bool:
         """Write the letters of a batch that the parser has just read from the messages; durable when this returns. False

@@ -158,7 +158,8 @@ class Storage:
 
     def put(self, path: str, data: bytes, modified_s: float | None = None) -> None:
         """Make the file of that name, or replace it, at once and as a whole; durable when this returns. For files that no
-        manifest names. `modified_s` is its modification time, now if not given."""
+        manifest names. `modified_s` is its modification time, now if not given. StateAwayError as `require`."""
+        self.require()  # else it would lie where the folder is not mounted
         file = self.root / path
         if not file.parent.is_dir():
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import orjson
+
 from mars import names
 from mars.adapters.zookeeper import ZooKeeper
 from mars.plan import Stream
@@ -24,6 +26,12 @@ class StreamView:
     queries_version: int
     generation: int
     generation_version: int
+
+
+def instance_id(zookeeper: ZooKeeper) -> str | None:
+    """The id of the instance whose ZooKeeper it is; None if it is nobody's yet."""
+    known = zookeeper.get(names.INSTANCE)
+    return orjson.loads(known.data)["id"] if known else None
 
 
 def read_stream(zookeeper: ZooKeeper, stream: Stream) -> StreamView | None:

@@ -16,6 +16,7 @@ from mapper.letters import LetterBox, letters_of
 from mapper.parse import Parser
 from mars import letters
 from mars.adapters.letters import LetterStore
+from mars.adapters.storage import Storage
 from mars.config import Config
 from tests.mapper.parsing import messages, stream
 
@@ -188,3 +189,13 @@ def test_an_offset_that_nobody_can_read_is_a_letter_without_bytes(box):
     table, = box.store.in_order(CSV.id)
     assert table.drop_columns("time").to_pylist() == [
         {"partition": 2, "offset": 7, "line": 0, "reason": "why", "payload": b"", "cut": True}]
+
+
+def test_letters_of_a_host_without_the_state_folder_are_not_kept_and_written_nowhere(tmp_path):
+    """They were written below the mount point, where nobody finds them, and counted as kept."""
+    box = LetterBox(Config(data=tmp_path), "ours")
+    assert not keep(box)
+    assert files(box) == []
+    Storage(str(box.store.storage.root)).put("instance.json", b'{"id": "ours", "format": 1}')
+    assert keep(box)
+    assert len(files(box)) == 2

@@ -85,7 +85,7 @@ def test_a_full_disk_keeps_no_part_of_a_file(tmp_path):
 def ours(tmp_path) -> Storage:
     """The state folder of an instance."""
     storage = Storage(str(tmp_path / "state"), "ours")
-    storage.put("instance.json", OURS)
+    Storage(str(tmp_path / "state")).put("instance.json", OURS)
     return storage
 
 
@@ -127,7 +127,13 @@ def test_nothing_is_written_where_the_folder_is_not_mounted(ours):
     unmounted(ours)
     with pytest.raises(StateAwayError, match="is of instance none"):
         ours.write("0/0", "commit", [b"cells"])
+    with pytest.raises(StateAwayError, match="is of instance none"):
+        ours.put("7/dead-letters/some", b"letters")
     assert list(ours.root.iterdir()) == []
+    (ours.root / "7").mkdir()  # also where something was once written below the mount
+    with pytest.raises(StateAwayError, match="is of instance none"):
+        ours.put("7/some", b"letters")
+    assert names_in(ours.root) == []
 
 
 @pytest.mark.parametrize("there", [b'{"id": "another", "format": 1}', b"", b"[]"])

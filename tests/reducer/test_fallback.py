@@ -219,7 +219,7 @@ def test_without_the_state_folder_nothing_is_lost(storage, instead):
     storage.root.rename(storage.root.with_name(f"{storage.root.name} elsewhere"))
     there = Storage(str(storage.root), "ours")
     if instead == "another's":
-        there.put("instance.json", b'{"id": "another"}')
+        storage.put("instance.json", b'{"id": "another"}')
         (there.root / "0/0").mkdir(parents=True)
     done: list[tuple] = []
     zookeeper = SimpleNamespace(get_synced=lambda path: Znode(owner.pointer.dump(), 5), get=lambda path: None,

@@ -102,7 +102,7 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
         mapper.computing: {"spill": spill, "Parser": cells.Parser, "aggregate_task": cells.aggregate_task,
                            "max_event_time": cells.max_event_time, "encode": cells.encode,
                            # No tuple is bad here, so there are no dead letters.
-                           "LetterBox": lambda _: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
+                           "LetterBox": lambda *_: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
         reducer.home: {"Storage": storage.Storage},
         reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange,
                       "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},

@@ -86,7 +86,8 @@ class Config(BaseModel):
         "ZooKeeper's session time-out: how long a silent worker keeps its work."))
     query_groups_max: int = Field(5_000_000, ge=1, description=(
         "Most groups that a query may have in the open windows of a key part."))
-    query_state_bytes_max: int = Field(512 * MIB, ge=1024, description=(
+    # No dictionary of texts holds 2 GiB, and what came since the last commit is not counted yet.
+    query_state_bytes_max: int = Field(512 * MIB, ge=1024, le=1536 * MIB, description=(
         "Most bytes of cells that a query may have in the open windows of a key part."))
     query_cells_bytes_max: int = Field(64 * MIB, ge=1024, le=512 * MIB, description=(
         "Most bytes of cells that a query may make of one run of tuples; never more than a quarter of Redis's limit."))

@@ -20,9 +20,9 @@ from mars import cells, cells_finish
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.cells_wire import encode
 from mars.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index
-from mars.errors import MarsError
 from reducer.history import Point
 from reducer.merge import QueryState
+from reducer.uncomputable import computing
 
 log = logging.getLogger("mars.reducer")
 DELTAS_MAX = 32
@@ -46,20 +46,12 @@ def folder(stream_id: int, key_part: int) -> str:
     return f"{stream_id}/{key_part}"
 
 
-class RowsError(MarsError):
-    """The rows of a query's closed windows cannot be computed, however often it is tried."""
-
-    def __init__(self, query: str, detail: str) -> None:
-        super().__init__("rows cannot be computed", detail)
-        self.query = query
-
-
 def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int,
             copied: Iterable[str] = ()) -> Prepared:
     """Write the next commit: cells, results, and last the manifest that names them, in one file. `manifest` is the last
     one; `states` are the running queries. Their working state is folded, so that a second call without new entries
-    writes the same again. Of the resting queries `copied` the state is written anew as it is; CorruptFileError if it does
-    not read."""
+    writes the same again; UncomputableError, for one of them, leaves all as they were. Of the resting queries `copied` the
+    state is written anew as it is; CorruptFileError if it does not read."""
     file = storage.new_file(folder(manifest.stream_id, manifest.key_part), "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
     open_, beside = {}, []  # `beside`: files that were written for this commit already
@@ -68,7 +60,8 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
             after.queries[id_] = entry = state.commit.copy()
             if state.changed:
                 entry.commits += 1
-                open_[id_] = _add_state(file, state, entry)
+                with computing(id_):
+                    open_[id_] = _add_state(file, state, entry)
                 _add_results(storage, file, state, entry, retention_ms, beside)
         for id_ in copied:
             after.queries[id_] = entry = manifest.queries[id_].copy()
@@ -154,13 +147,9 @@ def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: Quer
     if not state.closed:
         return
     plan = state.query.plan
-    state.closed = [cells.merge(plan, state.stream, state.closed)]
-    try:
+    with computing(state.query.id, "the rows of its closed windows"):
+        state.closed = [cells.merge(plan, state.stream, state.closed)]
         finished = cells_finish.finish(plan, state.stream, state.closed[0])
-    except MarsError:
-        raise
-    except Exception as error:
-        raise RowsError(state.query.id, f"{type(error).__name__}: {error}") from error
     if finished.num_rows:
         _tidy_results(storage, file.folder, entry, retention_ms, finished, beside)
         entry.results.append(describe(finished, file.add(_rows_blob(finished))))

@@ -31,6 +31,7 @@ from reducer.keypart import KeyPart
 from reducer.lead import Leader
 from reducer.letters import keep_letters
 from reducer.refused import Refused
+from reducer.uncomputable import UncomputableError, quarantine
 
 log = logging.getLogger("mars.reducer")
 VIEW_AGE_S = 0.5
@@ -187,6 +188,10 @@ class Reducer:
             log.error("key part %s cannot be read: %s", key, error)
             self.parts.pop(key, None)
             self._fall_back(key, view, owner_version)
+        except UncomputableError as error:
+            self.parts.pop(key, None)
+            quarantine(self.zookeeper, view, error)
+            self.cache.forget()
         except OSError as error:
             # The state folder is away: a later round tries again, and key parts that are in hand do not wait for it.
             log.error("key part %s cannot be loaded: %s", key, error)
@@ -222,6 +227,8 @@ class Reducer:
         except InvariantError as error:
             log.exception("key part %s asks for recovery", key)
             self._ask_for_recovery(part.view, error)
+        except UncomputableError as error:
+            quarantine(self.zookeeper, part.view, error)
         except (NotReadyError, *ZOOKEEPER_AWAY) as error:
             log.warning("waiting: %r", error)
             time.sleep(0.1)

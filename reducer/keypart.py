@@ -31,6 +31,7 @@ from reducer.pace import Pace
 from reducer.pointer import set_pointer
 from reducer.sweep import has_gone, living_points, sweep
 from reducer.trim import Trim
+from reducer.uncomputable import UncomputableError, computing
 
 log = logging.getLogger("mars.reducer")
 RECEIVE_BYTES = 8 * 1024 * 1024
@@ -42,7 +43,8 @@ SWEEP_S = 30.0
 
 @dataclass
 class KeyPart:
-    """One key part of one stream, as its owner holds it. Made by `load`; any refusal ends in `load` again.
+    """One key part of one stream, as its owner holds it. Made by `load`; any refusal ends in `load` again, and so does
+    UncomputableError, which `load`, `take_queries` and `step` raise: the working state of its query is not whole then.
 
     `deferred` are pieces of incarnations that the query set, as known here, does not have yet (rule 14).
     """
@@ -111,7 +113,8 @@ class KeyPart:
                 states[id_] = held
             else:
                 committed = self.manifest.queries.get(id_)
-                states[id_] = QueryState.resume(query, view.stream, committed, self._tables(query, committed))
+                with computing(id_):
+                    states[id_] = QueryState.resume(query, view.stream, committed, self._tables(query, committed))
         self.states = states
         self.trim.is_due = True  # entries may be done that no commit will pass: those of dead incarnations
         if has_gone([self.manifest, *(point.manifest for point in self.history.points())], view.queries.queries):
@@ -121,8 +124,9 @@ class KeyPart:
         deferred, self.deferred = self.deferred, []
         for id_, piece in deferred:
             self._route(id_, piece)
-        for state in states.values():
-            state.retry_waiting()
+        for id_, state in states.items():
+            with computing(id_):
+                state.retry_waiting()
 
     def _tables(self, query: Query, committed: QueryCommit | None) -> list[pa.Table]:
         """The cells of a query's committed state."""
@@ -185,20 +189,22 @@ class KeyPart:
         incarnation = piece.marker["t"][query]
         state = self.states.get(query)
         if state and state.query.incarnation == incarnation:
-            state.accept(piece)
+            with computing(query):
+                state.accept(piece)
         elif incarnation >= self.view.queries.next_incarnation:
             self.deferred.append((query, piece))
 
     def _close(self) -> None:
         heard, asks = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None, False
-        for state in self.states.values():
+        for id_, state in self.states.items():
             if state.commit.counted:
                 continue  # what comes again was in time once: no window closes until all of it is back (rule 25)
             reached = watermark(state.query.plan, self.view.stream, self.view.queries.partitions, state.commit,
                                 state.query.start, heard)
             passed = state.checked.offer(reached, self.facts)
             if passed is not None:
-                state.close(passed)
+                with computing(id_):
+                    state.close(passed)
             if state.checked.needs_check(self.facts, state.would_close):
                 asks = True
         if asks and self.asked != self.facts.begun:
@@ -224,21 +230,12 @@ class KeyPart:
         if not self.zookeeper.usable:
             return
         self.pace.begin()
-        if self._stop_what_exceeds():
-            return
-        self._forget_nows()
-        copied = self._write_anew()
-        self.manifest.generation, self.manifest.seq = self.view.generation, self.after
         try:
-            prepared = commit.prepare(self.storage, self.manifest, self.states,
-                                      self.config.result_retention_days * 86_400_000, copied)
-        except OSError:
-            # No room: there may be some in files that nothing needs any more, and only a commit would delete them.
-            self.sweep_at = min(self.sweep_at, self.swept_at + SWEEP_S)
-            raise
-        except commit.RowsError as error:  # of one query: the others are committed once it is stopped
-            self._stop("QUARANTINED", {error.query: f"the rows of its closed windows cannot be computed: {error.detail}; "
-                                       "RESUME QUERY tries again, DROP and CREATE it without what cannot"})
+            if self._stop_what_exceeds():
+                return
+            prepared = self._prepare()
+        except UncomputableError as error:  # the others are committed once its query is stopped
+            self._stop("QUARANTINED", {error.query: error.reason})
             return
         faults.point("reducer.files_written")
         last = Point(Earlier(self.pointer and self.pointer.manifest, self.manifest.commit), self.manifest)
@@ -257,6 +254,19 @@ class KeyPart:
         faults.point("reducer.trimmed")
         for path in unused:
             self.storage.delete(path)
+
+    def _prepare(self) -> commit.Prepared:
+        """Write the files of the next commit."""
+        self._forget_nows()
+        copied = self._write_anew()
+        self.manifest.generation, self.manifest.seq = self.view.generation, self.after
+        try:
+            return commit.prepare(self.storage, self.manifest, self.states,
+                                  self.config.result_retention_days * 86_400_000, copied)
+        except OSError:
+            # No room: there may be some in files that nothing needs any more, and only a commit would delete them.
+            self.sweep_at = min(self.sweep_at, self.swept_at + SWEEP_S)
+            raise
 
     def _held(self) -> list[str]:
         """The queries that can still go on, those that rest among them, whose state only lies here."""
@@ -277,8 +287,11 @@ class KeyPart:
     def _stop_what_exceeds(self) -> bool:
         """Stop queries that hold more than they may. True if there is one: the others are committed once the query set
         without it is known here."""
-        reasons = {id_: reason for id_, state in self.states.items()
-                   if state.changed and (reason := self.limits.exceeded(state, self.number))}
+        reasons = {}
+        for id_, state in self.states.items():
+            with computing(id_):
+                if state.changed and (reason := self.limits.exceeded(state, self.number)):
+                    reasons[id_] = reason
         return self._stop("LIMIT_EXCEEDED", reasons)
 
     def _stop(self, state: str, reasons: dict[str, str]) -> bool:

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from mars.adapters.exchange import Entry
@@ -17,6 +18,8 @@ from mars.errors import NotReadyError
 from mars.registry import PAUSED, QuerySet
 from reducer import commit, history, keypart, pace, trim
 from reducer.keypart import KeyPart
+from reducer.merge import QueryState
+from reducer.uncomputable import UncomputableError
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 
 
@@ -295,6 +298,55 @@ def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkey
     clock.now += 10
     part.step(woken=False)
     assert commits(part) == before + 1
+
+
+def too_large(*_: object) -> None:
+    """Stands for what computes, and comes to more text than a dictionary holds."""
+    raise pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
+
+
+@pytest.mark.parametrize("where", ["reducer.commit.cells.merge", "reducer.commit.encode", "reducer.keypart.Limits.exceeded"])
+def test_cells_that_cannot_be_committed_stop_their_query_alone(part, clock, monkeypatch, where):
+    stops = []
+    monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))
+    part.exchange.add(1, 0, [1, 2])
+    part.step()
+    part.states["q1"].rewrite = part.states["q1"].changed = True
+    before = part.states["q1"].commit.copy()
+    clock.now += 10
+    with monkeypatch.context() as patch:
+        patch.setattr(where, too_large)
+        part.step(woken=False)
+    assert (commits(part), part.states["q1"].commit) == (1, before)
+    assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "QUARANTINED")]
+    assert "its cells cannot be computed: ArrowCapacityError: array cannot contain more" in stops[0][2]
+    part.step(woken=False)
+    assert commits(part) == 2, "the working state was whole"
+
+
+@pytest.mark.parametrize("where", ["accept", "close"])
+def test_cells_that_cannot_be_merged_are_not_committed(part, clock, monkeypatch, where):
+    """Positions may have moved without the cells: the key part has to be read again."""
+    reads_one_partition(part)
+    part.exchange.add(1, 0, [1, 30])
+    if where == "close":
+        part.step()
+        part.exchange.facts = {"begun": "2", "done": "2"}
+    monkeypatch.setattr(QueryState, where, too_large)
+    clock.now += 10
+    before = commits(part)
+    with pytest.raises(UncomputableError, match="2147483646") as error:
+        part.step()
+    assert (error.value.query, commits(part)) == ("q1", before)
+
+
+@pytest.mark.parametrize("where", ["resume", "retry_waiting"])
+def test_cells_that_cannot_be_taken_up_name_their_query(part, monkeypatch, where):
+    monkeypatch.setattr(QueryState, where, too_large)
+    again = replace(QUERY, incarnation=1 if where == "retry_waiting" else 2)
+    with pytest.raises(UncomputableError) as error:
+        part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), {"q1": again})))
+    assert error.value.query == "q1"
 
 
 def drop(part: KeyPart, version: int, *left: str) -> None:

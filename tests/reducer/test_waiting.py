@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import Mock
 
 import orjson
@@ -12,9 +13,10 @@ from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView
 from mars.errors import NotReadyError
 from mars.registry import QuerySet
-from reducer import job, refused
+from reducer import job, refused, uncomputable
 from reducer.job import Reducer
 from reducer.refused import MOST_S, Refused
+from reducer.uncomputable import UncomputableError
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
@@ -48,6 +50,23 @@ def test_a_key_part_of_a_stream_that_is_gone_meanwhile_ends_no_reducer(reducer, 
     reducer.parts[KEY].step.side_effect = CorruptFileError("damaged", "1/0/commit-2")
     assert not reducer._step(KEY, True)
     assert fell.call_args.args[2:] == (VIEW, KEY[1], 7)
+
+
+@pytest.mark.parametrize("away", [None, ConnectionLoss()])
+@pytest.mark.parametrize("where", ["step", "take_queries"])
+def test_cells_that_cannot_be_computed_end_no_reducer(reducer, monkeypatch, where, away):
+    """Their query stops, and the key part is read again without what was merged of it in part."""
+    stop = Mock(side_effect=away)
+    monkeypatch.setattr(uncomputable, "stop_queries", stop)
+    getattr(reducer.parts[KEY], where).side_effect = UncomputableError("q1", "its cells", "too large")
+    if where == "step":
+        assert not reducer._step(KEY, True)
+    else:
+        reducer.views = {KEY[0]: replace(VIEW, queries_version=2)}
+        reducer._keep_up(KEY, 7)
+    assert reducer.parts == {}
+    assert stop.call_args.args[1:4] == (STREAM, ["q1"], "QUARANTINED")
+    assert "its cells cannot be computed: too large; RESUME QUERY" in stop.call_args.args[4]
 
 
 def test_who_leads_is_shown_though_the_first_call_got_lost(reducer):

@@ -90,10 +90,10 @@ def forget_last_run(zookeeper: ZooKeeper) -> None:
 
 
 def end_with_spark(spark: SparkSession) -> None:
-    """End this process at once when Spark's JVM has ended: without it no worker starts again, and the supervisor starts
-    both anew."""
-    spark_session.await_end(spark)
-    logging.getLogger("mars.server").error("Spark's JVM has ended, and the server with it")
+    """End this process at once when Spark's JVM or its context has ended: without them no worker starts again, and the
+    supervisor starts all anew."""
+    ended = spark_session.await_end(spark)
+    logging.getLogger("mars.server").error("%s has ended, and the server with it; see logs/spark.log", ended)
     os._exit(1)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -20,6 +23,8 @@ from mars.errors import NotReadyError
 
 # The JVM only schedules, the work is done in Python: the simplest collector and compiler start soonest.
 _OPTIONS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+
+END_LOOK_S = 1.0
 
 
 def session(config: Config) -> SparkSession:
@@ -67,9 +72,17 @@ def cancel(spark: SparkSession, group: str) -> None:
     spark.sparkContext.cancelJobGroup(group)
 
 
-def await_end(spark: SparkSession) -> None:
-    """Returns when the session's JVM has ended, which it does only if it is killed or runs out of memory."""
-    spark.sparkContext._gateway.proc.wait()
+def await_end(spark: SparkSession) -> str:
+    """Returns when the session's JVM has ended, as when it is killed or runs out of memory, or when the context in it has,
+    as when a master removes the application: such a JVM lives on, and runs nothing any more. Which of the two it was."""
+    context = spark.sparkContext
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            context._gateway.proc.wait(END_LOOK_S)
+            return "Spark's JVM"
+        with contextlib.suppress(Py4JError, OSError):  # the JVM may be ending just now
+            if context._jsc.sc().isStopped():
+                return "Spark's context"
 
 
 def _settings(config: Config, logs: Path) -> dict[str, str]:

@@ -51,7 +51,8 @@ def test_the_end_of_its_jvm_is_heard(spark: SparkSession) -> None:
     assert "java" in psutil.Process(spark.sparkContext._gateway.proc.pid).name()
     # The other tests need that one, so a stand-in is killed.
     process = subprocess.Popen(["sleep", "60"])
-    stand_in = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(proc=process)))
+    stand_in = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(proc=process),
+                                                            _jsc=spark.sparkContext._jsc))
     heard = threading.Thread(target=await_end, args=(stand_in,), daemon=True)
     heard.start()
     heard.join(0.3)
@@ -114,3 +115,16 @@ def _read_pid(file: Path) -> int:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     return int(file.read_text())
+
+
+def test_the_end_of_its_context_is_heard_though_the_jvm_lives(spark: SparkSession) -> None:
+    """As when a master removes the application: no worker would ever start again. The last test, as none runs after it."""
+    heard: list[str] = []
+    thread = threading.Thread(target=lambda: heard.append(await_end(spark)), daemon=True)
+    thread.start()
+    thread.join(1.5)
+    assert thread.is_alive()
+    spark.sparkContext._jsc.sc().stop()
+    thread.join(60)
+    assert heard == ["Spark's context"]
+    assert spark.sparkContext._gateway.proc.poll() is None

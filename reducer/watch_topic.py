@@ -190,6 +190,8 @@ class TopicWatch:
             return
         try:
             group = self.groups.get(view.stream.id) or self._group(view)
+            while group.poll(0):
+                pass  # what Kafka answered to earlier ones is kept until it is taken, for as long as we lead
             group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=True)
         except KafkaException as error:
             log.info("Kafka did not take the offsets: %s", error)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException
 
 from mars.adapters.kafka_errors import KafkaUnreachable, TopicRecreated, UnknownTopic
 from mars.adapters.kafka_wire import TopicInfo
@@ -83,6 +83,7 @@ class Group:
 
     committed: list[dict[int, int]]
     closed: threading.Event
+    polled: int
     refuses = False
 
     def __init__(self, *_: object, **__: object) -> None:
@@ -91,6 +92,10 @@ class Group:
 
     def commit(self, offsets: list, asynchronous: bool) -> None:
         self.committed.append({place.partition: place.offset for place in offsets})
+
+    def poll(self, timeout: float) -> None:
+        type(self).polled += 1
+        assert timeout == 0
 
     def close(self) -> None:
         self.closed.wait(10)
@@ -102,6 +107,7 @@ def group(told, monkeypatch) -> type[Group]:
     monkeypatch.setattr(watch_topic, "Consumer", Group)
     monkeypatch.setattr(told, "least_positions", lambda *_: {(0, "q1"): 5, (1, "q1"): 5}, raising=False)
     monkeypatch.setattr(Group, "committed", [], raising=False)
+    monkeypatch.setattr(Group, "polled", 0, raising=False)
     monkeypatch.setattr(Group, "closed", threading.Event(), raising=False)
     return Group
 
@@ -114,6 +120,23 @@ def test_kafka_hears_offsets_anew_though_nothing_moves(told, group, monkeypatch)
         clock[0] += waited_s
         watch.look(VIEW, SimpleNamespace(epoch=1), None)
     assert group.committed == [{0: 5, 1: 5}] * 2
+    assert group.polled == 2
+
+
+@pytest.mark.services
+def test_what_kafka_answers_to_offsets_does_not_pile_up(stack, fresh_name, monkeypatch):
+    """The library keeps each answer until it is taken, and the leader tells offsets for months."""
+    heard: list[object] = []
+    monkeypatch.setattr(watch_topic, "Consumer", lambda config, **options: Consumer(
+        config | {"on_commit": lambda error, places: heard.append(error)}, **options))
+    watch = TopicWatch(Config(kafka_address=stack.config.kafka_address), None)
+    view = replace(VIEW, stream=replace(VIEW.stream, name=fresh_name("group"), topic=fresh_name("none")))
+    deadline = time.monotonic() + 60
+    while len(heard) < 3 and time.monotonic() < deadline:
+        watch._tell_kafka(view, watch_topic.Seen(), {(0, "q1"): 5})
+        time.sleep(0.1)
+    assert len(heard) >= 3
+    watch.groups[view.stream.id].close()
 
 
 def test_a_group_that_cannot_be_made_does_not_end_the_leader(told, group, monkeypatch):

@@ -346,7 +346,8 @@ class KeyPart:
         if time.monotonic() - self.nows_at < NOWS_S:
             return
         self.nows_at = time.monotonic()
-        least = self.exchange.least_positions(self.view.stream.id, self.view.stream.key_parts)
+        own = [(partition, id_) for id_, state in self.states.items() for partition in state.commit.nows]
+        least = self.exchange.least_positions(self.view.stream.id, self.view.stream.key_parts, own)
         for id_, state in self.states.items():
             for partition, pairs in state.commit.nows.items():
                 state.commit.nows[partition] = needed_nows(pairs, least.get((partition, id_), 0))

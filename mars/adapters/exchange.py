@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from importlib import resources
 
@@ -179,13 +179,22 @@ class Exchange:
         with self._translated():
             self.redis.publish(channel(CHECKS, stream_id), "")
 
-    def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
-        """(partition, query) -> the least committed position over all key parts, as far as it has been told."""
+    def least_positions(self, stream_id: int, key_parts: int,
+                        of: Collection[tuple[int, str]] | None = None) -> dict[tuple[int, str], int]:
+        """(partition, query) -> the least committed position over all key parts, as far as it has been told; of all, or of
+        these."""
+        fields = None if of is None else [f"{partition}:{query}" for partition, query in of]
+        if fields == []:
+            return {}
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
             for key_part in range(key_parts):
-                pipe.hgetall(Keys(stream_id).positions(key_part))
+                key = Keys(stream_id).positions(key_part)
+                pipe.hgetall(key) if fields is None else pipe.hmget(key, fields)
             told = pipe.execute()
+        if fields is not None:
+            told = [{field.encode(): position for field, position in zip(fields, positions, strict=True)
+                     if position is not None} for positions in told]
         least: dict[tuple[int, str], int] = {}
         for field in set(told[0]).intersection(*told[1:]):
             partition, query = field.decode().split(":")

@@ -381,6 +381,8 @@ def test_positions_that_arrive_late_take_nothing_back(exchange):
         exchange.trim(STREAM, 2, k, 1, [], {(0, "q1"): 3})
     exchange.attach(STREAM, 2, 1, "q1", 1, attached)
     assert exchange.least_positions(STREAM, 2) == {(0, "q1"): 40}
+    assert exchange.least_positions(STREAM, 2, [(0, "q1"), (1, "q1")]) == {(0, "q1"): 40}
+    assert exchange.least_positions(STREAM, 2, []) == {}
     claim(exchange, ends={0: 40}, most=40, bound=40)
     assert claim(exchange, request=2, ends={0: 100}, bound=40).start == 40
 

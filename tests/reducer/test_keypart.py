@@ -60,7 +60,8 @@ class Log:
         self.told.append(positions)
         self.deleted += seqs
 
-    def least_positions(self, stream_id: int, key_parts: int) -> dict:
+    def least_positions(self, stream_id: int, key_parts: int, of: list | None = None) -> dict:
+        self.least_of = of
         return {}
 
     def ask_for_check(self, stream_id: int) -> None:
@@ -207,6 +208,13 @@ def test_after_a_fall_back_no_window_closes_before_all_that_was_counted_is_back(
     entry = part.manifest.queries["q1"]
     assert (entry.watermark, entry.counters["late"]) == (28, 0)
     assert [result.rows for result in entry.results] == [2], "one for each key: 0 at offset 0, 2 at offset 2"
+
+
+def test_a_commit_asks_for_its_own_queries_positions_alone(part, clock):
+    """Redis may hold those of all queries that there ever were, and each key part asks once a second."""
+    part.exchange.add(1, 0, [1])
+    part.step()
+    assert part.exchange.least_of == [(0, "q1")]
 
 
 def test_only_new_positions_are_told_but_now_and_then_all(part, clock):

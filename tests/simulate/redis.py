@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 import orjson
@@ -143,10 +143,14 @@ class Exchange:
         self._call(lambda: scripts.trim(
             self.server.stores[stream_id], generation, key_part, epoch, seqs, positions), True)
 
-    def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
+    def least_positions(self, stream_id: int, key_parts: int,
+                        of: Collection[tuple[int, str]] | None = None) -> dict[tuple[int, str], int]:
+        if of is not None and not of:
+            return {}
         told = self._call(lambda: [dict(self.server.stores[stream_id].positions[k]) for k in range(key_parts)],
                           True)
-        return {name: min(positions[name] for positions in told) for name in set(told[0]).intersection(*told[1:])}
+        return {name: min(positions[name] for positions in told) for name in set(told[0]).intersection(*told[1:])
+                if of is None or name in of}
 
     # -- leader -------------------------------------------------------------------------------------------------
 

@@ -143,7 +143,8 @@ class Pair:
 
     def compare(self) -> None:
         """What the keys hold, as far as calls show it, and the claims."""
-        self.both(lambda e: e.least_positions(STREAM, KEY_PARTS))
+        for of in (None, [], [(0, "q1")], [(1, "q1"), (9, "q1"), (0, "unknown")]):
+            self.both(lambda e, of=of: e.least_positions(STREAM, KEY_PARTS, of))
         store, keys = self.server.stores[STREAM], Keys(STREAM)
         generation, leader = self.real.redis.hmget(keys.generation, "generation", "leader")
         assert (int(generation), int(leader)) == (store.generation["generation"], store.generation["leader"])

@@ -154,7 +154,8 @@ for i = 1, #flat, 2 do progress[flat[i]] = tonumber(flat[i + 1]) end
 local best, best_lane, behind = nil, nil, {}
 for part, last in pairs(ends) do
   local main, joined, others = lanes_of(part)
-  if #joined > 0 then
+  -- Nothing is asked about a partition that has nothing: of many partitions most have nothing at most times.
+  if #joined > 0 and last - main >= least_length then
     local e = range_end(part, main, joined, others, main)
     if e - main >= least_length then
       local candidate = {part = part, start = main, e = e, members = joined, main = true,
@@ -166,7 +167,7 @@ for part, last in pairs(ends) do
   for _, lane in ipairs(others) do
     if lane[3] < main and (not least or lane[3] < least) then least = lane[3] end
   end
-  if least then
+  if least and last - least >= least_length then
     local members = {}
     for _, lane in ipairs(others) do if lane[3] == least then members[#members + 1] = lane end end
     local e = range_end(part, least, members, others, main)

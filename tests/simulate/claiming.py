@@ -137,7 +137,7 @@ def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int
             if end - main >= least_length and (best is None or score < best["score"]):
                 best = {"part": p, "start": main, "end": end, "members": joined, "main": True, "score": score}
         behind = [lane[2] for lane in others if lane[2] < main] if others else None
-        if behind:
+        if behind and last - min(behind) >= least_length:
             least = min(behind)
             members = [lane for lane in others if lane[2] == least]
             end = _range_end(s, p, least, members, others, main, most, bound, key_parts, last)

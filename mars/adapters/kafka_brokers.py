@@ -70,8 +70,11 @@ class Brokers:
             raise
 
     def _find(self, limit_s: float) -> None:
-        """Ask a bootstrap address for the brokers. The library keeps to the one that it draws, so it draws again."""
+        """Ask a bootstrap address for the brokers. The library keeps to the one that it draws, so it draws again. Of several
+        addresses a try has its share of what an answer may take, as each begins to connect anew."""
         tries = TRIES if "," in self._bootstrap else 1
+        if tries > 1:
+            limit_s = max(limit_s, self._timeout_s)
         for left in reversed(range(tries)):
             try:
                 return self._manager.bootstrap(timeout_ms=int(limit_s * 1000 / tries))

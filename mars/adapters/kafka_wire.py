@@ -82,7 +82,7 @@ class Wire:
     To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every
     call retries what may pass (a broker away, a moved leader) with back-off for `retry_s` and then raises
     KafkaUnreachable, which is a KafkaDistrust if certificates, password or protocol are the cause; the next call starts
-    afresh. A broker that says nothing for `timeout_s` counts as away.
+    afresh. A broker that says nothing for `timeout_s` counts as away; to find one of several addresses may take as long.
     """
 
     def __init__(self, bootstrap: str, security: Security | None = None, timeout_s: float = 10.0,

@@ -70,3 +70,20 @@ def test_the_library_does_not_look_for_brokers_by_itself():
     assert manager.cluster._refresh_loop_future is None
     manager.close()
     net.close()
+
+
+@pytest.mark.parametrize(("bootstrap", "retry_s", "tries_ms"), [
+    ("a:1,b:1", 1.0, [2500] * 4), ("a:1,b:1", 40.0, [10_000] * 4), ("a:1", 1.0, [1000])])
+def test_a_cluster_that_is_slow_to_admit_is_given_time_at_each_try(bootstrap, retry_s, tries_ms):
+    """A quarter of a mapper's second was too short for a broker that takes as long to authenticate, and none was read."""
+    asked: list[int] = []
+
+    def give_up(timeout_ms: int) -> None:
+        asked.append(timeout_ms)
+        raise errors.KafkaTimeoutError
+
+    brokers = Brokers.__new__(Brokers)
+    brokers._bootstrap, brokers._timeout_s, brokers._manager = bootstrap, 10.0, SimpleNamespace(bootstrap=give_up)
+    with pytest.raises(errors.KafkaTimeoutError):
+        brokers._find(retry_s)
+    assert asked == tries_ms

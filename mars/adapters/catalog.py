@@ -25,6 +25,7 @@ from mars.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
 T = TypeVar("T")
 Source = ZooKeeper | ViewCache
 PARSED = 64
+CREATED_BYTES_MAX = 700_000  # ZooKeeper takes 1 MB, and query sets grow by partitions that are added and reasons of stops
 
 
 class CatalogStore:
@@ -97,7 +98,8 @@ class CatalogStore:
     # Changing
 
     def create_stream(self, stream: Stream, partitions: Iterable[int]) -> Stream:
-        """Make the stream with a new id and all its znodes; `stream.id` is ignored. ConflictError if the name exists."""
+        """Make the stream with a new id and all its znodes; `stream.id` is ignored. ConflictError if the name exists,
+        or if no more fits in ZooKeeper."""
         query_set = QuerySet(partitions=tuple(sorted(partitions)))
 
         def prepare() -> Change[Stream]:
@@ -106,7 +108,7 @@ class CatalogStore:
             made = replace(stream, id=catalog.next_id)
             catalog.next_id += 1
             catalog.streams[stream.name.lower()] = made
-            return made, [("set", names.CATALOG, catalog.dump(), version), *_stream_znodes(made, query_set)]
+            return made, _with_room([("set", names.CATALOG, catalog.dump(), version), *_stream_znodes(made, query_set)])
 
         return self._change(prepare, lambda made: self._read_catalog()[0].streams.get(made.name.lower()) == made)
 
@@ -128,7 +130,8 @@ class CatalogStore:
         return self._change(prepare, is_made)
 
     def create_query(self, name: str, plan: QueryPlan, start: dict[int, int]) -> Query:
-        """Make a running query that starts at the given offsets. ConflictError if the name exists."""
+        """Make a running query that starts at the given offsets. ConflictError if the name exists, or if no more fits in
+        ZooKeeper."""
 
         def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
@@ -141,7 +144,7 @@ class CatalogStore:
             queries.queries[query.id] = query
             catalog.next_id += 1
             catalog.queries[name.lower()] = (stream.name, query.id)
-            return query, _writes(stream, catalog, version, queries, queries_version)
+            return query, _with_room(_writes(stream, catalog, version, queries, queries_version))
 
         def is_made(query: Query) -> bool:
             catalog = self._read_catalog()[0]
@@ -244,6 +247,16 @@ def _present(queries: QuerySet, id_: str, name: str) -> Query:
     if query is None:
         raise NotFoundError("unknown query", f"{name} was dropped meanwhile", "`SHOW QUERIES` lists them all")
     return query
+
+
+def _with_room(operations: list[tuple]) -> list[tuple]:
+    """The operations of a statement that makes something. ConflictError unless room is left to change it afterwards."""
+    size = sum(len(part) for operation in operations for part in operation if isinstance(part, (str, bytes)))
+    if size > CREATED_BYTES_MAX:
+        raise ConflictError("no more fits in ZooKeeper", f"the catalog and the stream's queries would take {size:,} bytes, "
+                            f"and may take {CREATED_BYTES_MAX:,}", "drop queries or streams that nobody needs; a "
+                            "stream of its own for some of the queries makes room where its partitions are many")
+    return operations
 
 
 def _writes(stream: Stream, catalog: Catalog, version: int, queries: QuerySet, queries_version: int) -> list[tuple]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
     BadVersionError,
+    ConnectionLoss,
     KazooException,
     NodeExistsError,
     NoNodeError,
@@ -30,6 +31,17 @@ logging.getLogger("kazoo").setLevel(logging.CRITICAL)
 # RuntimeInconsistency.
 REFUSED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError, RolledBackError, RuntimeInconsistency)
 ZOOKEEPER_AWAY = (KazooException, KazooTimeoutError)
+LARGE_BYTES = 1_000_000  # ZooKeeper ends the connection of a request above its jute.maxbuffer, 1 MB if it is not set
+LARGE_AGAIN_S = 60.0
+
+
+class TooLargeError(NotReadyError, KazooException):
+    """A request that ZooKeeper does not take for its size. Whoever waits for a ZooKeeper that is away waits for this too."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__("ZooKeeper does not take what is to be written", f"{size:,} bytes at once end the connection",
+                         "set jute.maxbuffer of the ZooKeeper servers higher (-Djute.maxbuffer=4194304), or drop queries or "
+                         "streams")
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,7 @@ class ZooKeeper:
                                   command_retry=KazooRetry(max_tries=3, delay=0.1, max_delay=1.0))
         self._suspended_at: float | None = None
         self._lost = threading.Event()
+        self._too_large, self._too_large_until = 0, 0.0
         self.client.add_listener(self._listen)
         try:
             self.client.start(timeout=15)
@@ -108,12 +121,22 @@ class ZooKeeper:
     def transact(self, *operations: tuple) -> bool:
         """All operations or none; True if they were applied. Each is ('check', path, version), ('set', path, data,
         version), ('create', path, data), ('delete', path). False means that a check failed: nothing was written. A
-        connection error (kazoo's) leaves the outcome unknown."""
+        connection error (kazoo's) leaves the outcome unknown. TooLargeError for one that ZooKeeper does not take, which
+        would end the session's connection each time."""
+        size = sum(len(part) for operation in operations for part in operation if isinstance(part, (str, bytes)))
+        if 0 < self._too_large <= size and time.monotonic() < self._too_large_until:
+            raise TooLargeError(size)
         transaction = self.client.transaction()
         for kind, path, *rest in operations:
             {"check": transaction.check, "set": transaction.set_data, "create": transaction.create,
              "delete": transaction.delete}[kind](path, *rest)
-        results = transaction.commit()
+        try:
+            results = transaction.commit()
+        except ConnectionLoss as error:
+            if size < LARGE_BYTES:
+                raise
+            self._too_large, self._too_large_until = size, time.monotonic() + LARGE_AGAIN_S
+            raise TooLargeError(size) from error
         failures = [r for r in results if isinstance(r, Exception)]
         for failure in failures:
             if not isinstance(failure, REFUSED):

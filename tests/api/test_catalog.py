@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,9 +11,10 @@ from dataclasses import replace
 import pytest
 
 from mars import names
+from mars.adapters import catalog
 from mars.adapters.catalog import CatalogStore
 from mars.adapters.changes import GLANCE_S, PATIENCE_S
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import TooLargeError, ZooKeeper
 from mars.errors import ConflictError, NotFoundError, NotReadyError
 from mars.plan import QueryPlan, Stream, StreamColumn, Window
 from mars.registry import PAUSED, RUNNING
@@ -53,6 +55,36 @@ def test_dropping_deletes_them_and_ids_are_never_used_again(store, stream):
     store.drop_stream(stream.name)
     with pytest.raises(NotFoundError):
         store.drop_stream(stream.name)
+
+
+def test_nothing_is_made_that_could_not_be_changed_afterwards(store, stream, monkeypatch):
+    store.create_query(f"q{stream.name}", plan(stream.name), {0: 1})
+    monkeypatch.setattr(catalog, "CREATED_BYTES_MAX", 200)
+    with pytest.raises(ConflictError, match="no more fits in ZooKeeper"):
+        store.create_query(f"r{stream.name}", plan(stream.name), {0: 1})
+    with pytest.raises(ConflictError, match="no more fits in ZooKeeper"):
+        store.create_stream(replace(stream, name=f"{stream.name}2"), [0])
+    assert store.pause(f"q{stream.name}").state == PAUSED
+    store.drop_query(f"q{stream.name}")
+
+
+def test_what_zookeeper_does_not_take_has_a_name_and_ends_the_connection_once(context, fresh_name):
+    """It answers by closing it: taken for a ZooKeeper that is away, it was sent again and again."""
+    zk, states = ZooKeeper(context.config.zookeeper_address), []
+    path = f"/{fresh_name('large')}"
+    zk.ensure(path)
+    zk.client.add_listener(states.append)
+    try:
+        for _ in range(3):
+            with pytest.raises(TooLargeError):
+                zk.transact(("set", path, bytes(1_100_000), 0))
+        assert states.count("SUSPENDED") <= 1
+        until = time.monotonic() + 60
+        while not zk.client.connected and time.monotonic() < until:
+            time.sleep(0.05)
+        assert zk.transact(("set", path, b"small", 0))
+    finally:
+        zk.stop()
 
 
 def test_names_are_shared_and_in_any_case(store, stream):

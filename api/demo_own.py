@@ -1,37 +1,43 @@
-"""The user's own file or topic as the source of the demo: guessed, shown, sent, and counted by another
-engine."""
+"""The user's own tuples as the source of the demo: guessed, shown, and counted by another engine. A file is sent; a topic
+is in demo_topic."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
+from api.client import Client
+from api.demo_check import Bounds, Verdict, judge
 from api.demo_count import Shape, TextCount
+from api.demo_view import say
 from api.lines import LineFile, ensure_topic, send
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.kafka_security import Security
 from mars.errors import MarsError
-from sql.guess import Guess, create_stream_sql, guess_schema, name_text
+from sql.guess import Guess, create_stream_sql, name_text
 
 NAME = "demo"
-TOPIC_CHECKED_MAX = 2_000_000
-GUESSED_FROM = 200
 
 
-class OwnSource:
+class OwnSource(ABC):
     """What file and topic have in common: the declaration, the query, the independent count.
 
-    `options` has schema, time_column, unit and select, each None unless given."""
+    `options` has schema, time_column, unit and select, each None unless given. `ends` are the offsets up to which the query
+    has to read, once they are known."""
 
     name = NAME
     sent = goal = 0
+    start_at: str
+    ends: dict[int, int] | None = None
 
-    def __init__(self, topic: str, guess: Guess, options: dict) -> None:
+    def __init__(self, admin: KafkaAdmin, topic: str, guess: Guess, options: dict) -> None:
+        self.admin = admin
         self.topic = topic
         self.options = options
         self.has_own_select = bool(options["select"])
@@ -42,6 +48,32 @@ class OwnSource:
             raise MarsError("No column looks like an event time", ", ".join(c.name for c in guess.columns),
                             "name it with --time, and the unit of an integer with --unit")
         self.count: TextCount | None = None
+
+    @abstractmethod
+    def read_lines(self, shape: Shape) -> TextCount:
+        """The independent count of the lines."""
+
+    @abstractmethod
+    def judge(self, results: pa.Table, counters: dict[str, int]) -> Verdict:
+        """What the count says of these results."""
+
+    @abstractmethod
+    def account(self, tuples: int) -> str:
+        """What is wrong with this number of tuples, where nothing was counted; empty if nothing is."""
+
+    def left(self, document: dict) -> int:
+        """How many messages below `ends` the query has yet to read."""
+        return sum(max(0, end - document["positions"].get(str(p), 0)) for p, end in self.ends.items())
+
+    def verdict(self, client: Client) -> Verdict:
+        """What the check finds. For a SELECT of the user's own every tuple must be accounted for, no more."""
+        results = pa.concat_tables(client.pages(self.name, partial="true")) if self.count else None
+        counters = client.get(f"/v1/queries/{self.name}")["counters"]
+        if self.count:
+            return self.judge(results, counters)
+        kinds = ", ".join(f"{counters[kind]:,} {kind}" for kind in ("bad", "late", "future", "filtered"))
+        say(f"{counters['tuples']:,} tuples: {kinds}")
+        return Verdict(0, counters["tuples"], 0, self.account(counters["tuples"]))
 
     def stream_sql(self) -> str:
         """CREATE STREAM with the guessed or given columns."""
@@ -55,15 +87,11 @@ class OwnSource:
         """CREATE QUERY with the given SELECT, else counts by a column that has few values."""
         if self.options["select"]:
             return f"CREATE QUERY {self.name} AS {self.options['select'].rstrip('; ')} FROM {self.start_at}"
-        self.count = TextCount(self.lines_path(), self.has_header(), Shape.of(document))
+        self.count = self.read_lines(Shape.of(document))
         key = f"{name_text(self.count.key)}, " if self.count.key else ""
         group = f" GROUP BY {name_text(self.count.key)}" if self.count.key else ""
         return (f"CREATE QUERY {self.name} AS SELECT {key}count(*) FROM {name_text(self.stream)}{group} "
                 f"WINDOWING {self.count.window_s} s WATERMARK {self.count.disorder_s} s FROM {self.start_at}")
-
-    def expected(self) -> pa.Table | None:
-        """The count by the other engine; None for a SELECT of the user's own."""
-        return self.count.table() if self.count else None
 
 
 class FileSource(OwnSource):
@@ -76,12 +104,13 @@ class FileSource(OwnSource):
         if not self.file.is_regular:
             raise MarsError(f"{path} is not a regular file", "the demo reads it more than once",
                             "write it to a file first")
+        admin = KafkaAdmin(kafka, security=security)
         name = re.sub(r"[^\w.-]+", "-", path.stem)
-        topic = options["topic"] or free_topic(kafka, security, name)
+        topic = options["topic"] or free_topic(admin, name)
         if options["select"] and topic not in (options["topic"], name):
             raise MarsError(f"Topic {name} exists", "its tuples would be counted too", "give another name with --topic, "
                             "and name the stream so in --sql")
-        super().__init__(topic, self.file.guess, options)
+        super().__init__(admin, topic, self.file.guess, options)
         self.kafka, self.security = kafka, security
         self.failure: MarsError | None = None
         header = ", line 1 names the columns" if self.file.header else ""
@@ -92,14 +121,11 @@ class FileSource(OwnSource):
         """Make the topic if it is absent."""
         self.partitions, _ = ensure_topic(self.kafka, self.security, self.topic)
         self.goal = sum(1 for _ in self.file.lines())
+        self.begins = self.admin.end_offsets(self.topic, range(self.partitions))
 
-    def lines_path(self) -> Path:
-        """Where the lines are read by the independent count."""
-        return self.file.path
-
-    def has_header(self) -> bool:
-        """Whether line 1 of that file is no tuple."""
-        return self.file.header
+    def read_lines(self, shape: Shape) -> TextCount:
+        """Those of the file; its header is no tuple."""
+        return TextCount([self.file.path], self.file.header, shape)
 
     def start(self) -> None:
         """Start to send."""
@@ -111,8 +137,34 @@ class FileSource(OwnSource):
             raise self.failure
         return not self.thread.is_alive()
 
+    def left(self, document: dict) -> int:
+        """Up to where the topic ended when all was sent."""
+        self.ends = self.ends or self.admin.end_offsets(self.topic, self.begins)
+        return super().left(document)
+
+    def judge(self, results: pa.Table, counters: dict[str, int]) -> Verdict:
+        """Each line must be in the results, and nothing else unless somebody else has sent it."""
+        sent = self.count.counted(Bounds(self.goal, self.goal))
+        return judge(sent, sent.none(), results, counters, self._is_cut(), others=self._others() > 0)
+
+    def account(self, tuples: int) -> str:
+        """Each line of CSV is a tuple."""
+        known = self.guess.format == "CSV" and not self._others() and not self._is_cut()
+        return f"{self.goal:,} tuples were sent, {tuples:,} arrived" if known and tuples != self.goal else ""
+
     def stop(self) -> None:
         """Sending ends with the process."""
+        self.admin.close()
+
+    def _is_cut(self) -> bool:
+        """Whether Kafka has deleted messages that were sent here."""
+        starts = self.admin.start_offsets(self.topic, self.begins)
+        return any(starts[p] > begin for p, begin in self.begins.items())
+
+    def _others(self) -> int:
+        """How many messages others have sent meanwhile."""
+        ends = self.admin.end_offsets(self.topic, self.begins)
+        return sum(ends.values()) - sum(self.begins.values()) - self.goal
 
     def _send(self) -> None:
         try:
@@ -124,68 +176,7 @@ class FileSource(OwnSource):
         self.sent = lines
 
 
-def free_topic(kafka: str, security: Security, name: str) -> str:
+def free_topic(admin: KafkaAdmin, name: str) -> str:
     """The name, or the first of name-2, name-3, ... that is no topic yet: the file must not end up among other tuples."""
-    admin = KafkaAdmin(kafka, security=security)
     taken = set(admin.topics())
-    admin.close()
     return next(n for n in itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2))) if n not in taken)
-
-
-class TopicSource(OwnSource):
-    """A topic that somebody else fills: all that it holds. Its messages are read once more by another client,
-    into a file, for the independent count."""
-
-    start_at = "EARLIEST"
-
-    def __init__(self, kafka: str, security: Security, folder: Path, options: dict) -> None:
-        self.admin = KafkaAdmin(kafka, security=security)
-        topic = options["topic"]
-        messages = self.admin.peek(topic, GUESSED_FROM)
-        guess = guess_schema(message.value for message in messages if message.value)
-        if guess is None:
-            raise MarsError(f"Topic {topic} holds no tuple", f"at {kafka}", "send some: mars load FILE --topic " + topic)
-        super().__init__(topic, guess, options)
-        self.about = f"what the topic holds, {self.guess.format}"
-        self.dump = folder / "demo-topic.lines"
-
-    def prepare(self) -> None:
-        """Read all messages for the count."""
-        partitions = self.admin.require(self.topic).partitions
-        starts = self.admin.start_offsets(self.topic, partitions)
-        self.ends = self.admin.end_offsets(self.topic, partitions)
-        held = sum(self.ends.values()) - sum(starts.values())
-        if held > TOPIC_CHECKED_MAX and not self.options["select"]:
-            raise MarsError(f"Topic {self.topic} holds {held:,} messages", f"the demo checks up to {TOPIC_CHECKED_MAX:,}",
-                            "give the query with --sql; then every tuple is accounted for, but not counted again")
-        messages = [] if self.options["select"] else self.admin.peek(self.topic, held)
-        with open(self.dump, "wb") as out:
-            out.writelines(message.value.rstrip(b"\n") + b"\n" for message in messages if message.value)
-        self.sent = held
-
-    def lines_path(self) -> Path:
-        """The messages as lines."""
-        return self.dump
-
-    def has_header(self) -> bool:
-        """A header in a topic is a bad tuple, for both counts."""
-        return False
-
-    def start(self) -> None:
-        """Nothing to send."""
-
-    def done(self) -> bool:
-        """Everything is there from the start."""
-        return True
-
-    def stop(self) -> None:
-        """Delete the copy of the messages."""
-        self.admin.close()
-
-
-def own_source(kafka: str, security: Security, folder: Path, options: dict) -> OwnSource:
-    """The source that the options name."""
-    if options["file"]:
-        return FileSource(kafka, security, options["file"], options)
-    return TopicSource(kafka, security, folder, options)
-

@@ -11,6 +11,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from api.client import Client
+from api.demo_check import Verdict, compare
 from api.services.paths import log_dir, tail
 from api.supervise import ROOT
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
@@ -26,8 +28,7 @@ BACK_S, SPAN_S = 3_600, 3_540
 
 
 class Source(Protocol):
-    """Tuples for the demo. `goal` is how many are sent, 0 if that is not known; `about` says what they
-    are."""
+    """Tuples for the demo. `goal` is how many are sent, 0 if they are there already; `about` says what they are."""
 
     stream: str
     topic: str
@@ -55,8 +56,11 @@ class Source(Protocol):
     def stop(self) -> None:
         """Leave nothing running."""
 
-    def expected(self) -> pa.Table | None:
-        """The independent count, or None if there is none for this query."""
+    def left(self, document: dict) -> int:
+        """How many messages the query, as the API shows it, has yet to read; asked when all was sent."""
+
+    def verdict(self, client: Client) -> Verdict:
+        """What an independent count says of the results, once all is read."""
 
 
 class PaperSource:
@@ -118,10 +122,16 @@ class PaperSource:
             self.process.terminate()
             self.process.wait()
 
-    def expected(self) -> pa.Table:
-        """The generator's own count by group."""
+    def left(self, document: dict) -> int:
+        """How many tuples the query has yet to read; one more while nobody knows."""
+        lag = document["lag"]
+        return max(0, self.goal - document["counters"]["tuples"]) + (lag["tuples"] if lag else 1)
+
+    def verdict(self, client: Client) -> Verdict:
+        """By the generator's own count by group."""
         with pa.memory_map(str(self.counts)) as source:
-            return pa.ipc.open_file(source).read_all()
+            expected = pa.ipc.open_file(source).read_all()
+        return compare(expected, pa.concat_tables(client.pages(self.name, partial="true")))
 
     def _listen(self) -> None:
         for line in self.process.stdout:

@@ -66,7 +66,8 @@ class View:
 
     def _line(self, moment: Moment) -> str:
         lag = "not known" if moment.lag is None else f"{moment.lag:,}"
-        return (f"sent {moment.sent:,} of {moment.goal:,}   read {moment.read:,}   {self.rate / 1000:,.0f} k tuples/s   "
+        sent = f"sent {moment.sent:,} of {moment.goal:,}" if moment.goal else f"the topic holds {moment.sent:,}"
+        return (f"{sent}   read {moment.read:,}   {self.rate / 1000:,.0f} k tuples/s   "
                 f"lag {lag}   watermark {moment.watermark or 'none yet'}   {moment.state}")
 
     def _rows(self, moment: Moment) -> Table:
@@ -76,3 +77,8 @@ class View:
         for row in moment.rows:
             table.add_row(*("NULL" if value is None else str(value) for value in row))
         return table
+
+
+def say(text: str) -> None:
+    """A line for people."""
+    print(text, file=sys.stderr, flush=True)

@@ -87,7 +87,7 @@ class KafkaAdmin:
         except KafkaException as error:
             if error.args[0].code() in MISSING:
                 return None
-            raise self._translate(error) from error
+            raise self.translate(error) from error
         except TimeoutError as error:
             raise self._away(str(error)) from error
         return Topic(topic, _uuid_text(found.topic_id), tuple(sorted(p.id for p in found.partitions)))
@@ -117,7 +117,7 @@ class KafkaAdmin:
             future.result(self.timeout_s + 1)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise self._translate(error) from error
+                raise self.translate(error) from error
         except TimeoutError as error:
             raise self._away(str(error)) from error
         return self.describe_new(topic, ELECTION_S) or self.require(topic)
@@ -146,6 +146,15 @@ class KafkaAdmin:
         messages.sort(key=lambda m: (m.time_ms, m.partition, m.offset))
         return messages[-count:] if newest else messages[:count]
 
+    def consumer(self) -> Consumer:
+        """A consumer of what is committed, with a connection of its own, which tells where a partition ends and that an
+        offset is gone. The caller assigns and closes it."""
+        return Consumer({**self._client, "group.id": f"mars-peek-{uuid.uuid4().hex}",
+                         "enable.auto.commit": False, "isolation.level": "read_committed", "auto.offset.reset": "error",
+                         "allow.auto.create.topics": False, "enable.partition.eof": True,
+                         "fetch.wait.max.ms": 10,  # the end of a partition is told only after this wait
+                         }, logger=LOG)
+
     def close(self) -> None:
         """Wait for what is under way; the connection ends with the object."""
         self._admin.poll(0)
@@ -155,11 +164,7 @@ class KafkaAdmin:
         """The messages of offset ranges; of each partition at most `count`, or the last `count` if `newest`."""
         if not ranges:
             return []
-        consumer = Consumer({**self._client, "group.id": f"mars-peek-{uuid.uuid4().hex}",
-                             "enable.auto.commit": False, "isolation.level": "read_committed",
-                             "allow.auto.create.topics": False, "enable.partition.eof": True,
-                             "fetch.wait.max.ms": 10,  # the end of a partition is told only after this wait
-                             }, logger=LOG)
+        consumer = self.consumer()
         try:
             consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
             found: dict[int, list[Message]] = {p: [] for p in ranges}
@@ -195,11 +200,12 @@ class KafkaAdmin:
         try:
             return function()
         except KafkaException as error:
-            raise self._translate(error) from error
+            raise self.translate(error) from error
         except TimeoutError as error:
             raise self._away(str(error)) from error
 
-    def _translate(self, error: KafkaException) -> MarsError:
+    def translate(self, error: KafkaException) -> MarsError:
+        """The same error in Mars's words."""
         cause = error.args[0]
         if cause.code() in MISSING:
             return NotFoundError("unknown topic or partition", cause.str(), "see `SHOW STREAMS` and Kafka's own tools")

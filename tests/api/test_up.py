@@ -1,17 +1,20 @@
 """A whole instance: it starts detached, says what runs, mends itself, and leaves nothing behind when it is
 killed."""
 
+import itertools
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
+from confluent_kafka import Producer
 
 from api import runfile
 from api.client import Client
@@ -112,6 +115,38 @@ def test_the_demo_counts_a_file_of_the_users_own(instance, tmp_path):
     done = mars("demo", "--data", str(instance), "--file", str(lines))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("EXACT: 500 tuples")
+
+
+def test_the_demo_of_a_topic_is_exact_and_calls_nothing_wrong_while_it_grows(instance):
+    producer = Producer({"bootstrap.servers": status(instance)["kafka"], "linger.ms": 5, "log_level": 0})
+    going = threading.Event()
+
+    def write(number: int) -> None:
+        producer.produce("growing", b"%d,u%d" % (1_700_000_000 + number, number % 3), partition=number % 4)
+
+    def write_on() -> None:
+        for number in itertools.count(2_000):
+            if going.wait(0.005):
+                return
+            write(number)
+            producer.poll(0)
+
+    for number in range(2_000):
+        write(number)
+    producer.flush(20)
+    writer = threading.Thread(target=write_on)
+    writer.start()
+    try:
+        done = mars("demo", "--data", str(instance), "--topic", "growing")
+    finally:
+        going.set()
+        writer.join()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(("EXACT: ", "NOT FULLY CHECKED: nothing wrong was found in ")), done.stdout
+    producer.flush(20)
+    done = mars("demo", "--data", str(instance), "--topic", "growing")
+    assert (done.returncode, done.stdout.startswith("EXACT: ")) == (0, True), done.stdout + done.stderr
+    assert list(instance.glob("demo-*")) == []
 
 
 def test_a_killed_worker_and_a_killed_redis_come_back(instance):

@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from api import status
 from api.context import Context
 from mars import names
+from mars.adapters.storage import CorruptFileError
 from mars.commits import COUNTERS
 from mars.registry import RUNNING
 
@@ -43,7 +44,8 @@ class _Now(Collector):
         for name in COUNTERS:
             family = CounterMetricFamily(f"mars_query_{name}", f"Tuples of a query: {name}.", labels=LABELS)
             for labels, document, _ in documents:
-                family.add_metric(labels, document["counters"][name])
+                if document["counters"][name] is not None:
+                    family.add_metric(labels, document["counters"][name])
             yield family
         yield from self._gauges(documents)
         alive = GaugeMetricFamily("mars_workers", "Workers that are alive.", labels=["kind"])
@@ -53,8 +55,12 @@ class _Now(Collector):
 
     def _documents(self) -> Iterator[tuple[list[str], dict, int | None]]:
         for stream, query in self.context.catalog.queries():
-            watermark = self.context.snapshots.read(stream, query).watermark_us
-            yield [query.name, stream.name], status.query_document(self.context, stream, query), watermark
+            document = status.query_document(self.context, stream, query)
+            try:
+                watermark = self.context.snapshots.read(stream, query).watermark_us
+            except CorruptFileError:  # then the document has no figures either
+                watermark = None
+            yield [query.name, stream.name], document, watermark
 
     def _gauges(self, documents: list[tuple[list[str], dict, int | None]]) -> Iterator[Metric]:
         lag = GaugeMetricFamily("mars_query_lag_tuples", "Offsets not yet in the query's commits.", labels=LABELS)
@@ -63,7 +69,8 @@ class _Now(Collector):
         running = GaugeMetricFamily("mars_query_running", "1 if the query is RUNNING.", labels=LABELS)
         known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka told the topic's end.", labels=LABELS)
         for labels, document, watermark in documents:
-            commit.add_metric(labels, document["commit"])
+            if document["commit"] is not None:
+                commit.add_metric(labels, document["commit"])
             running.add_metric(labels, int(document["state"] == RUNNING))
             known.add_metric(labels, int(document["lag"] is not None))
             if document["lag"] is not None:

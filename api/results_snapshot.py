@@ -11,13 +11,14 @@ from operator import is_
 
 from mars import names
 from mars.adapters.changes import GLANCE_S, answering
-from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import Znode, ZooKeeper
 from mars.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.errors import NotReadyError
+from mars.identifiers import identifier
 from mars.plan import Stream
-from mars.registry import Query
+from mars.registry import PAUSED, RUNNING, Query
 
 FRESH_S = 0.05
 TRIES = 10
@@ -136,8 +137,12 @@ class SnapshotReader:
 
     def read(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
         """The query as of a commit number of at least `min_commit`; NotReadyError if that does not come within
-        COMMIT_WAIT_S."""
-        snapshot = self._read(stream, query)
+        COMMIT_WAIT_S. CorruptFileError, with what becomes of the query, if a key part's last commit does not read and none
+        before it is known."""
+        try:
+            snapshot = self._read(stream, query)
+        except CorruptFileError as error:
+            raise _unreadable(query, error) from error
         deadline = time.monotonic() + COMMIT_WAIT_S
         if snapshot.commit < min_commit:
             self.sync(stream)
@@ -212,6 +217,15 @@ class SnapshotReader:
             if newer is None or newer == pointer:
                 raise
             return self.storage.manifest(newer)
+
+
+def _unreadable(query: Query, error: CorruptFileError) -> CorruptFileError:
+    """The same of this query, which may mend by itself, or not."""
+    name = identifier(query.name)
+    hint = f"{RESTORE} and RESUME QUERY {name}; or DROP QUERY {name} and CREATE it FROM EARLIEST"
+    if query.state in (RUNNING, PAUSED):
+        hint = f"ask again: the next commit mends it, or the fall-back to an earlier one. If none comes, {RESTORE}"
+    return CorruptFileError(error.title, f"{error.detail}; {query.name} is {query.state}", hint)
 
 
 def _data(pointer: Znode | None) -> bytes:

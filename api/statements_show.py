@@ -12,6 +12,7 @@ from api.pages import Selection
 from api.results_reason import why_empty
 from api.statements_define import source
 from mars.adapters.catalog_names import did_you_mean, how_to_fill
+from mars.adapters.storage import CorruptFileError
 from mars.errors import NotFoundError
 from mars.plan import QueryPlan, Stream
 from mars.registry import Query
@@ -103,9 +104,12 @@ def _plan(lines: list[str]) -> Answer:
 
 
 def _why(context: Context, stream: Stream, query: Query) -> list[str]:
-    snapshot = context.snapshots.read(stream, query)
-    counted = ", ".join(f"{count} {name}" for name, count in snapshot.counters().items())
     state = [f"state     {query.state}: {query.reason}"] if query.reason else [f"state     {query.state}"]
+    try:
+        snapshot = context.snapshots.read(stream, query)
+    except CorruptFileError as error:
+        return [*state, f"results   {error.title}: {error.hint}"]
+    counted = ", ".join(f"{count} {name}" for name, count in snapshot.counters().items())
     trouble = status.no_room(context)
     state += [f"waits     {trouble}"] if trouble else []
     lines = [*state, f"counted   {counted}"] + [f"bad       {n} {r}" for r, n in snapshot.bad_reasons().items()]
@@ -126,14 +130,19 @@ def _stream_facts(context: Context, stream: Stream) -> list[tuple[str, str]]:
 
 def _query_facts(context: Context, stream: Stream, query: Query) -> list[tuple[str, str]]:
     document = status.query_document(context, stream, query)
-    facts = [("query", query.name), ("state", query.state)] + ([("reason", query.reason)] if query.reason else [])
+    facts = [(name, document[key]) for name, key in (("query", "name"), ("state", "state"), ("reason", "reason"))
+             if document[key]]
     facts += [tuple(part.strip() for part in (line[:WIDTH], line[WIDTH:])) for line in explain_plan(query.plan, stream)]
-    facts += [("watermark now", document["watermark"] or "not known yet"), ("commit", str(document["commit"]))]
+    facts += [("watermark now", document["watermark"] or "not known yet"), ("commit", _figure(document["commit"]))]
     lag = document["lag"]
     facts.append(("lag", f"{lag['tuples']} tuples" if lag else f"not known: {document['lag_unknown']}"))
-    facts += [(name.replace("_", " "), str(count)) for name, count in document["counters"].items()]
+    facts += [(name.replace("_", " "), _figure(count)) for name, count in document["counters"].items()]
     facts += [(f"bad: {reason}", str(count)) for reason, count in document["bad_reasons"].items()]
     return [*facts, ("sql", query.plan.sql)]
+
+
+def _figure(number: int | None) -> str:
+    return "not known" if number is None else str(number)
 
 
 def _facts(name: str, facts: list[tuple[str, str]]) -> Answer:

@@ -14,6 +14,8 @@ from api.context import Context
 from api.results_format import timestamp_text
 from mars import names
 from mars.adapters.changes import GLANCE_S, answering
+from mars.adapters.storage import CorruptFileError
+from mars.commits import COUNTERS
 from mars.errors import MarsError
 from mars.plan import Stream
 from mars.registry import Query
@@ -23,17 +25,23 @@ ROOM_BYTES = 1024 * 1024  # below, commits of a busy stream begin to wait
 
 def query_document(context: Context, stream: Stream, query: Query, asked_at: float | None = None) -> dict:
     """A query as `GET /v1/queries/{name}` shows it. `lag` counts all that was in the topic at `asked_at` (monotonic; None:
-    now); it is null while nobody knows, and then `lag_unknown` says why."""
-    snapshot = context.snapshots.read(stream, query)
-    positions = snapshot.positions()
-    lag, unknown = _lag(context, stream, positions, asked_at)
-    return {
-        "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
-        "reason": query.reason or None, "watermark": timestamp_text(snapshot.watermark_us),
-        "lag": lag, "lag_unknown": unknown, "positions": {str(p): offset for p, offset in positions.items()},
-        "counters": snapshot.counters(), "bad_reasons": snapshot.bad_reasons(), "commit": snapshot.commit,
-        "created": timestamp_text(query.created_ms * 1000),
-    }
+    now); it is null while nobody knows, and then `lag_unknown` says why. All figures are null if its commits do not read:
+    whoever lists queries must see the others all the same, and this one's state."""
+    document = {"name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
+                "reason": query.reason or None}
+    try:
+        snapshot = context.snapshots.read(stream, query)
+    except CorruptFileError as error:
+        document |= {"reason": query.reason or str(error), "watermark": None, "lag": None, "lag_unknown": error.title,
+                     "positions": {str(p): None for p in query.start}, "counters": dict.fromkeys(COUNTERS),
+                     "bad_reasons": {}, "commit": None}
+    else:
+        positions = snapshot.positions()
+        lag, unknown = _lag(context, stream, positions, asked_at)
+        document |= {"watermark": timestamp_text(snapshot.watermark_us), "lag": lag, "lag_unknown": unknown,
+                     "positions": {str(p): offset for p, offset in positions.items()}, "counters": snapshot.counters(),
+                     "bad_reasons": snapshot.bad_reasons(), "commit": snapshot.commit}
+    return document | {"created": timestamp_text(query.created_ms * 1000)}
 
 
 def query_documents(context: Context) -> list[dict]:

@@ -60,6 +60,8 @@ class Follower:
             if event.get("event") == "result":
                 self._take(json.loads(event["data"]))
                 self._last_id = event["id"]
+            elif event.get("event") == "error":
+                self.broken.expect_damage(self.query, "the stream of events", event["data"])
             elif event.get("event") == "dropped" and self.query not in self.broken.dropped:
                 self.broken.note(f"{self.query}: events say that it was dropped")
             event = {}

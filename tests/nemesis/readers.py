@@ -98,6 +98,9 @@ class Readers:
         if not self.notes.is_given(query, "its document", answer):
             return
         document = answer.json()
+        if document["commit"] is None:  # an API that knew of none yet, and whose first one does not read
+            self.notes.expect_damage(query, "its document", document["reason"])
+            return
         watermark = micros(document["watermark"])
         positions = {f"position {p}": offset for p, offset in document["positions"].items()}
         self._never_back(statistic.name, {"commit": document["commit"], "watermark": watermark,

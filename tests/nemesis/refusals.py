@@ -29,8 +29,11 @@ class Broken:
         if answer.status_code == httpx.codes.OK:
             return True
         text = answer.read().decode(errors="replace")
-        is_excused = (answer.status_code == NOT_READY or (answer.status_code == UNKNOWN and query in self.dropped)
-                      or (self.is_damaged and DAMAGE in text))
-        if not is_excused:
-            self.note(f"{query}: {what} answered {answer.status_code}: {text[:TEXT_MAX]}")
+        if answer.status_code != NOT_READY and not (answer.status_code == UNKNOWN and query in self.dropped):
+            self.expect_damage(query, what, f"{answer.status_code}: {text}")
         return False
+
+    def expect_damage(self, query: str, what: str, text: str) -> None:
+        """Note an answer that lacks what was asked for, unless it says that a file is damaged, and some are."""
+        if not self.is_damaged or DAMAGE not in text:
+            self.note(f"{query}: {what} answered {text[:TEXT_MAX]}")

@@ -126,7 +126,8 @@ def test_a_stream_that_is_refused_is_seen(fake, status):
 
 
 @pytest.mark.parametrize(("told", "words"), [("event: dropped\ndata: {}\n\n", "say that it was dropped"),
-                                             ("event: result\nid: 1\ndata: {]\n\n", "an event does not read")])
+                                             ("event: result\nid: 1\ndata: {]\n\n", "an event does not read"),
+                                             ("event: error\ndata: gone\n\n", "the stream of events answered gone")])
 def test_an_event_that_should_not_be_is_seen(fake, told, words):
     fake.told += told
     assert words in follow(fake)[0]
@@ -145,7 +146,8 @@ def look(fake: Fake, prepare: Callable[[readers.Readers], None] = lambda made: N
 
 @pytest.mark.parametrize(("status", "text", "words"), [
     (500, "an internal error", "its document answered 500"), (502, "", "answered 502"),
-    (404, "no such query", "answered 404"), (200, '{"commit": 3}', "KeyError"), (200, '{"commit": ', "does not read")])
+    (404, "no such query", "answered 404"), (200, '{"commit": 3}', "KeyError"), (200, '{"commit": ', "does not read"),
+    (200, '{"commit": null, "reason": "a committed file cannot be read"}', "its document answered a committed file")])
 def test_what_a_query_answers_must_be_right(fake, status, text, words):
     fake.answers["q"] = (status, text)
     [wrong] = look(fake)

@@ -36,6 +36,7 @@ BINARY = {
     exp.NullSafeEQ: "null_safe_eq",
     exp.And: "and",
     exp.Or: "or",
+    exp.DPipe: "concat",
 }
 KIND = exp.DType
 KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
@@ -75,15 +76,6 @@ def lower_negate(lowering: Lowering, node: exp.Neg) -> Expression:
     value = lowering.lower(node.this)
     negative = literals.negated(value) if isinstance(value, Literal) else None
     return negative or lowering.call("negate", (value,), node)
-
-
-def lower_pipe(lowering: Lowering, node: exp.DPipe) -> Expression:
-    """a || b. In Spark || is as strong as + and -, in sqlglot's tree weaker: where that shows, parentheses are asked for."""
-    if isinstance(node.expression, (exp.Add, exp.Sub)):
-        sign = "+" if isinstance(node.expression, exp.Add) else "-"
-        raise lowering.refuse(node, f"|| before {sign} needs parentheses", f"a || b {sign} c means (a || b) {sign} c",
-                              f"write a || (b {sign} c)")
-    return lowering.call("concat", (lowering.lower(node.this), lowering.lower(node.expression)), node)
 
 
 def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
@@ -262,8 +254,8 @@ REFUSED = {
                  "make a query, and use OVER on its results"),
 }
 METHODS = dict.fromkeys(REFUSED, lower_refused) | {
-    exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.DPipe: lower_pipe, exp.Is: lower_is,
-    exp.In: lower_in, exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
+    exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
+    exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
     exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,
     exp.Extract: lower_extract, exp.Anonymous: lower_call, exp.NullSafeNEQ: lower_distinct_from,
     exp.Paren: lambda lowering, node: lowering.lower(node.this),

@@ -9,6 +9,7 @@ from sql.places import span
 from sql.refusals import refusal, refusal_at
 from sql.scopes import is_aggregate
 from sql.statements import SelectStatement
+from sql.strength import refuse_ambiguous
 from sql.unread import refuse_unread
 
 ALLOWED = ("expressions", "from_", "where", "group", "having", "order", "limit")
@@ -61,6 +62,7 @@ def check(select: SelectStatement, continuous: bool) -> None:
         raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")
     refuse_unread(select.sql, tree)
+    refuse_ambiguous(select.sql, tree)
 
 
 def check_group(select: SelectStatement) -> None:

@@ -44,6 +44,29 @@ VALUES = ["type || (bytes - 1)", "bytes - 1 || type", "type || bytes * 2 || sip"
           *(f"cast({x} AS FLOAT) {test}" for x in ("0.1", "1.5", "'NaN'", "1e39")
             for test in ("= '0.1'", "> ' 1.5 '", "< '1e300'", "<=> 'NaN'", "IN (0, 1.5)", "IN (type, 0)", "IN (ratio, 0)"))]
 
+# Each has two or more operators that could be read in another order.
+ORDERS = """!ok = false ; NOT ok = false ; -type * 2 ; - type || 'x' ; ok = true IS NULL ; type = 6 = true ; - - type
+type + 1 BETWEEN 3 AND 9 AND ok ; NOT ok IS NULL ; NOT type IN (1) OR ok ; NOT sip LIKE 'a' AND ok ; type > 1 IS NOT NULL
+type % 4 * 2 ; type / 4 % 3 ; type div 4 * 2 ; type * 5 div 4 ; -2 % 4 ; bytes - -1 ; ok OR NOT ok AND false
+sip || dip LIKE 'ab' ; sip || dip = 'ab' ; type <=> 6 = true ; 1 = 1 IS NOT DISTINCT FROM true ; '1' || 2::int
+type NOT BETWEEN 1 AND 2 + 3 ; price::int::string || 'x' ; type = 6 AND ok OR false ; type < 7 = ok ; type != 5 <=> ok
+NOT ok = ok IS NULL ; sip || 'b' RLIKE 'ab' ; 1 + 2 || 3 ; 1 || 2 * 3 ; type + bytes * 2 - 3 % 2 ; NOT ok IS TRUE
+type IN (1, 6) AND NOT ok IS NULL ; ok AND type BETWEEN 1 AND 10 OR false ; sip LIKE 'a!%' ESCAPE '!' OR ok
+type - 1 - 2 - 3 ; type / 2 / 3 ; 2 * type / 4 * 3 ; bytes % 7 % 4 ; ok IS NOT DISTINCT FROM type = 6
+NOT type = 6 IS DISTINCT FROM ok ; sip = 'a' IS TRUE ; CASE type WHEN 6 THEN sip || dip ELSE 'z' END LIKE '%b'
+cast(type AS STRING) || 1 = '61' ; NOT type < 7 ; type IN (1) OR type IN (6) ; ok = (sip LIKE 'a') ; (sip LIKE 'a') = ok
+(type = 6) IN (true) ; (type > 5) BETWEEN false AND true ; ok = (NOT type IN (7)) ; sip LIKE 'b' OR type BETWEEN 6 AND 6"""
+VALUES += [value.strip() for line in ORDERS.splitlines() for value in line.split(" ; ")]
+
+
+@pytest.mark.parametrize("value", [
+    "type || bytes - 1", "sip LIKE 'a' = ok", "ok = sip LIKE 'a'", "sip NOT LIKE 'a' = ok", "ok <> type IN (6)",
+    "type IN (6) = ok", "type = 6 IN (true)", "type > 5 BETWEEN false AND true", "type BETWEEN 1 AND 10 = true",
+    "type < 5 IN (true, false)", "sip RLIKE 'a' <= ok", "ok = NOT ok", "NOT type < 7 IN (true)", "sip < dip ILIKE 'true'"])
+def test_what_spark_reads_in_another_order_is_refused(flows: Stream, value: str) -> None:
+    with pytest.raises(SqlError, match="needs parentheses"):
+        compile_select(parse(f"SELECT {value} FROM tuples"), flows, continuous=False)
+
 
 def test_what_is_read_has_the_value_that_spark_gives_it(spark, flows: Stream) -> None:
     """As it is written, as the plan says it in Spark's SQL, and as Mars itself calculates it."""

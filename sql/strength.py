@@ -1,0 +1,36 @@
+"""Operators that Spark and sqlglot bind differently: where it shows, parentheses are asked for, so that a statement means
+what it means in Spark.
+
+In Spark || is as strong as + and -, and a comparison stronger than LIKE, IN and BETWEEN; in sqlglot's tree both are weaker.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from mars.errors import SqlError
+from sql.places import span
+from sql.refusals import refusal
+
+COMPARISONS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>"}
+PREDICATES = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Escape: "LIKE", exp.RegexpLike: "RLIKE", exp.In: "IN",
+              exp.Between: "BETWEEN", exp.Is: "IS", exp.Not: "NOT"}
+SIGNS = {exp.Add: "+", exp.Sub: "-"}
+
+
+def refuse_ambiguous(sql: str, tree: exp.Expression) -> None:
+    """Raises SqlError at the first operator whose operand Spark would cut otherwise."""
+    for node in tree.walk():
+        if isinstance(node, exp.DPipe) and type(node.expression) in SIGNS:
+            sign = SIGNS[type(node.expression)]
+            raise refused(sql, node, f"|| before {sign}", "the left one of them comes first", f"write a || (b {sign} c)")
+        for part in (node.this, node.expression) if type(node) in COMPARISONS else ():
+            if type(part) in PREDICATES:
+                sign, word = COMPARISONS[type(node)], PREDICATES[type(part)]
+                raise refused(sql, node, f"{sign} beside {word}", f"{sign} is the stronger of them",
+                              f"write the part with {word} in parentheses")
+
+
+def refused(sql: str, node: exp.Expression, what: str, detail: str, hint: str) -> SqlError:
+    """The refusal of two operators side by side."""
+    return refusal(sql, *span(node), f"{what} needs parentheses", detail, hint)

@@ -30,6 +30,7 @@ log = logging.getLogger("mars.leader")
 FOLLOW_S = 1.0
 ROUND_MIN_S, ROUND_MAX_S = 0.03, 0.15
 ROUND_SHARE = 0.1
+DELETE_AGAIN_S = 60.0
 
 
 class Leader:
@@ -48,6 +49,7 @@ class Leader:
         self.topics = TopicWatch(config, exchange)
         self.memory = MemoryWatch(exchange, zookeeper, candidate)
         self.cleaned: set[int] = set()
+        self.stays: dict[int, float] = {}  # folders that could not be deleted, and when they are tried again
         self.damaged: set[int] = set()  # streams whose recovery waits for owners to fall back
 
     def run(self) -> None:
@@ -201,11 +203,23 @@ class Leader:
         root = self.storage.root
         on_disk = {int(entry.name) for entry in root.iterdir() if entry.name.isdigit()} if root.is_dir() else set()
         for stream_id in (on_disk | self.cleaned) - views.keys():
-            if self._is_gone(stream_id):
+            if time.monotonic() >= self.stays.get(stream_id, 0.0) and self._is_gone(stream_id):
                 self.storage.require()  # the streams of another instance's folder are not ours to delete
                 self.exchange.forget(stream_id)
-                shutil.rmtree(root / str(stream_id), ignore_errors=True)
+                self._delete(stream_id)
         self.cleaned = set(views)
+
+    def _delete(self, stream_id: int) -> None:
+        """Delete a stream's folder. What cannot be deleted is told once, and tried again after a while only: each try asks
+        ZooKeeper, and looks through all of Redis."""
+        failed: list[OSError] = []
+        shutil.rmtree(self.storage.root / str(stream_id), onerror=lambda _, path, error: failed.append(error[1]))
+        failed = [error for error in failed if not isinstance(error, FileNotFoundError)]
+        if failed and stream_id not in self.stays:
+            log.warning("the folder of dropped stream %s cannot be deleted: %s", stream_id, failed[0])
+        self.stays.pop(stream_id, None)
+        if failed:
+            self.stays[stream_id] = time.monotonic() + DELETE_AGAIN_S
 
     def _is_gone(self, stream_id: int) -> bool:
         """Was the stream dropped, as the ensemble knows now, and do we still lead?"""

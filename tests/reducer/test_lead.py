@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -15,6 +16,7 @@ from mars.adapters.zookeeper import Znode
 from mars.config import Config
 from mars.errors import NotReadyError
 from mars.registry import QuerySet
+from reducer import lead
 from reducer.lead import Leader
 from tests.reducer.pieces import QUERY, STREAM
 
@@ -60,6 +62,27 @@ def test_a_stream_is_deleted_only_if_all_know_that_it_is_gone(tmp_path, node, le
     assert leader.exchange.forget.called == deleted
     if deleted:
         leader.zookeeper.transact.assert_called_once_with(leader.candidate.guard())
+
+
+def test_a_folder_that_cannot_be_deleted_is_told_once_and_tried_again_after_a_while(tmp_path, monkeypatch, caplog) -> None:
+    """Each round asked ZooKeeper for it, looked through all of Redis, and said nothing."""
+    (tmp_path / "7" / "0").mkdir(parents=True)
+    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path)), Mock(), Mock(), Mock(), Mock())
+    leader.zookeeper = Mock(**{"get_synced.return_value": None, "transact.return_value": True})
+    clock, rmdir = [100.0], os.rmdir
+    monkeypatch.setattr(lead.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(lead.shutil.os, "rmdir", Mock(side_effect=PermissionError("not yours")))
+    for waited_s in (0.0, 1.0, lead.DELETE_AGAIN_S, 1.0):
+        clock[0] += waited_s
+        leader._clean({})
+    assert leader.exchange.forget.call_count == leader.zookeeper.transact.call_count == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "the folder of dropped stream 7 cannot be deleted: not yours"]
+    monkeypatch.setattr(lead.shutil.os, "rmdir", rmdir)
+    clock[0] += lead.DELETE_AGAIN_S
+    leader._clean({})
+    assert list(tmp_path.iterdir()) == []
+    assert leader.stays == {}
 
 
 def test_where_another_instances_folder_is_mounted_nothing_is_deleted(tmp_path) -> None:

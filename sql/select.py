@@ -77,19 +77,19 @@ def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
 
 
 def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
-    """The tokens of a word; the name of a call is marked as one."""
+    """The tokens of a word; the name of a call is marked as one. ISNULL and NOTNULL are names, as in Spark."""
     word = words[index]
-    if word.kind != "name" or not words[index + 1].is_("("):
-        return word.tokens
-    is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
-    if not is_call or (index and words[index - 1].is_("AS", "::")) or follows_star(words, index):
-        return word.tokens
     token = word.tokens[0]
-    return (
-        Token(
-            TokenType.VAR, CALL + word.value, line=token.line, col=token.col, start=token.start, end=token.end
-        ),
-    )
+    if word.kind == "name" and words[index + 1].is_("("):
+        is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
+        if is_call and not (index and words[index - 1].is_("AS", "::")) and not follows_star(words, index):
+            return (named(token, CALL + word.value),)
+    return (named(token, token.text),) if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) else word.tokens
+
+
+def named(token: Token, text: str) -> Token:
+    """The token as a name."""
+    return Token(TokenType.VAR, text, line=token.line, col=token.col, start=token.start, end=token.end)
 
 
 def follows_star(words: list[Word], index: int) -> bool:

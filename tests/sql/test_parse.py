@@ -90,6 +90,15 @@ def test_is_distinct_from_is_no_clause() -> None:
     assert (select.source.text, select.clauses.start) == ("s", "LATEST")
 
 
+@pytest.mark.parametrize("name", ["isnull", "NOTNULL"])
+def test_a_name_after_a_column_is_its_alias_whatever_it_means_elsewhere(name: str) -> None:
+    select = parse(f"SELECT a {name}, {name}, isnull({name}) FROM s")
+    assert [(item.alias, item.sql()) for item in select.tree.expressions][0] == (name, f"a AS {name}")
+    assert select.tree.expressions[1].name == name
+    with pytest.raises(SqlError, match=f"unexpected {name}"):
+        parse(f"SELECT a FROM s WHERE a {name}")
+
+
 @pytest.mark.parametrize("rest", ["FROM range(5)", "FROM s JOIN range(5)", "FROM s, range(5)", "FROM lower(s) WHERE a > 1"])
 def test_a_function_is_no_table(rest: str, flows) -> None:
     with pytest.raises(SqlError, match="one stream"):

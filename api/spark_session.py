@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from api.services import java
 from api.services.jvm import ENVIRONMENT, LOG_OPTION
-from api.services.paths import log_dir, tail
+from api.services.paths import begin, log_dir, tail
 from mars.config import Config
 from mars.errors import NotReadyError
 
@@ -45,7 +45,7 @@ def session(config: Config) -> SparkSession:
     settings = SparkConf(loadDefaults=False).setAll(_settings(config, logs).items())
     output = logs / "spark.out"
     try:
-        with output.open("wb") as stream:
+        with begin(output) as stream:
             gateway = launch_gateway(settings, {"stdout": stream, "stderr": stream})
         context = SparkContext(gateway=gateway, conf=settings)
     except Exception as error:  # PySpark and py4j raise without a common class

@@ -1,7 +1,8 @@
 """TLS of the API: its own files looked at before anything starts, and whom a client of an API believes.
 
 A certificate is always verified, and always against a host name. A command that calls its own instance believes that
-instance's certificate and no other, under the name that stands in it: it calls the loopback address, which rarely does.
+instance's certificate and no other, under the name that stands in it: the address that it calls, often loopback, rarely
+does.
 """
 
 from __future__ import annotations

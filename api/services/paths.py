@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 
 def cache_dir() -> Path:
@@ -17,6 +18,14 @@ def log_dir(data_dir: Path) -> Path:
     folder = data_dir / "logs"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def begin(log: Path) -> BinaryIO:
+    """The log file, empty. What the one before said is kept beside it, under `.1`: whoever looks for the reason of a crash
+    finds Mars started again already."""
+    if log.exists() and log.stat().st_size:
+        log.replace(log.with_name(f"{log.name}.1"))
+    return log.open("wb")
 
 
 def tail(file: Path, lines: int = 12) -> str:

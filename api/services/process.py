@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
-from api.services.paths import tail
+from api.services.paths import begin, tail
 from mars.errors import NotReadyError
 
 POLL_S = 0.03
@@ -39,7 +39,7 @@ class Child:
         read_fd, _ = _life_line()
         line = [sys.executable, "-I", "-S", str(_LAUNCHER), way, str(os.getpid()), str(read_fd), *command]
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output:
+        with begin(log) as output:
             self._process = _STARTER.submit(
                 subprocess.Popen, line, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 env={**os.environ, **(environment or {})}, pass_fds=[read_fd], start_new_session=True,

@@ -76,6 +76,16 @@ def test_a_child_that_ends_early_tells_its_last_lines(tmp_path: Path) -> None:
         child.wait_ready(lambda: False, 60)
 
 
+def test_what_a_child_said_last_outlives_the_next_start(tmp_path: Path) -> None:
+    log, before = tmp_path / "log", tmp_path / "log.1"
+    for text in ("first", "second", "", "third"):
+        child = Child("once", ["sh", "-c", f"printf '{text}'"], log)
+        with pytest.raises(NotReadyError):
+            child.wait_ready(lambda: False, 60)
+        assert log.read_text() == text
+        assert (before.read_text() if before.exists() else None) == {"first": None, "second": "first"}.get(text, "second")
+
+
 def test_a_child_that_never_answers_is_named(tmp_path: Path) -> None:
     child = Child("mute", ["sleep", "600"], tmp_path / "log")
     with pytest.raises(NotReadyError, match="mute did not get ready in 0 s"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from api.dependencies import instant_us
 from api.pages import Selection
 from api.results_rows import Choice, Place, all_rows, gone, times
 from api.results_snapshot import Snapshot
-from mars.errors import NotFoundError
+from mars.adapters.storage import CorruptFileError
+from mars.errors import NotFoundError, NotReadyError
 from mars.plan import Stream
 from mars.registry import Query
 
@@ -65,7 +67,9 @@ def open_tail(context: Context, name: str, last_event_id: str | None, from_: str
     Choice.of(query.plan, tail.selection)
     if last_event_id:
         tail.place = event_ids.load(last_event_id, query.id, tail.selection)
-        _require_kept(context, tail, context.snapshots.read(stream, query))
+        # Browsers never come back after a refusal, so what may pass is left to the stream, which waits.
+        with contextlib.suppress(CorruptFileError, NotReadyError):
+            _require_kept(context, tail, context.snapshots.read(stream, query))
     elif now:
         tail.above_us = context.snapshots.read(stream, query).watermark_us
     return tail

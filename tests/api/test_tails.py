@@ -8,7 +8,7 @@ from api import tails
 from api.results_rows import Place
 from api.tails import Tail, next_block, open_tail
 from mars.adapters.storage import CorruptFileError
-from mars.errors import GoneError
+from mars.errors import GoneError, NotReadyError
 
 pytestmark = pytest.mark.services
 
@@ -112,6 +112,20 @@ def test_who_wants_what_comes_from_now_on_is_told_of_what_it_missed(context, fil
     filled.forget(0, 300)
     with pytest.raises(GoneError, match="no longer kept"):
         read(context, tail)
+
+
+@pytest.mark.parametrize("error", [CorruptFileError("a committed file cannot be read"), NotReadyError("ZooKeeper is away")])
+def test_who_comes_back_while_nothing_reads_is_not_turned_away(context, filled, monkeypatch, error):
+    """Browsers come back by themselves after a break, and never again after a refusal."""
+    place = f"{filled.query.id}/60000000/120000000/6"
+
+    def failing(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(context.snapshots, "read", failing)
+        tail = begun(context, filled, place)
+    assert read(context, tail) == [(120, 5)]
 
 
 def test_a_window_with_fewer_rows_than_were_sent_is_not_whole(context, filled):

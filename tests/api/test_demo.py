@@ -17,12 +17,11 @@ OPTIONS = {"file": None, "topic": None, "kafka": None, "rate": 1, "seconds": 1}
 
 
 class Clock:
-    """Time that passes while the demo waits."""
+    """Time that passes while the demo waits, and for no thread beside it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr(demo.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(demo.time, "sleep", self.pass_)
+        monkeypatch.setattr(demo, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.pass_))
 
     def pass_(self, seconds: float) -> None:
         self.now += seconds

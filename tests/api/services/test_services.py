@@ -145,10 +145,12 @@ def test_what_hangs_up_is_no_zookeeper(tmp_path: Path) -> None:
 
 
 def hang_up(server: socket.socket) -> None:
-    """Resets each connection, until the server is closed."""
+    """Resets each connection once it has said something, until the server is closed; reset at once, it may not even have
+    seemed open to the one who opens it."""
     with contextlib.suppress(OSError):
         while True:
             connection, _ = server.accept()
+            connection.recv(1)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from dataclasses import dataclass
@@ -31,11 +30,9 @@ from mars.adapters.exchange import FULL_SHARE, Claim, ExchangeFullError, StaleEp
 from mars.adapters.view import StreamView, instance_id, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.cells_wire import encode
-from mars.errors import MarsError
 from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
-GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 PARSERS_MAX = 16  # each keeps dictionaries of its columns' texts
 REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
 
@@ -80,9 +77,7 @@ class Computing:
             self.shared.view_was_wrong()
         except (OSError, *ZOOKEEPER_AWAY) as error:
             log.warning("the claim is left to others: %r", error)
-            # Given back, so that its mark goes with it: a full disk must not look like a tuple that kills (rule 10).
-            with contextlib.suppress(MarsError):
-                self.shared.give_back(view, claim, GIVEN_BACK_MS)
+            self.shared.let_go(view, claim)
             time.sleep(0.5)
         finally:
             self.shared.leases.drop(view.stream.id, claim)

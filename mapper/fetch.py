@@ -50,7 +50,7 @@ class Reader(Protocol):
     """Reads ranges of one topic; one thread at a time, in the process that made it."""
 
     def partitions(self) -> list[int]:
-        """The topic's partitions, asked anew. Raises TopicRecreated if the topic is another one by now."""
+        """The partitions that can be read now, asked anew. Raises TopicRecreated if the topic is another one by now."""
 
     def last_stable_offsets(self) -> dict[int, int]:
         """Each partition's last stable offset: no range may end past it."""
@@ -89,7 +89,9 @@ class RawReader:
         self._listed_at = 0.0
 
     def partitions(self) -> list[int]:
-        self._listed = list(self.wire.topic(self.topic, self.topic_id).partitions)
+        # What has no leader gives nothing, and must not hold back what has one.
+        found = self.wire.topic(self.topic, self.topic_id).partitions
+        self._listed = [p for p, (leader, _) in found.items() if leader >= 0] or list(found)
         self._listed_at = time.monotonic()
         return self._listed
 

@@ -25,7 +25,7 @@ from mars.registry import RUNNING
 
 log = logging.getLogger("mars.mapper")
 BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
-PAUSE_S = 1.0
+PAUSE_S, PAUSE_MAX_S = 1.0, 4.0  # of a stream that Kafka does not answer for; each time twice as long
 VIEW_AGE_S = 0.5
 RETRY_S = 1.0  # so long a stream waits for Kafka at a time: the others wait with it
 AWAY_MS = 1_000  # a claim that Kafka does not give rests so long
@@ -43,6 +43,7 @@ class Fetching:
         self.claimers: dict[int, Claimer] = {}
         self.readers: dict[int, Reader] = {}
         self.paused_until: dict[int, float] = {}
+        self.pauses: dict[int, float] = {}
         self.last_epochs: dict[tuple[int, int], tuple[int, int]] = {}
 
     def run(self) -> None:
@@ -71,6 +72,7 @@ class Fetching:
             self.claimers.pop(gone)
             self.shared.sizes.pop(gone)
             self.paused_until.pop(gone, None)
+            self.pauses.pop(gone, None)
             self.last_epochs = {key: held for key, held in self.last_epochs.items() if key[0] != gone}
 
     def _fetch_one(self, view: StreamView) -> bool:
@@ -80,6 +82,7 @@ class Fetching:
         claim, fetched = None, None
         try:
             claim = self._claim(view)
+            self.pauses.pop(view.stream.id, None)
             if claim is None:
                 return False
             self.shared.leases.hold(view.stream.id, view.generation, claim)
@@ -92,9 +95,13 @@ class Fetching:
         except (UnknownTopic, TopicRecreated, KafkaRefused, KafkaUnreachable) as error:
             # One stream's topic must not hold the others; the leader gives the queries their state.
             log.warning("stream %s waits: %s", view.stream.name, error)
-            self.paused_until[view.stream.id] = time.monotonic() + PAUSE_S
+            self._pause(view.stream.id)
+            if claim:
+                self.shared.let_go(view, claim)
         except (NotReadyError, ExchangeFullError, *ZOOKEEPER_AWAY) as error:
             log.warning("waiting: %r", error)
+            if claim:
+                self.shared.let_go(view, claim)
             time.sleep(0.2)
         finally:
             if fetched:
@@ -106,6 +113,11 @@ class Fetching:
                 if claim:  # it was not read: nobody must hold it any longer
                     self.shared.leases.drop(view.stream.id, claim)
         return False
+
+    def _pause(self, stream_id: int) -> None:
+        """Leave a stream alone for a while: each try takes up to RETRY_S, and the others wait for it."""
+        self.pauses[stream_id] = min(PAUSE_MAX_S, 2 * self.pauses.get(stream_id, PAUSE_S / 2))
+        self.paused_until[stream_id] = time.monotonic() + self.pauses[stream_id]
 
     def _is_active(self, view: StreamView) -> bool:
         return bool(view.queries.running()) and time.monotonic() >= self.paused_until.get(view.stream.id, 0.0)
@@ -132,7 +144,7 @@ class Fetching:
                 claimer.ends.came(self.readers[id_].await_tuples(ends, epochs, max(1, wait_ms // len(active)), offsets))
             except (NotReadyError, UnknownTopic, TopicRecreated, KafkaRefused) as error:
                 log.warning("stream %s waits: %s", view.stream.name, error)
-                self.paused_until[id_] = time.monotonic() + PAUSE_S
+                self._pause(id_)
 
     def _await_news(self, seconds: float) -> None:
         # While ZooKeeper is away, news cannot be read: waiting for them would not be waiting.
@@ -176,6 +188,7 @@ class Fetching:
             stop_queries(self.shared.zookeeper, view.stream, plans, state_of(claim, error), why(claim, error))
             return Fetched(view, claim, {}, None)
         if got is None:
+            self.shared.let_go(view, claim)  # we are told to stop
             return None
         # Before the next claim, so that none is larger than it may be.
         self.claimers[view.stream.id].sizes.learn_bytes(claim.end - claim.start, int(got.messages.length.sum()))

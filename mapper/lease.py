@@ -32,11 +32,14 @@ class LeaseKeeper:
         with self._lock:
             self._held[(stream_id, claim.id)] = (generation, claim)
 
-    def drop(self, stream_id: int, claim: Claim) -> None:
-        """Leave this claim alone: it is pushed, or lost. Another one may have its id by now, and is held on."""
+    def drop(self, stream_id: int, claim: Claim) -> bool:
+        """Leave this claim alone: it is pushed, or lost. Another one may have its id by now, and is held on. False if it was
+        not held."""
         with self._lock:
-            if self._holds(stream_id, claim):
+            is_held = self._holds(stream_id, claim)
+            if is_held:
                 del self._held[(stream_id, claim.id)]
+        return is_held
 
     def stop(self) -> None:
         """Give every held claim back, so that others need not wait for its lease."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -19,10 +20,11 @@ from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
-from mars.errors import NotReadyError
+from mars.errors import MarsError, NotReadyError
 from mars.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
+GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 BATCHES_WAITING = 2  # may wait while one is computed
 
 
@@ -69,6 +71,13 @@ class Shared:
         """Let somebody else have a claim that is held here, after so long; `given`: see Exchange.renew."""
         self.leases.drop(view.stream.id, claim)  # first: the keeper must not lengthen the lease again
         self.exchange.renew(view.stream.id, view.generation, claim, after_ms, given)
+
+    def let_go(self, view: StreamView, claim: Claim) -> None:
+        """Something outside has failed: let others try soon, and take the claim's mark away, so that it does not look like a
+        tuple that ends who reads it (rule 10). Nothing if it was given back already, or if Redis is away."""
+        if self.leases.drop(view.stream.id, claim):
+            with contextlib.suppress(MarsError):
+                self.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
 
     def insist(self, call: Callable[[], object]) -> object:
         """Repeat a call whose repetition is harmless until Redis answers; its result, or 0 once the mapper stops."""

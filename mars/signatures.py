@@ -116,7 +116,7 @@ def floor_ceil(arguments: tuple[Expression, ...]) -> Signature:
     coercion.check_calculable(type_)
     parts = decimal_parts(type_)
     if parts:
-        return (type_,), coercion.bounded(parts[0] - parts[1] + 1, 0)
+        return (type_,), coercion.bounded(parts[0] - parts[1] + 1, 0) if parts[1] else type_
     return ("BIGINT" if type_ in ("INT", "BIGINT") else "DOUBLE",), "BIGINT"
 
 

@@ -6,6 +6,7 @@ ephemeral sequential znode, and the leader znode's version as the epoch.
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 from kazoo.exceptions import NoNodeError
@@ -29,13 +30,14 @@ class Candidate:
         self.epoch: int | None = None
         zookeeper.ensure(names.LEADER)
         zookeeper.ensure(names.ELECTION)
-        path = zookeeper.client.create(f"{names.ELECTION}/candidate-", reducer_id.encode(), ephemeral=True, sequence=True)
-        self.name = path.rsplit("/", 1)[1]
+        self.name: str | None = self._stand()
 
     def check(self) -> bool:
         """Do we lead now? A follower watches the election; becoming leader raises the epoch."""
         if not self.zookeeper.usable:
             return False
+        if self.name is None:
+            self._stand_last()
         first = min(self.cache.children(names.ELECTION), default=None)
         if first != self.name:
             self.epoch = None
@@ -44,9 +46,28 @@ class Candidate:
             self.epoch = self._take_over()
         return self.epoch is not None
 
+    def resign(self) -> None:
+        """Lead no more, and stand behind all others, from the next check on."""
+        self.epoch = self.name = None
+
     def guard(self) -> tuple:
         """The operation that makes a transaction fail once another leads."""
         return ("check", names.LEADER, self.epoch)
+
+    def _stand(self) -> str:
+        path = self.zookeeper.client.create(f"{names.ELECTION}/candidate-", self.reducer_id.encode(), ephemeral=True,
+                                            sequence=True)
+        return path.rsplit("/", 1)[1]
+
+    def _stand_last(self) -> None:
+        """A new election znode, and none besides: of an earlier call whose outcome was unknown there may be one."""
+        for name in self.zookeeper.children(names.ELECTION):
+            node = self.zookeeper.get(f"{names.ELECTION}/{name}")
+            if node is not None and node.data == self.reducer_id.encode():
+                with contextlib.suppress(NoNodeError):
+                    self.zookeeper.client.delete(f"{names.ELECTION}/{name}")
+        self.name = self._stand()
+        self.cache.forget()
 
     def _take_over(self) -> int | None:
         node = self.zookeeper.get(names.LEADER)

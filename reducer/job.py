@@ -26,6 +26,7 @@ from mars.errors import InvariantError, NotReadyError
 from reducer.broken import answer
 from reducer.elect import Candidate
 from reducer.fallback import fall_back
+from reducer.fitness import Fitness
 from reducer.home import state_folder
 from reducer.keypart import KeyPart
 from reducer.lead import Leader
@@ -60,6 +61,8 @@ class Reducer:
         self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
         self.exchange = Exchange(config.redis_address)
         self.storage = state_folder(config, self.zookeeper)
+        self.fitness = Fitness(self.exchange, self.storage)
+        self.fitness.require()  # else it would be given key parts, for which it can do nothing
         self.parts: dict[tuple[int, int], KeyPart] = {}
         self.owners: dict[tuple[int, int], int] = {}
         self.views: dict[int, StreamView] = {}
@@ -87,6 +90,7 @@ class Reducer:
                 raise NotReadyError("the ZooKeeper session may have ended", self.id)
             if not thread.is_alive():
                 raise InvariantError("the leader's thread ended", self.id)
+            self.fitness.check()
             try:
                 self._follow()
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:

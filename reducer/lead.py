@@ -30,6 +30,7 @@ log = logging.getLogger("mars.leader")
 FOLLOW_S = 1.0
 ROUND_MIN_S, ROUND_MAX_S = 0.03, 0.15
 ROUND_SHARE = 0.1
+SILENT_S = 15.0  # whoever hears nothing of Kafka for so long lets another one lead
 DELETE_AGAIN_S = 60.0
 
 
@@ -75,6 +76,12 @@ class Leader:
 
     def _round(self) -> float:
         """Do for every stream what is needed; after how many seconds the next round is due if nobody wakes us."""
+        if self.topics.silent_s() > SILENT_S and len(self.cache.children(names.REDUCERS)) > 1:
+            # Without checks of the topics no window closes; the host of another reducer may be heard.
+            log.warning("%s hears nothing of Kafka, and resigns", self.candidate.reducer_id)
+            self.topics.forget_silence()
+            self.candidate.resign()
+            return FOLLOW_S
         views = self.cache.streams()
         self._assign(views)
         due_s = FOLLOW_S

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from mars import names
 from mars.adapters.exchange import Exchange
-from mars.adapters.kafka_errors import TopicRecreated, UnknownTopic
+from mars.adapters.kafka_errors import KafkaUnreachable, TopicRecreated, UnknownTopic
 from mars.adapters.kafka_security import librdkafka, security_of
 from mars.adapters.kafka_wire import TopicInfo, Wire
 from mars.adapters.view import StreamView, stop_queries
@@ -30,6 +30,7 @@ MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0
 IDLE_MARGIN_S = 0.002
 MISSING_S = 10.0
 ASK_S = 2.0
+AWAY_S, AWAY_MAX_S = 0.5, 5.0  # a stream whose topic does not answer rests so long, so that others need not wait for it
 TELL_ANEW_S = 180.0
 EPOCHS_MAX = 16  # of a log's earlier epochs are told: each costs a request, once
 CHECKS_BITS = 48  # so many checks fit under one leader's epoch
@@ -46,6 +47,8 @@ class Seen:
     missing_since: float | None = None
     told: dict[int, int] = field(default_factory=dict)
     told_at: float = 0.0
+    away_s: float = 0.0
+    away_until: float = 0.0
     logs: dict[int, Epochs] = field(default_factory=dict)
 
 
@@ -58,12 +61,34 @@ class TopicWatch:
         self.wire = Wire(self.address, self.security, timeout_s=ASK_S, retry_s=ASK_S)
         self.seen: dict[int, Seen] = {}
         self.groups: dict[int, Consumer] = {}
+        self.silent_since: float | None = None
+
+    def silent_s(self) -> float:
+        """For how long no topic of any stream has been answered for, though some were asked for."""
+        return 0.0 if self.silent_since is None else time.monotonic() - self.silent_since
+
+    def forget_silence(self) -> None:
+        """Begin anew: another one leads, and we may again."""
+        self.silent_since = None
 
     def look(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper) -> None:
+        """One check of the stream's topic; none while one that did not answer (KafkaUnreachable) rests."""
+        seen = self.seen.setdefault(view.stream.id, Seen())
+        if time.monotonic() < seen.away_until:
+            return
+        try:
+            self._check(view, seen, candidate, zookeeper)
+            seen.away_s, self.silent_since = 0.0, None
+        except KafkaUnreachable:
+            seen.away_s = min(AWAY_MAX_S, 2 * seen.away_s or AWAY_S)
+            seen.away_until = time.monotonic() + seen.away_s
+            self.silent_since = self.silent_since or time.monotonic()
+            raise
+
+    def _check(self, view: StreamView, seen: Seen, candidate: Candidate, zookeeper: ZooKeeper) -> None:
         """One numbered check (rule 23): its number is published before the broker is asked, and published as done only
         once whatever is new stands in the query set."""
         stream_id, stream = view.stream.id, view.stream
-        seen = self.seen.setdefault(stream_id, Seen())
         # Above all numbers of every leader before; the clocks of two hosts would not promise that.
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
         publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731

@@ -29,9 +29,9 @@ def how_to_fill(topic: str) -> str:
 
 def require_free(catalog: Catalog, name: str) -> None:
     """ConflictError if a stream or query has the name; SqlError if no address could hold it."""
-    if not name.strip() or any(c == "/" or not c.isprintable() for c in name):
-        raise SqlError("this cannot be a name", repr(name), "leave out slashes and control characters: names stand in "
-                       "the addresses of the REST interface")
+    if not name.strip() or name in (".", "..") or any(c == "/" or not c.isprintable() for c in name):
+        raise SqlError("this cannot be a name", repr(name), "leave out slashes and control characters, and take more than "
+                       "dots: names stand in the addresses of the REST interface")
     kind = catalog.kind(name)
     if kind:
         raise ConflictError("the name exists", f"{name} is a {kind} already",

@@ -25,10 +25,11 @@ class ListWire:
         self.answers = list(answers)
         self.asked: list[Want] = []
         self.waited: list[int] = []
+        self.partitions = {0: (1, 0)}
         self.has_itself: list[bool] = []  # what it says to this question, in turn; then always yes
 
     def topic(self, name, topic_id):
-        return SimpleNamespace(partitions={0: None})
+        return SimpleNamespace(partitions=self.partitions)
 
     def end_offsets(self, topic, partitions):
         return dict.fromkeys(partitions, 77)
@@ -263,3 +264,13 @@ def test_records_of_one_batch_may_leave_gaps_at_both_ends():
     assert texts(raw.read(0, 0, 3, LIMIT)) == []
     assert texts(raw.read(0, 3, 7, LIMIT)) == [b"a", b"b"]
     assert texts(raw.read(0, 7, 10, LIMIT)) == []
+
+
+@pytest.mark.parametrize(("leaders", "read"), [
+    ({0: (1, 4), 1: (-1, 4), 2: (2, 0)}, [0, 2]),
+    ({0: (-1, 4), 1: (-1, 4)}, [0, 1]),  # nothing can be read, which is told when it is tried
+])
+def test_a_partition_without_a_leader_holds_back_no_other(leaders, read):
+    r = reader()
+    r.wire.partitions = leaders
+    assert list(r.last_stable_offsets()) == read

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from kazoo.exceptions import ConnectionLoss
 
+from mars import names
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from reducer.elect import Candidate
@@ -61,3 +63,35 @@ def test_an_old_leaders_transaction_is_refused(candidate):
     assert not third.zookeeper.transact(guard)
     assert third.zookeeper.transact(second.guard(), ("set", path, b"by the second", 1))
     third.zookeeper.client.delete(path)
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_who_resigns_stands_behind_all_others(candidate, monkeypatch, answered):
+    """Once, also if the answer to its call was lost: a second znode of its own would lead some day, and nobody with it."""
+    first, second = candidate("0-a"), candidate("1-b")
+    assert first.check()
+    first.resign()
+    assert first.epoch is None
+    if not answered:
+        create = first.zookeeper.client.create
+        monkeypatch.setattr(first.zookeeper.client, "create", lambda *a, **b: _lose(create(*a, **b)))
+        with pytest.raises(ConnectionLoss):
+            first.check()
+        monkeypatch.undo()
+    assert not first.check()
+    standing = sorted(second.zookeeper.children(names.ELECTION))
+    assert standing == [second.name, first.name]
+    deadline = time.monotonic() + 10
+    while not second.check():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    second.resign()
+    second.check()
+    deadline = time.monotonic() + 10
+    while not first.check():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _lose(_answer: str) -> None:
+    raise ConnectionLoss

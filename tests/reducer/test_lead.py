@@ -20,6 +20,8 @@ from reducer import lead
 from reducer.lead import Leader
 from tests.reducer.pieces import QUERY, STREAM
 
+HEARD = Mock(**{"silent_s.return_value": 0.0, "due_in_s.return_value": 1.0})
+
 
 def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
     """Else nobody would ever fall back, while that leader leads."""
@@ -28,7 +30,7 @@ def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
     damaged = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
     leader = SimpleNamespace(
         cache=SimpleNamespace(streams=lambda: {1: view}), exchange=Mock(), zookeeper=SimpleNamespace(ensure=ensure),
-        damaged=set(), memory=Mock(), topics=Mock(), _assign=Mock(), _clean=Mock(), _recover_if_needed=lambda *_: False,
+        damaged=set(), memory=Mock(), topics=HEARD, _assign=Mock(), _clean=Mock(), _recover_if_needed=lambda *_: False,
         _reconcile_lanes=damaged)
     with pytest.raises(NotReadyError):
         Leader._round(leader)
@@ -41,7 +43,7 @@ def test_lanes_are_looked_up_in_partitions_that_only_a_query_knows() -> None:
     """Else the query would be attached anew in each round, and one that was paused would stay on its lane."""
     queries = QuerySet(2, (0, 1), {"q1": replace(QUERY, start={0: 0, 1: 0, 3: 5})})
     view = StreamView(STREAM, queries, 1, 1, 1)
-    leader = Mock(cache=SimpleNamespace(streams=lambda: {STREAM.id: view}))
+    leader = Mock(cache=SimpleNamespace(streams=lambda: {STREAM.id: view}), topics=HEARD)
     Leader._round(leader)
     leader.exchange.standing.assert_called_once_with(STREAM.id, (0, 1, 3))
 
@@ -120,3 +122,19 @@ def _raised_or_given(what: Exception | float) -> float:
     if isinstance(what, Exception):
         raise what
     return what
+
+
+@pytest.mark.parametrize(("silent_s", "reducers", "resigns"), [
+    (60.0, ["0-a", "1-b"], True),
+    (60.0, ["0-a"], False),  # nobody else could do better
+    (1.0, ["0-a", "1-b"], False),
+])
+def test_a_leader_that_hears_nothing_of_kafka_lets_another_one_lead(silent_s, reducers, resigns) -> None:
+    """No window closes without its checks, though others may hear the brokers."""
+    leader = Leader(Config(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock())
+    leader.cache = Mock(**{"children.return_value": reducers, "streams.return_value": {}})
+    leader.topics, leader.memory = Mock(**{"silent_s.return_value": silent_s}), Mock()
+    leader._assign, leader._clean = Mock(), Mock()
+    leader._round()
+    assert leader.candidate.resign.called == leader.topics.forget_silence.called == resigns
+    assert leader._assign.called != resigns

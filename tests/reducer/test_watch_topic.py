@@ -232,3 +232,46 @@ def test_epochs_of_a_log_are_asked_for_once_for_each_leader(told, monkeypatch):
     assert asked == [{0: 1}, {0: 0}, {0: 2}, {0: 1}, {0: 0}]
     assert [facts["log:0"] for facts in told[1::2]] == ["2 0:600 1:601"] * 2 + ["3 0:600 1:601 2:602"]
     assert {facts["log:1"] for facts in told[1::2]} == {"0"}
+
+
+def test_a_topic_that_does_not_answer_rests_so_that_others_need_not_wait_for_it(told, monkeypatch):
+    clock, asked, answers = [100.0], [], [AWAY]
+
+    def topic(_self: object, name: str, id_: str) -> TopicInfo:
+        asked.append(clock[0])
+        if answers[0]:
+            raise answers[0]
+        return TopicInfo(name, id_, {0: (1, 0), 1: (1, 0)})
+
+    monkeypatch.setattr(watch_topic.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(Broker, "topic", topic)
+    watch = TopicWatch(Config(), told)
+
+    def pass_time(seconds: float) -> list[float]:
+        """When it was asked meanwhile, from now on."""
+        asked.clear()
+        for _ in range(int(seconds * 4)):
+            with contextlib.suppress(KafkaUnreachable):
+                watch.look(VIEW, SimpleNamespace(epoch=1), None)
+            clock[0] += 0.25
+        return [at - clock[0] + seconds for at in asked]
+
+    assert pass_time(20.0) == [0.0, 0.5, 1.5, 3.5, 7.5, 12.5, 17.5]
+    assert watch.silent_s() == 20.0
+    answers[0] = None
+    assert pass_time(4.0) == [2.5, 2.75, 3.0, 3.25, 3.5, 3.75]
+    assert watch.silent_s() == 0.0
+
+
+@pytest.mark.parametrize("others", [GONE, TopicRecreated("t", "t1", "t2")])
+def test_a_broker_that_answers_anything_is_heard(told, monkeypatch, others):
+    watch = TopicWatch(Config(), told)
+    watch.silent_since = 1.0
+    monkeypatch.setattr(Broker, "topic", lambda *_: _raised(others))
+    monkeypatch.setattr(watch_topic, "stop_queries", lambda *_: None)
+    watch.look(VIEW, SimpleNamespace(epoch=1), None)
+    assert watch.silent_s() == 0.0
+
+
+def _raised(error: Exception) -> None:
+    raise error

@@ -124,10 +124,11 @@ def failed_reads_keep_their_lease(world: World) -> Iterator[None]:
     """The bug that the simulation found in a mapper: what cannot be read is renewed all the same."""
     real = LeaseKeeper.drop
 
-    def drop(keeper: LeaseKeeper, stream_id: int, claim: object) -> None:
+    def drop(keeper: LeaseKeeper, stream_id: int, claim: object) -> bool:
         held = world.server.stores[stream_id].claims.get(claim.id)
         if held is None or held["epoch"] != claim.epoch:
-            real(keeper, stream_id, claim)
+            return real(keeper, stream_id, claim)
+        return False
 
     with patch.object(LeaseKeeper, "drop", drop):
         yield

@@ -9,7 +9,6 @@ from mapper.batch import Messages
 from mapper.fetch import Range, RangeTooLarge
 from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.adapters.kafka_wire import TopicInfo
-from mars.errors import NotReadyError
 from tests.simulate.cells import cell
 from tests.simulate.faults import Network
 from tests.simulate.log import Log
@@ -172,7 +171,7 @@ class Wire:
     def _ask(self) -> None:
         self.log.scheduler.step()
         if self.log.network.fate("kafka"):
-            raise NotReadyError("Kafka does not answer")
+            raise KafkaUnreachable("topic", -1, "a lost call")
 
     def topic(self, name: str, topic_id: str) -> TopicInfo:
         self._ask()

@@ -14,6 +14,7 @@ from api.embedded_refusal import refused
 from api.embedded_scan import Closed, Scan, without_zone
 from api.embedded_watch import Limits, Watch
 from mars.errors import SqlError
+from sql.free_names import FreeNames
 
 SETTINGS = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
@@ -110,10 +111,11 @@ def _as_text(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def _as_dialect_types(table: pa.Table, kinds: list[str]) -> pa.Table:
-    """The columns in types that the dialect has; counts stay whole numbers. `kinds` are the engine's own types, as Arrow has
-    none for its 128-bit integers and gets them as decimals."""
+    """The columns in types that the dialect has, each under a name of its own; counts stay whole numbers. `kinds` are the
+    engine's own types, as Arrow has none for its 128-bit integers and gets them as decimals."""
     columns = [_as_dialect_type(column, kind) for column, kind in zip(table.columns, kinds, strict=True)]
-    return pa.Table.from_arrays(columns, names=table.column_names)
+    free = FreeNames()
+    return pa.Table.from_arrays(columns, names=[free.take(name) for name in table.column_names])
 
 
 def _as_dialect_type(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from mars.expressions import Column, Expression
 from mars.plan import Key, Output, QueryPlan, Stream
 from sql import order, policies, shape
+from sql.free_names import FreeNames
 from sql.groups import Groups, read_groups
 from sql.lower import Lowering
 from sql.places import call_name
@@ -72,7 +73,7 @@ class Compiler:
     def show_tuples(self, condition: Expression | None) -> QueryPlan:
         """The plan of a SELECT that shows tuples: every column of the select list is computed per tuple."""
         scope = self.tuple_scope("here", "use GROUP BY")
-        keys, names = [], Names()
+        keys, names = [], FreeNames()
         for item, text in zip(shape.expand_star(self.select, self.stream), self.item_texts(), strict=True):
             value = Lowering(self.sql, scope).lower(item.unalias())
             keys.append(Key(names.take(name_of(item, text)), value, value.type))
@@ -131,7 +132,7 @@ class Compiler:
 
     def outputs(self, groups: Groups) -> tuple[Output, ...]:
         """The select list without bare window_start and window_end, which every result has anyway."""
-        names, outputs = Names(WINDOW_COLUMNS if self.windowed else ()), []
+        names, outputs = FreeNames(WINDOW_COLUMNS if self.windowed else ()), []
         scope = self.row_scope(groups)
         for item, text in zip(self.tree.expressions, self.select.texts, strict=True):
             value = Lowering(self.sql, scope).lower(item.unalias())
@@ -149,22 +150,6 @@ class Compiler:
         """The columns that must read, in the stream's order."""
         strict = self.stream.options.get("strict", False)
         return tuple(c.name for c in self.stream.columns if strict or c.name in self.used)
-
-
-class Names:
-    """Gives each column of a result a name of its own: a repeated one gets _2."""
-
-    def __init__(self, taken: tuple[str, ...] = ()) -> None:
-        self.taken = {name.lower() for name in taken}
-
-    def take(self, name: str) -> str:
-        """The name, or the first of name_2, name_3, ... that is free."""
-        free, number = name, 1
-        while free.lower() in self.taken:
-            number += 1
-            free = f"{name}_{number}"
-        self.taken.add(free.lower())
-        return free
 
 
 def name_of(item: exp.Expression, text: str) -> str:

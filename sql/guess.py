@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from mars.identifiers import BARE, quoted
 from mars.types import normalize
 from sql.create import RESERVED
+from sql.free_names import FreeNames
 from sql.guess_types import Seen, time_unit, type_of
 
 TIME_NAMES = ("timestamp", "event_time", "eventtime", "ts", "time", "datetime", "date", "created_at", "at")
@@ -111,7 +112,7 @@ def guess_json(objects: list[dict]) -> Guess:
             inside = inner.items() if isinstance(inner, dict) and inner else ()
             for path, leaf in [((key, k), v) for k, v in inside] or [((key,), inner)]:
                 seen.setdefault(path, Seen()).add_json(leaf)
-    names = Taken()
+    names = FreeNames(RESERVED)
     columns = [GuessedColumn(names.take("_".join(path)), found.type(), None) for path, found in seen.items()]
     columns = [c if (c.name,) == path else GuessedColumn(c.name, c.type, ".".join(path))
                for c, path in zip(columns, seen, strict=True)]
@@ -130,7 +131,7 @@ def guess_csv(lines: list[str]) -> Guess:
     for row in body:
         for place, value in enumerate(row):
             seen[place].add_text(value)
-    names = Taken()
+    names = FreeNames(RESERVED)
     titles = [rows[0][i].strip() if header and i < len(rows[0]) else "" for i in range(width)]
     columns = [GuessedColumn(names.take(title or f"c{i + 1}"), found.type())
                for i, (title, found) in enumerate(zip(titles, seen, strict=True))]
@@ -161,22 +162,6 @@ def with_time(
             times.append((rank, len(times), column.name, unit))
     time = min(times) if times else (0, 0, None, None)
     return Guess(format_, header, delimiter, tuple(columns), time[2], time[3])
-
-
-class Taken:
-    """Gives each column a name of its own."""
-
-    def __init__(self) -> None:
-        self.names = set(RESERVED)
-
-    def take(self, name: str) -> str:
-        """The name, or name_2, name_3, ... if it is taken."""
-        free, number = name, 1
-        while free.lower() in self.names:
-            number += 1
-            free = f"{name}_{number}"
-        self.names.add(free.lower())
-        return free
 
 
 def name_text(name: str) -> str:

@@ -24,7 +24,8 @@ BINARY = [
     "CASE WHEN ok THEN {a} ELSE {b} END", "{a} IN ({b}, NULL)"]
 UNARY = [
     "-{a}", "upper({a})", "length({a})", "abs({a})", "sign({a})", "round({a})", "round({a}, 1)",
-    "round({a}, -1)", "floor({a})", "ceil({a})", "sqrt({a})", "year({a})", "hour({a})", "to_date({a})",
+    "round({a}, -1)", "floor({a})", "ceil({a})", "floor(cast({a} AS DECIMAL(9, 0)))",
+    "sqrt({a})", "year({a})", "hour({a})", "to_date({a})",
     "date_trunc('day', {a})", "from_unixtime({a})", "unix_timestamp({a})", "isnan({a})", "substring({a}, 1, 2)",
     "left({a}, 1)", "cast({a} AS STRING)", "cast({a} AS INT)", "cast({a} AS DOUBLE)",
     "cast({a} AS DECIMAL(12, 3))", "cast({a} AS TIMESTAMP)", "cast({a} AS DATE)", "{a} IS NULL"]

@@ -16,7 +16,19 @@ import click
 BENCHMARKS = ("throughput",)
 FORMATS = ("table", "json", "csv", "arrow")
 
-data_option = click.option("--data", metavar="DIR", envvar="MARS_DATA", type=click.Path(path_type=Path),
+
+
+class Folder(click.Path):
+    """A path, but not the empty text, which pathlib takes for the current folder."""
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> object:
+        """The path, as click does it."""
+        if value == "":
+            self.fail("it names no folder; without --data it is the default one", param, context)
+        return super().convert(value, param, context)
+
+
+data_option = click.option("--data", metavar="DIR", envvar="MARS_DATA", type=Folder(path_type=Path),
                            help="The instance's folder; it also names the instance.")
 config_option = click.option("--config", "file", metavar="FILE", type=click.Path(path_type=Path),
                              help="Settings in TOML.")

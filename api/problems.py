@@ -91,9 +91,11 @@ async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
     if error.status_code == 404:
         return problem(404, "unknown path", f"there is nothing at {request.url.path}", "see /docs", "unknown-path")
     if error.status_code == 405:
-        return problem(405, "wrong method", f"{request.method} does not work on {request.url.path}", "see /docs", "method")
+        answer = problem(405, "wrong method", f"{request.method} does not work on {request.url.path}", "see /docs", "method")
+        answer.headers.update(error.headers or {})  # which methods do
+        return answer
     if error.status_code == 400:  # the framework's word for a body that it cannot decode
-        return problem(422, "the body is not JSON", "it is not UTF-8", BODY_HINT)
+        return problem(422, "the body is not JSON", "it is not UTF-8, or nested too deep", BODY_HINT)
     return problem(error.status_code, str(error.detail))
 
 

@@ -11,6 +11,7 @@ from api import statements_define, status
 from api.context import Context
 from api.dependencies import Here
 from api.pools import STATEMENTS
+from mars.errors import ConflictError, NotFoundError
 
 router = APIRouter(prefix="/v1", tags=["Streams and queries"])
 
@@ -49,7 +50,11 @@ def create(context: Here, body: NewQuery, response: Response) -> dict:
     made, notes = statements_define.create_or_find(context, body.name, body.sql, body.into)
     response.status_code = 201 if made else 200
     response.headers["Location"] = f"/v1/queries/{quote(body.name, safe='')}"
-    return {**_document(context, body.name), "notes": notes}
+    try:
+        return {**_document(context, body.name), "notes": notes}
+    except NotFoundError:
+        raise ConflictError("the query was dropped meanwhile", f"{body.name} was there when this was asked",
+                            "ask again if it shall be there") from None
 
 
 @router.delete("/queries/{name}", status_code=204, summary="Drop a query")

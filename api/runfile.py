@@ -22,6 +22,10 @@ from api.process_id import Process
 from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 STARTING, READY = "starting", "ready"
+LOCK = "run.lock"  # held by whoever has the folder; by it a folder is known as one of ours
+OWN = frozenset({LOCK, "run.json", "ports.json", "ports.json.new", "expected.arrow", "kafka", "logs", "redis", "spark",
+                 "spill", "state", "zookeeper"})
+BESIDE = ("demo", "lost+found")  # the demo's own folder in the default one, and what file systems make
 
 
 class NotRunningError(NotReadyError):
@@ -97,17 +101,28 @@ def remove(data: Path) -> None:
     _path(data).unlink(missing_ok=True)
 
 
+def foreign(data: Path) -> list[str]:
+    """The names in a data folder that are not of an instance's making, in order."""
+    return sorted(entry.name for entry in os.scandir(data)
+                  if entry.name not in OWN and not entry.name.startswith("run.json.")) if data.is_dir() else []
+
+
 def make_folder(data: Path) -> None:
-    """Make the data folder if it is missing; ConfigurationError if it cannot be made, or not written to, or if a service
-    cannot be given its path."""
+    """Make the data folder if it is missing; ConfigurationError if it cannot be made, or not written to, if it is a folder
+    of something else, or if a service cannot be given its path."""
     # Kafka and Spark take a path with a comma for several; letters that are no text stand in no file of settings.
     unfit = next((letter for letter in str(data) if letter == "," or unicodedata.category(letter) in ("Cc", "Cs")), "")
     if unfit:
         raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {ascii(unfit)} "
                                  "in a path", "give a folder without it, with --data or MARS_DATA; a symbolic link will do")
+    others = [name for name in foreign(data) if name not in BESIDE and not name.startswith(".")]
+    if others and not (data / LOCK).exists():
+        raise ConfigurationError(f"{data} cannot be the data folder", f"it holds something else: {', '.join(others[:3])}"
+                                 + (" and more" if len(others) > 3 else ""), "give a folder of its own, with --data or "
+                                 "MARS_DATA")
     try:
         data.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(data / "run.lock", os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise ConfigurationError(f"{data} cannot be the data folder", error.strerror or str(error),
                                  "give a folder that you may write to, with --data or MARS_DATA") from None
@@ -118,7 +133,7 @@ def lock(data: Path) -> int:
 
     Raises ConflictError, with the address of the instance that has it, ConfigurationError as make_folder."""
     make_folder(data)
-    descriptor = os.open(data / "run.lock", os.O_RDWR)
+    descriptor = os.open(data / LOCK, os.O_RDWR)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -133,7 +148,7 @@ def lock(data: Path) -> int:
 def holders(data: Path) -> list[int]:
     """The numbers of the processes that hold the folder; empty where the system does not tell."""
     try:
-        inode = str((data / "run.lock").stat().st_ino)
+        inode = str((data / LOCK).stat().st_ino)
         locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
     except OSError:
         return []
@@ -147,7 +162,7 @@ def stopped(data: Path) -> Iterator[None]:
 
     ConflictError if somebody holds it, ConfigurationError if that cannot be seen; makes no folder and no file."""
     try:
-        descriptor = os.open(data / "run.lock", os.O_RDWR)
+        descriptor = os.open(data / LOCK, os.O_RDWR)
     except (FileNotFoundError, NotADirectoryError):
         yield  # a folder without this file has never had an instance
         return

@@ -27,6 +27,7 @@ from sql.words import read_words
 YEAR_1990_US, YEAR_2100_US = 631_152_000_000_000, 4_102_444_800_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LOOKED_AT = 20
+FIND_TRIES = 3
 
 
 def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
@@ -60,13 +61,14 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
                        "send other statements to POST /v1/sql", sql=sql)
     statement = kinds.CreateQuery(kinds.Name(name), None, select, sql)
     _stream, plan = compile_query(context, statement)
-    there = _query(context, name)
-    if there is None:
+    for tries_left in reversed(range(FIND_TRIES)):
+        there = _query(context, name)
+        if there is not None:
+            break
         try:
             return True, _start(context, statement, plan)[1]
-        except ConflictError:
-            there = _query(context, name)  # an equal request may have made it meanwhile
-            if there is None:
+        except ConflictError:  # an equal request may have made it meanwhile, and another one dropped it again
+            if not tries_left:
                 raise
     if replace(there.plan, sql="") != replace(plan, sql=""):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
@@ -172,8 +174,9 @@ def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: Qu
     before = sum(max(0, offset - first[partition]) for partition, offset in offsets.items())
     if not before:
         return [f"Topic '{stream.topic}' holds no tuple before the start."]
-    return [f"{before} tuples of topic '{stream.topic}' (a message of many lines told as one) lie before the start "
-            "and are not counted; add FROM EARLIEST at the end of the SELECT to count them."]
+    return [f"{before} tuples of topic '{stream.topic}' (an offset told as one, though its message may have many lines, be "
+            "empty or aborted) lie before the start and are not counted; add FROM EARLIEST at the end of the SELECT to "
+            "count them."]
 
 
 def _topic(context: Context, statement: kinds.CreateStream) -> Topic:

@@ -84,6 +84,8 @@ class Supervisor:
         if asked and not ports.is_free(asked, self.config.api_host):
             raise ConflictError(f"Port {asked} is taken", f"on {self.config.api_host}, by another program",
                                 "give another with --port, or leave it out to get a free one")
+        if asked:
+            ports.remember(self.config.data, "api", asked)
         return asked or ports.pick(self.config.data, "api", API_PORT, self._is_ours)
 
     def _is_ours(self, port: int) -> bool:

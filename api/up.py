@@ -91,13 +91,15 @@ def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
 
 
 def _purge(data: Path) -> None:
-    """Delete all that the folder holds, and the folder itself where that may be; a symbolic link stays, with the folder that
-    it names. MarsError if something cannot be deleted; the same command goes on with it."""
+    """Delete what instances have put into the folder, and the folder itself if nothing else is there and it may be; a
+    symbolic link stays, with the folder that it names. MarsError if something cannot be deleted; the same command goes on
+    with it."""
     folder = path = data.resolve()
     try:
         # By its lock the folder is known as one of ours, and nobody starts on it: that goes last.
-        for path in sorted(folder.iterdir(), key=lambda path: path.name == "run.lock"):
-            if path.name == "lost+found":  # a file system's own
+        others = runfile.foreign(folder)
+        for path in sorted(folder.iterdir(), key=lambda path: path.name == runfile.LOCK):
+            if path.name in others:
                 continue
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)

@@ -119,6 +119,13 @@ class Config(BaseModel):
     fault_folder: str = Field("", description=(
         "Tests only: folder in which a file named like a crash point ends the next process that reaches it."))
 
+    @field_validator("data", mode="before")
+    @classmethod
+    def _named(cls, data: object) -> object:
+        if data == "":
+            raise ValueError("it must name a folder")  # pathlib takes it for the current one
+        return data
+
     @field_validator("data")
     @classmethod
     def _absolute(cls, data: Path) -> Path:
@@ -189,11 +196,12 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings in an environment. Others may use our prefix, so only what looks misspelt is refused."""
+    """The settings in an environment, of which an empty one counts as not given. Others may use our prefix, so only what
+    looks misspelt is refused."""
     settings: dict[str, str] = {}
     for key, value in environment.items():
         name = key.removeprefix(PREFIX).lower()
-        if not key.startswith(PREFIX):
+        if not key.startswith(PREFIX) or not value:
             continue
         if name in Config.model_fields or _closest(name):
             settings[name] = value

@@ -52,13 +52,15 @@ def down(data: Path | None, purge: bool) -> None:
 
     config = settings(data)
     purge = purge and config.data.exists()
-    if purge and not (config.data / "run.lock").exists():
+    if purge and not (config.data / runfile.LOCK).exists():
         raise MarsError("This folder is not purged", f"{config.data} does not look like a data folder of Mars",
                         "delete it yourself if it is one")
     stopped = up.down(config.data, purge=purge)
     print("Mars has stopped" if stopped else f"Mars was not running on {config.data}", file=sys.stderr)
     if purge:
-        left = "empty" if config.data.exists() else "deleted"
+        others = [name for name in runfile.foreign(config.data) if name != "lost+found"]
+        left = "deleted" if not config.data.exists() else "empty" if not others else \
+            f"left with what is not of Mars's making ({', '.join(others[:3])}{' and more' if len(others) > 3 else ''})"
         print(f"{config.data} is {left}; a state_uri elsewhere, and a Kafka, Redis or ZooKeeper that others started, keep "
               "what they have", file=sys.stderr)
     elif stopped:

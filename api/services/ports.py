@@ -58,11 +58,27 @@ def pick(data_dir: Path, name: str, preferred: int = 0, usable: Callable[[int], 
         candidates += random.sample(range(_FIRST, _LAST), 200)
         for port in candidates:
             if port and port not in taken and usable(port):
-                ports[name] = port
-                data_dir.mkdir(parents=True, exist_ok=True)
-                file.write_text(json.dumps(ports))
+                _remember(file, ports, name, port)
                 return port
     raise MarsError("No free port was found", f"tried 200 between {_FIRST} and {_LAST} for {name}")
+
+
+def remember(data_dir: Path, name: str, port: int) -> None:
+    """The port of `name` is this one, also the next time."""
+    with _LOCK:
+        file = data_dir / "ports.json"
+        _remember(file, _read(file), name, port)
+
+
+def _remember(file: Path, ports: dict[str, int], name: str, port: int) -> None:
+    """Nothing is written that is there already, and a full disk leaves the file as it was: whoever reads from the addresses
+    of an instance cannot follow it to others."""
+    if ports.get(name) == port:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f"{file.name}.new")
+    draft.write_text(json.dumps({**ports, name: port}))
+    draft.replace(file)
 
 
 def _read(file: Path) -> dict[str, int]:

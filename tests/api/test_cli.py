@@ -98,7 +98,8 @@ def test_purge_deletes_only_what_looks_like_a_data_folder(mars, tmp_path):
     (tmp_path / "run.lock").touch()
     done = mars("down", "--purge", "--data", str(tmp_path))
     assert done.returncode == 0
-    assert not tmp_path.exists()
+    assert "thesis.txt" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_a_file_that_is_not_there_is_1_without_a_trace(mars, tmp_path):

@@ -108,12 +108,14 @@ def purge(data: Path):
 
 def test_purge_deletes_the_folder(stopped):
     (stopped / "lost+found").rmdir()
+    (stopped / "elsewhere").unlink()
     done = purge(stopped)
     assert (done.exit_code, f"{stopped} is deleted" in done.output) == (0, True), done.output
     assert list(stopped.parent.iterdir()) == []
 
 
 def test_purge_empties_what_a_link_names(stopped, tmp_path):
+    (stopped / "elsewhere").unlink()
     link = tmp_path / "link"
     link.symlink_to(stopped, target_is_directory=True)
     done = purge(link)
@@ -125,6 +127,7 @@ def test_purge_empties_what_a_link_names(stopped, tmp_path):
 def test_purge_empties_a_folder_that_cannot_be_deleted(stopped, monkeypatch):
     """As a mount point, or one whose parent is another user's."""
     (stopped / "lost+found").rmdir()
+    (stopped / "elsewhere").unlink()
     deny(monkeypatch, "rmdir", stopped)
     done = purge(stopped)
     assert (done.exit_code, f"{stopped} is empty" in done.output) == (0, True), done.output
@@ -138,7 +141,25 @@ def test_purge_names_what_it_cannot_delete_and_goes_on_the_next_time(stopped, mo
         assert type(done.exception) is MarsError, done.output
         assert f"{stopped / 'kafka'}: [Errno 13] Permission denied" in done.exception.detail
     assert purge(stopped).exit_code == 0
-    assert [path.name for path in stopped.iterdir()] == ["lost+found"]
+    assert sorted(path.name for path in stopped.iterdir()) == ["elsewhere", "lost+found"]
+
+
+def test_purge_leaves_what_is_not_of_our_making(stopped):
+    """A folder of theirs in which somebody has started Mars once lost all its files."""
+    (stopped / "src").mkdir()
+    (stopped / "src" / "a.py").write_text("theirs")
+    done = purge(stopped)
+    assert (done.exit_code, "not of Mars's making (elsewhere, src)" in done.output) == (0, True), done.output
+    assert sorted(path.name for path in stopped.iterdir()) == ["elsewhere", "lost+found", "src"]
+    assert (stopped / "src" / "a.py").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("command", ["up", "down", "status", "sql"])
+def test_no_command_takes_an_empty_name_for_the_current_folder(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(mars, [command, "--data", ""])
+    assert (done.exit_code, "it names no folder" in done.output) == (2, True), done.output
+    assert list(tmp_path.iterdir()) == []
 
 
 def deny(patch, name: str, place: Path) -> None:

@@ -126,3 +126,19 @@ def test_a_path_that_no_service_can_be_given_is_refused(tmp_path, letter):
     assert ascii(letter) in refused.value.detail
     assert "symbolic link" in refused.value.hint
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_something_else_is_refused_and_stays_as_it_is(tmp_path):
+    for name in ("README.md", "src", ".git", "demo"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(ConfigurationError) as refused:
+        runfile.lock(tmp_path)
+    assert refused.value.detail == "it holds something else: README.md, src"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".git", "README.md", "demo", "src"]
+
+
+@pytest.mark.parametrize("there", [("lost+found", "demo", ".keep"), ("state",), ("run.lock", "notes.txt")])
+def test_a_mount_point_and_a_folder_that_is_ours_already_are_taken(tmp_path, there):
+    for name in there:
+        (tmp_path / name).touch() if "." in name else (tmp_path / name).mkdir()
+    os.close(runfile.lock(tmp_path))

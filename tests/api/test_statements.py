@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from api import statements_define, status
 from mars.adapters.kafka_admin import KafkaAdmin
 from mars.adapters.view import stop_queries
+from mars.errors import ConflictError
 
 pytestmark = pytest.mark.services
 COLUMNS = "(sip STRING, bytes BIGINT, time BIGINT)"
@@ -136,6 +137,25 @@ def test_of_two_requests_at_once_the_later_finds_what_the_other_made(client, str
 
     with ThreadPoolExecutor(2) as threads:
         assert sorted(threads.map(post, windows)) == statuses
+
+
+def test_a_query_that_others_make_and_drop_meanwhile_is_made_or_in_conflict(client, stream, fresh_name, monkeypatch):
+    """Never unknown: nobody asks for it."""
+    name, start, tries = fresh_name("q"), statements_define._start, []
+
+    def made_and_dropped(*arguments: object) -> object:
+        tries.append(name)
+        if len(tries) < 3:
+            raise ConflictError("the name exists", name)
+        return start(*arguments)
+
+    monkeypatch.setattr(statements_define, "_start", made_and_dropped)
+    body = {"name": name, "sql": f"SELECT count(*) FROM {stream} WINDOWING 60 s FROM EARLIEST"}
+    assert client.post("/v1/queries", json=body).status_code == 201
+    assert client.delete(f"/v1/queries/{name}").status_code == 204
+    monkeypatch.setattr(statements_define, "_start", lambda *_: (None, []))
+    answer = client.post("/v1/queries", json=body)
+    assert (answer.status_code, answer.json()["title"]) == (409, "the query was dropped meanwhile")
 
 
 def test_rest_makes_a_query_once(client, stream, fresh_name):

@@ -88,6 +88,16 @@ def test_a_secret_is_not_shown() -> None:
     assert "0123456789abcdef" not in f"{caught.value} {caught.value.hint}"
 
 
+def test_an_empty_variable_counts_as_not_given() -> None:
+    """As scripts and compose files give what is not set."""
+    assert load(environment={"MARS_DATA": "", "MARS_MAPPERS": "", "MARS_API_TOKEN": ""}) == load(environment={})
+
+
+def test_an_empty_folder_is_not_the_current_one() -> None:
+    with pytest.raises(ConfigurationError, match="it must name a folder"):
+        load({"data": ""}, environment={})
+
+
 def test_a_variable_of_another_program_is_left_alone() -> None:
     assert load(environment={"MARS_ROVER_WHEELS": "6"}) == load(environment={})
 

@@ -59,7 +59,7 @@ def curve(document: dict) -> list[str]:
 def roofline(document: dict) -> list[str]:
     """The roofline's table."""
     steps = [Step(**step) for step in document["steps"]]
-    rows = [[s.name, f"{s.floor_ms:.2f}", f"{s.cost_ms:.2f}", f"{s.cost_ms / s.floor_ms:.1f}", f"{s.gap_ms:.2f}", s.what]
+    rows = [[s.name, f"{s.floor_ms:.2f}", f"{s.cost_ms:.2f}", s.ratio, f"{s.gap_ms:.2f}", s.what]
             for s in steps]
     floor, cost = sum(s.floor_ms for s in steps), sum(s.cost_ms for s in steps)
     rows.append(["all", f"{floor:.2f}", f"{cost:.2f}", f"{cost / floor:.1f}", f"{cost - floor:.2f}",

@@ -42,7 +42,7 @@ def copied_gb_per_s() -> float:
 def describe(steps: list[Step]) -> str:
     """The table, its sums, and the largest gap."""
     lines = [f"CPU ms per {BATCH:,} tuples", f"{'step':<28}{'floor':>8}{'cost':>8}{'ratio':>7}{'gap':>8}   the floor"]
-    lines += [f"{step.name:<28}{step.floor_ms:>8.2f}{step.cost_ms:>8.2f}{step.cost_ms / step.floor_ms:>7.1f}"
+    lines += [f"{step.name:<28}{step.floor_ms:>8.2f}{step.cost_ms:>8.2f}{step.ratio:>7}"
               f"{step.gap_ms:>8.2f}   {step.what}" for step in steps]
     floor, cost = sum(step.floor_ms for step in steps), sum(step.cost_ms for step in steps)
     lines.append(f"{'all':<28}{floor:>8.2f}{cost:>8.2f}{cost / floor:>7.1f}{cost - floor:>8.2f}")

@@ -27,6 +27,11 @@ class Step:
         """What could be saved at most."""
         return self.cost_ms - self.floor_ms
 
+    @property
+    def ratio(self) -> str:
+        """How many times its floor a step costs; `-` where the floor is less than the clocks tell."""
+        return f"{self.cost_ms / self.floor_ms:.1f}" if self.floor_ms > 0 else "-"
+
 
 class Stopwatch:
     """CPU time of this thread and of a server process, from start to stop, over many calls."""

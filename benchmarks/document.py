@@ -41,6 +41,15 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
             *("| " + " | ".join(row) + " |" for row in rows)]
 
 
+def changes(memory: list[list[float]]) -> list[list[float]]:
+    """The first point, the last, and each that differs from the one told before it by more than 1 % in either part."""
+    told = memory[:1]
+    for point in memory[1:]:
+        if any(abs(now - before) > 0.01 * before for now, before in zip(point[1:], told[-1][1:], strict=True)):
+            told.append(point)
+    return told if told[-1] is memory[-1] else [*told, memory[-1]]
+
+
 def curve(document: dict) -> list[str]:
     """A curve's table."""
     results = [Result(**point) for point in document["points"]]
@@ -51,8 +60,8 @@ def curve(document: dict) -> list[str]:
                    "MB reducers", "groups, all exact"], rows)
     for r in results:
         if r.memory:
-            said = "; ".join(f"{s:.0f} s: {mappers:.0f} and {reducers:.0f}" for s, mappers, reducers in r.memory)
-            found += ["", f"Memory of mappers and reducers in MB over {r.name}: {said}."]
+            said = "; ".join(f"{s:.0f} s: {mappers:.0f} and {reducers:.0f}" for s, mappers, reducers in changes(r.memory))
+            found += ["", f"Memory of mappers and reducers in MB over {r.name}, where it changes: {said}."]
     return [*found, "", document["model"]] if document.get("model") else found
 
 

@@ -65,8 +65,8 @@ def world(folder, workers: dict[int, dict]) -> World:
 
 
 STRIKING = [processes.MapperKilled, processes.LeaderKilled, processes.LeaderStopped, processes.AllWorkersKilled,
-            processes.PythonDaemonKilled, network.WorkerCutOff, network.LeaderCutOffFromZooKeeper, queries.QueryPaused,
-            queries.QueryMadeAndDropped]
+            processes.PythonDaemonKilled, network.WorkerCutOff, network.ReducerCutOffForLong,
+            network.LeaderCutOffFromZooKeeper, queries.QueryPaused, queries.QueryMadeAndDropped]
 
 
 @pytest.mark.parametrize("kind", STRIKING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reducer.fitness import UNFIT_S
 from tests.nemesis.faults import Fault
 from tests.nemesis.nodes import COUNT
 from tests.nemesis.proxy import PASS, Rule
@@ -95,6 +96,21 @@ class WorkerCutOff(_Network):
         cut = frozenset([self.rng.choice(pids)] if pids else [])
         return self.rng.choice((Rule(hold_requests=True, hold_answers=True, pids=cut), Rule(hold_answers=True, pids=cut),
                                 Rule(reset=True, pids=cut)))
+
+
+class ReducerCutOffForLong(_Network):
+    """A reducer, mostly the leader, sees Kafka or Redis no more for so long that it must make room for another one."""
+
+    number, hold_s = "N12", (UNFIT_S + 2.0, UNFIT_S + 8.0)
+
+    def choose(self) -> list[str]:
+        return [self.rng.choice(("kafka", "redis"))]
+
+    def rule(self) -> Rule:
+        pids = sorted(self.instance.workers("reducer"))
+        leader = self.instance.leader() if self.rng.random() < 0.7 else None
+        cut = leader or (self.rng.choice(pids) if pids else None)
+        return Rule(hold_requests=True, hold_answers=True, pids=frozenset([cut] if cut else []))
 
 
 class NodesCutOff(Fault):

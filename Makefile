@@ -31,7 +31,7 @@ faults: setup ## ten minutes of faults on real processes, or more (HOURS=2, FAUL
 bench: setup ## tuples per second of a whole Mars (BENCH_ARGS)
 	@$(PY) -m benchmarks.throughput $(BENCH_ARGS)
 
-figures: setup ## every figure of docs/benchmarks.md anew, in half an hour
+figures: setup ## the figures of docs/benchmarks.md anew, without the long runs, in half an hour
 	@$(PY) -m benchmarks.document --measure
 
 lock: ## writes the lock files anew from requirements*.in (needs uv)

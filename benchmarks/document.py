@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import accuracy_table, overload_table, side_by_side_latency, side_by_side_table
+from benchmarks.document_goals import goals
 from benchmarks.document_joined import like_for_like, paper
 from benchmarks.latency_limit import Limit
 from benchmarks.scaling_run import Result
@@ -56,7 +57,8 @@ def curve(document: dict) -> list[str]:
     rows = [[r.name, f"{r.tuples:,}", f"{r.tuples_per_s / 1e6:.2f}", f"{r.megabytes_per_s:.0f}", f"{r.cpu:.3f}",
              *(f"{r.cpu_s_per_million[part]:.3f}" for part in PARTS), f"{r.peak_megabytes['mappers']:.0f}",
              f"{r.peak_megabytes['reducers']:.0f}", f"{r.groups:,}" if r.exact else "NOT EXACT"] for r in results]
-    found = table([document["axis"], "tuples", "M tuples/s", "MB/s", "CPU s per M, broker apart", *PARTS, "MB mappers",
+    axis = "run" if document["axis"] == "tuples" else document["axis"]
+    found = table([axis, "tuples", "M tuples/s", "MB/s", "CPU s per M, broker apart", *PARTS, "MB mappers",
                    "MB reducers", "groups, all exact"], rows)
     for r in results:
         if r.memory:
@@ -114,16 +116,17 @@ FIGURES = {
     "message": scaling("message"), "batch": scaling("batch"), "workers": scaling("workers"),
     "partitions": scaling("partitions"), "tuples": scaling("tuples", " --tuples 50000000"), "groups": scaling("groups"),
     "columns": scaling("columns"), "width": scaling("width"), "codec": scaling("codec"), "tls": scaling("tls"),
-    "forms": scaling("forms"),
+    "forms": scaling("forms", " --tuples 20000000"),
     "long": scaling("long", " --tuples 200000000"),
     "side_by_side": Figure(f"benchmarks.side_by_side --json {FOLDER}/side_by_side.json", side_by_side_table.figure,
                            picture=True),
-    "side_by_side_latency": Figure(f"benchmarks.side_by_side_latency --json {FOLDER}/side_by_side_latency.json",
+    "side_by_side_latency": Figure("benchmarks.side_by_side_latency --shares 0.1,0.5,0.8 --only mars,spark,flink,storm "
+                                   f"--warm 15 --seconds 30 --json {FOLDER}/side_by_side_latency.json",
                                    side_by_side_latency.figure),
     "accuracy": Figure(f"benchmarks.accuracy --json {FOLDER}/accuracy.json", accuracy_table.figure),
     "overload": Figure(f"benchmarks.overload --json {FOLDER}/overload.json", overload_table.figure),
 }
-JOINED = {"paper": paper, "like_for_like": like_for_like}  # from the files of several figures
+JOINED = {"paper": paper, "like_for_like": like_for_like, "goals": goals}  # from the files of several figures
 BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency", "accuracy", "overload"}
 
 

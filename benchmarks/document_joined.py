@@ -20,30 +20,48 @@ def measured(folder: Path, name: str) -> dict | None:
 
 def paper(folder: Path) -> str:
     """The paper's figures beside ours, as far as they are measured; its MB are binary, and so are ours here."""
-    here = dict.fromkeys(("node", "mean", "batch", "sums"), "not measured yet")
+    here = dict.fromkeys(("node", "mean", "batch", "against", "sums"), "not measured yet")
     if found := measured(folder, "tuples"):
         best = max((Result(**point) for point in found["points"] if point["tuples"] >= LEAST_TUPLES),
                    key=lambda result: result.megabytes_per_s, default=None)
         if best:
             here["node"] = f"{best.megabytes_per_s * 1e6 / MEBI:.0f} MB/s ({best.tuples_per_s / 1e6:.2f} M tuples/s)"
     if found := measured(folder, "latency"):
-        here["mean"] = "; ".join(f"{load['name'].replace('_', ' ')}: {load['freshness']['mean']:.0f} ms"
-                                 for load in found["loads"])
+        here["mean"] = "freshness " + "; ".join(f"{load['name'].replace('_', ' ')}: {load['freshness']['mean']:.0f} ms"
+                                                for load in found["loads"])
+    if found := measured(folder, "side_by_side_latency"):
+        here["mean"] += "; of closed windows, at one rate: " + ", ".join(
+            f"{name} {spreads['tuple closed']['mean']:,.0f} ms" for name, spreads in found["latency"].items())
     if found := measured(folder, "message"):
-        best = max((Result(**point) for point in found["points"]), key=lambda result: result.tuples_per_s)
-        here["batch"] = f"{best.name} ({best.tuples_per_s / 1e6:.2f} M tuples/s)"
+        here["batch"] = per_message([Result(**point) for point in found["points"]])
+    if found := measured(folder, "side_by_side"):
+        here["against"] = against(by_contender(found), found)
     if found := measured(folder, "accuracy"):
         here["sums"] = "; ".join(f"{found['contenders'][turn['contender']]['title']}: {turn['exactness']['lost']:,} lost, "
                                  f"{turn['exactness']['doubled']:,} doubled" for turn in found["turns"])
     rows = [["throughput of one node", "179 MB/s (1.25 M tuples/s), the broker elsewhere",
              f"{here['node']} on this machine's cores, the broker on them too"],
             ["best tuples per message", "5,000; one is far worse, more are a little worse", here["batch"]],
-            ["mean latency of a tuple", "1372 ms (Storm 653, Spark Streaming 2383)", f"freshness {here['mean']}"],
-            ["against Spark Streaming, Storm", "1.46 and 2.82 times their throughput", "see [Side by side](#side-by-side)"],
+            ["mean latency of a tuple", "1372 ms (Storm 653, Spark Streaming 2383)", here["mean"]],
+            ["against Spark Streaming, Storm", "1.46 and 2.82 times their throughput", here["against"]],
             ["40 million tuples, three nodes cut off", "Mars: none lost, none doubled; Storm the same", here["sums"]],
             ["scaling", "near-linear to 20 nodes, 3.5 GB/s; then the broker's disks are full",
              "one machine; see the model [below](#workers-and-partitions)"]]
     return "\n".join(["| | the paper | here |", "| --- | --- | --- |", *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def per_message(points: list[Result]) -> str:
+    """The best number of tuples in a message, and how far the others are from it."""
+    best, worst = (choose(points, key=lambda result: result.tuples_per_s) for choose in (max, min))
+    return (f"{best.name} ({best.tuples_per_s / 1e6:.2f} M tuples/s); the worst is {worst.name} "
+            f"({worst.tuples_per_s / 1e6:.2f}), and runs of one size differ by as much")
+
+
+def against(turns: dict[str, list[dict]], document: dict) -> str:
+    """How many times as fast as each contender that is called Spark or Storm; see the table of side_by_side."""
+    mars = middle(turns["mars"], "tuples_per_s")
+    return "; ".join(f"{mars / middle(its, 'tuples_per_s'):.1f} times {document['contenders'][name]['title']}"
+                     for name, its in turns.items() if name.startswith(("spark", "storm")))
 
 
 def like_for_like(folder: Path) -> str:

@@ -73,10 +73,10 @@ def long(tuples: int) -> list[Point]:
 
 
 def groups(tuples: int) -> list[Point]:
-    """Groups of a window, all of the tuples in about two windows."""
-    counts = (100, 1_000, 10_000, 100_000, 1_000_000)
-    return [Point(count, max(tuples, 3 * count), sips=max(count // len(TYPES), 1), pool=max(100_000, 2 * count),
-                  event_rate=max(tuples, 3 * count) // 120) for count in counts]
+    """Groups that tuples may have, all in one window. Tuples are skewed: of the last count 10^6 groups come, and more."""
+    counts = (100, 1_000, 10_000, 100_000, 1_600_000)
+    return [Point(count, max(tuples, 5 * count), sips=max(count // len(TYPES), 1), pool=max(100_000, 5 * count // 2),
+                  event_rate=max(tuples, 5 * count) // 30) for count in counts]
 
 
 def columns(tuples: int) -> list[Point]:

@@ -36,7 +36,7 @@ from mars.errors import MarsError
 
 PARTITIONS = 4
 WATERMARK_MS = 5_000
-LIMIT_S = 1_800.0
+WARM_LIMIT_S, LIMIT_S = 180.0, 1_800.0
 SPARE_BYTES = 5 << 30
 Say = Callable[[str], None]
 
@@ -97,7 +97,7 @@ def compare(contenders: list[Contender], tuples: int, warm: int, repeat: int, se
                     turns.append(turn(contender, broker, warmed, filled[size(contender, tuples)], place))
                     say(f"{contender.name:<14} {turns[-1].tuples_per_s / 1e6:6.3f} M tuples/s  {turns[-1].exactness}")
                 except MarsError as error:
-                    left_out[contender.name] = f"{error}"
+                    left_out[contender.name] = str(error).split("; log: ")[0]  # which is deleted with the folder
                     say(f"{contender.name} failed: {error}")
                 shutil.rmtree(place, ignore_errors=True)
     finally:
@@ -127,7 +127,7 @@ def turn(contender: Contender, broker: Service, warm: Topic | None, topic: Topic
     contender.start(folder, broker.address)
     try:
         if warm:
-            contender.run(job(0, broker.address, warm, folder), LIMIT_S)
+            contender.run(job(0, broker.address, warm, folder), WARM_LIMIT_S)
         asked = job(1 if warm else 0, broker.address, topic, folder)
         with TreeMeter({"contender": contender.roots(), "broker": [broker.pid]}) as meter:
             began = time.monotonic()

@@ -1,4 +1,4 @@
-"""How soon each contender's closed windows can be read, at one rate that all of them can take, and at a share of its own
+"""How soon each contender's closed windows can be read, at one rate that all of them can take, and at shares of its own
 limit.
 
 `python -m benchmarks.side_by_side_latency` gives each contender its turn on a topic of its own, which a producer fills by a
@@ -6,7 +6,7 @@ schedule, with the moment of making as event time; windows are of one second. It
   window closed   from the moment when the watermark passes a window's end until the last of its rows could be read;
   tuple closed    from the making of a tuple until its closed window could be read, less the watermark's delay.
 The first --warm seconds are left out. A window that never was whole is told as missing: its rows were lost or doubled.
-With --share each contender's limit is searched as that of Mars is (benchmarks/latency_limit.py), by turns at other rates: a
+With --shares each contender's limit is searched as that of Mars is (benchmarks/latency_limit.py), by turns at other rates: a
 rate is held if closing takes no longer in the later half of a turn than in the earlier one.
 """
 
@@ -43,6 +43,8 @@ CONTENDERS = "mars,spark,flink,storm,storm-unacked"
 WINDOW_MS, WATERMARK_MS = 1_000, 1_000
 START_S, SETTLE_S = 15.0, 8.0
 TRY_S = 20.0  # of a rate that is tried, after the seconds that are left out
+# tuples per second with which a limit's search begins; of the others 300,000
+FIRST = {"mars": 800_000.0, "spark": 150_000.0, "storm": 100_000.0}
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,9 @@ def judged(folder: Path, load: Load) -> tuple[dict[str, Spread], Try]:
     return found, Try.of(load.rate, starts[due], (at - passed)[due], sent, acked - sent, begin[0] + load.warm * 1000)
 
 
-def own(contender: Contender, address: str, share: float, given: Load, folder: Path, say: Callable[[str], None]) -> dict:
-    """A contender's limit, searched from the given load's rate on, and its spreads at a share of it."""
+def own(contender: Contender, address: str, shares: list[float], given: Load, folder: Path,
+        say: Callable[[str], None]) -> dict:
+    """A contender's limit, searched from the given load's rate on, and its spreads at these shares of it."""
     numbers = itertools.count(1)
 
     def offer(rate: float) -> Try:
@@ -114,14 +117,19 @@ def own(contender: Contender, address: str, share: float, given: Load, folder: P
 
     limit = search(offer, given.rate, say=say)
     say(f"{contender.name:<14} limit: {limit.text()}")
-    found, trend = turn(contender, address, replace(given, rate=share * limit.rate), folder / f"{contender.name}_share")
-    _tell(contender, found, say)
-    return {"share": share, "held": trend.is_held, "limit": limit.json(), "latency": _json(found)}
+    found = []
+    for share in shares:
+        spreads, trend = turn(contender, address, replace(given, rate=share * limit.rate),
+                              folder / f"{contender.name}_at_{share}")
+        _tell(f"{contender.name} {share:.0%}", spreads, say)
+        found.append({"share": share, "held": trend.is_held, "latency": _json(spreads)})
+    return {"limit": limit.json(), "shares": found}
 
 
-def compare(contenders: list[Contender], load: Load, share: float | None, first: float, folder: Path,
+def compare(contenders: list[Contender], load: Load, shares: list[float], folder: Path,
             say: Callable[[str], None] = print) -> dict[str, dict]:
-    """Each contender's spreads at the load and, with a share, at that share of its own limit; told at once."""
+    """Each contender's spreads at the load and at these shares of its own limit; told at once. One that does not get through
+    is left out, with the reason."""
     config = configuration.load({"data": folder / "broker"})
     for contender in contenders:
         contender.prepare(config)
@@ -129,23 +137,24 @@ def compare(contenders: list[Contender], load: Load, share: float | None, first:
     found: dict[str, dict] = {"latency": {}, "own": {}, "left_out": {}}
     try:
         for contender in contenders:
-            spreads, _ = turn(contender, broker.address, load, folder / contender.name)
-            _tell(contender, spreads, say)
-            found["latency"][contender.name] = _json(spreads)
-            if share:
-                try:
-                    given = replace(load, rate=first)
-                    found["own"][contender.name] = own(contender, broker.address, share, given, folder, say)
-                except MarsError as error:
-                    found["left_out"][contender.name] = str(error)
+            try:
+                spreads, _ = turn(contender, broker.address, load, folder / contender.name)
+                _tell(contender.name, spreads, say)
+                found["latency"][contender.name] = _json(spreads)
+                if shares:
+                    given = replace(load, rate=FIRST.get(contender.name, 300_000.0))
+                    found["own"][contender.name] = own(contender, broker.address, shares, given, folder, say)
+            except MarsError as error:
+                found["left_out"][contender.name] = str(error).split("; log: ")[0]
+                say(f"{contender.name} is left out: {error}")
     finally:
         broker.stop()
     return found
 
 
-def _tell(contender: Contender, spreads: dict[str, Spread], say: Callable[[str], None]) -> None:
+def _tell(title: str, spreads: dict[str, Spread], say: Callable[[str], None]) -> None:
     for name, spread in spreads.items():
-        say(f"{contender.name:<14} {name:<14} ms  {spread.text()}")
+        say(f"{title:<18} {name:<14} ms  {spread.text()}")
 
 
 def _json(spreads: dict[str, Spread]) -> dict[str, dict]:
@@ -155,22 +164,21 @@ def _json(spreads: dict[str, Spread]) -> dict[str, dict]:
 def figure(document: dict) -> list[str]:
     """The tables as lines of Markdown."""
     lines = [f"At {document['rate']:,.0f} tuples/s, windows of {WINDOW_MS} ms, a watermark {WATERMARK_MS} ms behind:", "",
-             *_table({name: (document["rate"], spreads) for name, spreads in document["latency"].items()})]
+             *_table([(name, document["rate"], spreads) for name, spreads in document["latency"].items()])]
     if found := document.get("own"):
-        limits = {name: (each, Limit.load(each["limit"])) for name, each in found.items()}
-        lines += ["", f"At {100 * next(iter(found.values()))['share']:.0f} % of its own limit each:", "",
-                  *_table({name: (each["share"] * limit.rate, each["latency"]) for name, (each, limit) in limits.items()}),
-                  "", *(f"- {name}: {limit.text()}{'' if each['held'] else '; the share was not held'}."
-                        for name, (each, limit) in limits.items()),
-                  *(f"- {name} is left out: {reason}." for name, reason in document["left_out"].items())]
-    return lines
+        limits = {name: Limit.load(each["limit"]) for name, each in found.items()}
+        loads = [(f"{name}, {at['share']:.0%}{'' if at['held'] else ', not held'}", at["share"] * limits[name].rate,
+                  at["latency"]) for name, each in found.items() for at in each["shares"]]
+        lines += ["", "At shares of its own limit each:", "", *_table(loads), "",
+                  *(f"- {name}: {limit.text()}." for name, limit in limits.items())]
+    return [*lines, *(f"- {name} is left out: {reason}." for name, reason in document.get("left_out", {}).items())]
 
 
-def _table(loads: dict[str, tuple[float, dict]]) -> list[str]:
+def _table(loads: list[tuple[str, float, dict]]) -> list[str]:
     columns = ("p50", "p95", "p99", "mean", "max")
     lines = [f"| contender | tuples/s | ms | {' | '.join(columns)} | samples | missing |",
              "| --- | ---: | --- |" + " ---: |" * (len(columns) + 2)]
-    for name, (rate, spreads) in loads.items():
+    for name, rate, spreads in loads:
         lines += [f"| {name} | {rate:,.0f} | {what} | {' | '.join(f'{spread[column]:,.0f}' for column in columns)} | "
                   f"{spread['samples']:,} | {spread['missing']:,} |" for what, spread in spreads.items()]
     return lines
@@ -182,18 +190,18 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=40_000, help="tuples per second")
     parser.add_argument("--seconds", type=float, default=40.0)
     parser.add_argument("--warm", type=float, default=20.0)
-    parser.add_argument("--share", type=float, help="of its own limit: measure each contender there too")
-    parser.add_argument("--first", type=float, default=300_000, help="tuples per second with which a limit's search begins")
+    parser.add_argument("--shares", default="", help="of its own limit, as 0.1,0.5: measure each contender there too")
     parser.add_argument("--only", default=CONTENDERS)
     parser.add_argument("--json", type=Path, help="file for all figures")
     given = parser.parse_args()
     load = Load(given.rate, given.seconds, given.warm)
     with tempfile.TemporaryDirectory(prefix="mars-side-by-side-") as folder:
-        found = compare(chosen(given.only.split(",")), load, given.share, given.first, Path(folder))
+        found = compare(chosen(given.only.split(",")), load, [float(share) for share in given.shares.split(",") if share],
+                        Path(folder))
     if given.json:
         given.json.write_text(json.dumps({"rate": given.rate, "seconds": given.seconds, "machine": machine(),
                                           "command": command(), **found}, indent=1) + "\n")
-    every = [*found["latency"].values(), *(each["latency"] for each in found["own"].values())]
+    every = [*found["latency"].values(), *(at["latency"] for each in found["own"].values() for at in each["shares"])]
     sys.exit(1 if any(spread["missing"] for each in every for spread in each.values()) else 0)
 
 

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.clusters import entrants as clusters
 from benchmarks.contenders import entrants as contenders
 from benchmarks.document import DOCS, FIGURES, JOINED, block, limit, written
+from benchmarks.document_goals import Goal, goals
 from benchmarks.document_joined import like_for_like, paper
 from benchmarks.latency_limit import Limit, Try
 from benchmarks.scaling import CURVES
@@ -91,9 +92,9 @@ def few_and_many(folder) -> None:
     parts = dict.fromkeys(("mappers", "reducers", "redis", "zookeeper", "driver", "kafka"), 0.1)
     points = [asdict(Result(n, f"{n:,}", n, seconds, n / seconds, n * 148e-6 / seconds, parts, {}, 7, True, "", []))
               for n, seconds in ((20_000_000, 5.0), (1_000_000, 0.4))]
-    turns = [{"contender": name, "tuples": n, "tuples_per_s": n / seconds}
-             for name, n, seconds in (("mars", 20_000_000, 5.0), ("slow", 1_000_000, 10.0))]
-    about = {name: {"title": name.title(), "guarantee": "g"} for name in ("mars", "slow")}
+    turns = [{"contender": name, "tuples": n, "tuples_per_s": n / seconds, "cpu_s_per_million": 0.5}
+             for name, n, seconds in (("mars", 20_000_000, 5.0), ("spark", 20_000_000, 40.0), ("slow", 1_000_000, 10.0))]
+    about = {name: {"title": name.title(), "guarantee": "g"} for name in ("mars", "spark", "slow")}
     (folder / "tuples.json").write_text(json.dumps({"axis": "tuples", "points": points}))
     (folder / "side_by_side.json").write_text(json.dumps({"tuples": 20_000_000, "turns": turns, "contenders": about}))
 
@@ -109,6 +110,20 @@ def test_ratios_to_those_that_take_fewer_tuples_are_told_like_for_like_too(tmp_p
 def test_the_papers_binary_megabytes_stand_beside_binary_ones(tmp_path):
     few_and_many(tmp_path)
     assert "| 179 MB/s (1.25 M tuples/s), the broker elsewhere | 565 MB/s (4.00 M tuples/s) on" in paper(tmp_path)
+    assert "| 1.46 and 2.82 times their throughput | 8.0 times Spark |" in paper(tmp_path)
+
+
+def test_what_is_reached_is_told_beside_what_was_asked(tmp_path):
+    few_and_many(tmp_path)
+    rows = {row.split(" | ")[0]: row for row in goals(tmp_path).splitlines()}
+    assert rows["| M tuples/s, CSV, to readable results"] == "| M tuples/s, CSV, to readable results | 3 | 4 | 4 | goal |"
+    assert rows["| times Spark Structured Streaming"].endswith("| 12 | 15 | 8 | falls short |")
+    assert rows["| ms of freshness at half load, p50"].endswith("| at most 150 |  | not measured yet |  |")
+
+
+@pytest.mark.parametrize(("value", "told"), [(0.42, "goal"), (0.5, "floor"), (0.7, "falls short")])
+def test_what_must_stay_small_reaches_its_floor_below_it(tmp_path, value, told):
+    assert Goal("a", 0.6, 0.43, lambda _: value, most=True).row(tmp_path).endswith(f"| {value} | {told} |")
 
 
 def test_a_wrong_point_is_told():

@@ -1,7 +1,6 @@
 """The comparison, short: each takes the same topic, is exact, and what it costs is told."""
 
 import json
-import os
 import re
 
 import pytest
@@ -12,14 +11,12 @@ from benchmarks.side_by_side import Comparison, compare, document, need_room
 from benchmarks.side_by_side_table import by_contender, describe
 from mars.errors import MarsError
 
-LONG = pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="starts Spark too: set LONG_TESTS=1")
-
 
 @pytest.mark.services
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("names", [["mars"], pytest.param(["mars", "spark"], marks=LONG)], ids=" ".join)
-def test_a_short_comparison_is_exact_and_tells_what_each_costs(tmp_path, names):
+def test_a_short_comparison_is_exact_and_tells_what_each_costs(tmp_path):
+    names = ["mars", "spark"]
     contenders = chosen(names)
     found = compare(contenders, tuples=200_000, warm=0, repeat=1, seed=5, folder=tmp_path)
     assert found.left_out == {}

@@ -49,9 +49,11 @@ def test_the_table_tells_each_contender(folder):
     lines = figure(document)
     assert lines[4] == "| mars | 40,000 | window closed | 5 | 7 | 7 | 5 | 7 | 5 | 0 |"
     limit = Limit(6e5, 7e5, [Try(6e5, 1.0, 1.0, 0.0, 1.0)])
-    own = {"mars": {"share": 0.5, "held": True, "limit": limit.json(), "latency": latency["mars"]}}
+    shares = [{"share": share, "held": share < 0.8, "latency": latency["mars"]} for share in (0.5, 0.8)]
+    own = {"mars": {"limit": limit.json(), "shares": shares}}
     lines = figure({**document, "own": own, "left_out": {"storm": "No load was held"}})[len(lines):]
-    assert "| mars | 300,000 | window closed | 5 | 7 | 7 | 5 | 7 | 5 | 0 |" in lines
+    assert "| mars, 50% | 300,000 | window closed | 5 | 7 | 7 | 5 | 7 | 5 | 0 |" in lines
+    assert "| mars, 80%, not held | 480,000 | window closed | 5 | 7 | 7 | 5 | 7 | 5 | 0 |" in lines
     assert lines[-2:] == ["- mars: 600,000 tuples/s are held, 700,000 are not (1 runs).",
                           "- storm is left out: No load was held."]
 

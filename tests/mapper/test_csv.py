@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mapper.batch import REASONS
@@ -169,6 +171,22 @@ def test_against_a_reader_character_by_character(items):
     of = stream({"a": "STRING", "b": "STRING", "c": "STRING", "t": "BIGINT"})
     parsed = Parser(of, ABC).parse(messages([item.encode() for item in items]))
     assert rows(parsed, ABC) == expected
+
+
+PIECES = ("\n1,", "\r\n1,", ",", ",", '"', '""', ',"', '",', "a", "b", " ", "\t", "ä", "'")
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+def test_against_the_csv_module(text):
+    """Where that module reads a message without an error; it knows no NULL, so that the empty text stands for both."""
+    text = f"1,{text}"
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error:
+        assume(False)
+    expected = [(0, line, *((fields + [""] * 3)[1:4])) for line, fields in enumerate(lines)]
+    assert [(*row[:2], *(field or "" for field in row[2:])) for row in texts(text.encode())] == expected
 
 
 @settings(max_examples=100, deadline=None)

@@ -10,7 +10,7 @@ import struct
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mapper.batch import REASONS
@@ -259,6 +259,28 @@ def test_every_instant_reads_back(when, separator, minutes):
     text = when.replace(tzinfo=zone).isoformat(separator)
     assert read("TIMESTAMP", [text]) == [when.replace(tzinfo=zone).astimezone(dt.UTC)]
     assert read("DATE", [text]) == [when.date()]
+
+
+ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-7]):[0-5]\d)?", re.ASCII)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.datetimes(dt.datetime(3, 1, 1), dt.datetime(9990, 1, 1)), st.sampled_from(["", "Z", "+01:00", "-17:59"]),
+       st.lists(st.tuples(st.integers(0, 31), st.sampled_from("0123456789-: .")), max_size=3))
+def test_timestamps_against_the_datetime_module(when, zone, changes):
+    """In the form that both know, whatever the digits say; 24:00 is left out, as Python has changed its mind about it."""
+    letters = list(when.isoformat() + zone)
+    for place, letter in changes:
+        letters[place % len(letters)] = letter
+    text = "".join(letters)
+    assume(ISO.fullmatch(text) and text[11:13] != "24" and 2 < int(text[:4]) < 9990)
+    try:
+        expected = dt.datetime.fromisoformat(text)
+    except ValueError:
+        expected = "<not a timestamp>"
+    else:
+        expected = expected.replace(tzinfo=expected.tzinfo or dt.UTC).astimezone(dt.UTC)
+    assert read("TIMESTAMP", [text]) == [expected]
 
 
 @pytest.mark.parametrize(("type_", "unit", "text", "time"), [

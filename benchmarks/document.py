@@ -114,7 +114,7 @@ FIGURES = {
     "roofline": Figure(f"benchmarks.roofline --json {FOLDER}/roofline.json", roofline),
     "latency": Figure(f"benchmarks.latency --warm 30 --seconds 30 --json {FOLDER}/latency.json", latency, picture=True),
     "message": scaling("message"), "batch": scaling("batch"), "workers": scaling("workers"),
-    "partitions": scaling("partitions"), "tuples": scaling("tuples", " --tuples 50000000"), "groups": scaling("groups"),
+    "partitions": scaling("partitions"), "tuples": scaling("tuples", " --tuples 100000000"), "groups": scaling("groups"),
     "columns": scaling("columns"), "width": scaling("width"), "codec": scaling("codec"), "tls": scaling("tls"),
     "forms": scaling("forms", " --tuples 20000000"),
     "long": scaling("long", " --tuples 200000000"),

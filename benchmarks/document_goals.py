@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.document_joined import measured
 from benchmarks.side_by_side_table import by_contender, middle
 
 WORKERS = 2  # mappers, and reducers, of the instances whose memory is told
@@ -26,7 +26,7 @@ class Goal:
         """Its line of the table."""
         try:
             value = self.found(folder)
-        except (FileNotFoundError, KeyError, StopIteration):
+        except (LookupError, StopIteration):
             return self._line("not measured yet", "")
         floor, goal = (asked is not None and (value <= asked if self.most else value >= asked)
                        for asked in (self.floor, self.goal))
@@ -45,7 +45,11 @@ def goals(folder: Path) -> str:
 
 
 def _file(folder: Path, name: str) -> dict:
-    return json.loads((folder / f"{name}.json").read_text())
+    """What a command left; LookupError if it has not run."""
+    found = measured(folder, name)
+    if found is None:
+        raise LookupError(name)
+    return found
 
 
 def _turns(contender: str, of: str) -> Callable[[Path], float]:

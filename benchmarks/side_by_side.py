@@ -97,7 +97,7 @@ def compare(contenders: list[Contender], tuples: int, warm: int, repeat: int, se
                     turns.append(turn(contender, broker, warmed, filled[size(contender, tuples)], place))
                     say(f"{contender.name:<14} {turns[-1].tuples_per_s / 1e6:6.3f} M tuples/s  {turns[-1].exactness}")
                 except MarsError as error:
-                    left_out[contender.name] = str(error).split("; log: ")[0]  # which is deleted with the folder
+                    left_out[contender.name] = str(error)
                     say(f"{contender.name} failed: {error}")
                 shutil.rmtree(place, ignore_errors=True)
     finally:

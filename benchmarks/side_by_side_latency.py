@@ -145,7 +145,7 @@ def compare(contenders: list[Contender], load: Load, shares: list[float], folder
                     given = replace(load, rate=FIRST.get(contender.name, 300_000.0))
                     found["own"][contender.name] = own(contender, broker.address, shares, given, folder, say)
             except MarsError as error:
-                found["left_out"][contender.name] = str(error).split("; log: ")[0]
+                found["left_out"][contender.name] = str(error)
                 say(f"{contender.name} is left out: {error}")
     finally:
         broker.stop()

@@ -67,7 +67,7 @@ class ProcessContender:
             self.child.check()
             if time.monotonic() > deadline:
                 raise MarsError(f"{self.name} was not ready after {limit_s:.0f} s",
-                                f"{len(self.program.results(Path(job.out)))} result files; log: {self.child.logs[0]}")
+                                f"{len(self.program.results(Path(job.out)))} result files", f"see {self.child.logs[0]}")
             time.sleep(POLL_S)
 
     def results(self, job: Job) -> pa.Table:

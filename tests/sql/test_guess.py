@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mapper.parse import Parser
+from mars.errors import SqlError
 from sql.create import compile_stream
 from sql.guess import Guess, create_stream_sql, guess_schema
 from sql.guess_types import parse_time, type_of
@@ -43,6 +44,120 @@ def test_json_reaches_one_level_inside() -> None:
 def test_a_telling_name_goes_before_the_first_place() -> None:
     guess = guess_schema([b"created,timestamp\n1700000000000,1700000000001\n"])
     assert guess.time_column == "timestamp"
+
+
+NUMBERED = range(1_700_000_000_000, 1_700_000_000_020)
+AS_JSON = [b'{"ts": %d, "k": "a", "n": 1.5}' % ms for ms in NUMBERED]
+AS_CSV = [b"%d,a,1.5" % ms for ms in NUMBERED]
+REMARK = "/* 1 of the 21 lines looked at does not fit */"
+
+
+def with_one(lines: list[bytes], other: bytes, place: int) -> list[bytes]:
+    return [*lines[:place], other, *lines[place:]]
+
+
+def check_statement(guess: Guess, remark: str = REMARK) -> None:
+    """The statement says how many lines do not fit, and runs as it is, with a semicolon, and on one line."""
+    sql = create_stream_sql(guess, "s", "t")
+    assert remark in sql
+    assert ("looked at" in sql) == bool(remark)
+    for written in (sql, sql + ";", sql.replace("\n", " ")):
+        stream = compile_stream(parse(written))
+        assert ([c.name for c in stream.columns], stream.time_column) == (list(types(guess)), guess.time_column)
+
+
+@pytest.mark.parametrize("other", [b"garbage", b'{"ts": 1', b"1,2,3", b"[1, 2]", b"null", b'"', b"\xff"])
+@pytest.mark.parametrize("place", [0, 10, 20])
+@pytest.mark.parametrize("one_message", [True, False])
+def test_a_line_among_objects_that_is_none_is_set_aside(other: bytes, place: int, one_message: bool) -> None:
+    lines = with_one(AS_JSON, other, place)
+    guess = guess_schema([b"\n".join(lines)] if one_message else lines)
+    assert (guess.format, guess.time_column, guess.unit) == ("JSON", "ts", "ms")
+    assert types(guess) == {"ts": "BIGINT", "k": "STRING", "n": "DOUBLE"}
+    assert (guess.lines, guess.unlike) == (21, 1)
+    check_statement(guess)
+
+
+def test_json_is_what_more_than_half_of_the_lines_are() -> None:
+    assert guess_schema([*AS_JSON, *[b"x"] * 19]).format == "JSON"
+    assert guess_schema([*AS_JSON, *[b"x"] * 20]).format == "CSV"
+    assert guess_schema([b'[{"a": 1}, {"a": 2}]', b"x", b"[]"]).unlike == 1
+
+
+@pytest.mark.parametrize("other", [b"garbage", b"x,y,", b"x,x,y", b"2024-01-01,y,z", b"1700000000000,a", b"1,a,1,1",
+                                   b",a,n/a", b"garbage;of;four;kinds", b'"', b'{"ts": 1'])
+@pytest.mark.parametrize("place", [0, 10, 20])
+@pytest.mark.parametrize("delimiter", [b",", b"|"])
+def test_a_line_of_csv_that_is_unlike_the_others_is_set_aside(other: bytes, place: int, delimiter: bytes) -> None:
+    lines = [line.replace(b",", delimiter) for line in with_one(AS_CSV, other, place)]
+    guess = guess_schema(lines)
+    assert (guess.format, guess.header, guess.delimiter.encode()) == ("CSV", False, delimiter)
+    assert (types(guess), guess.time_column) == ({"c1": "BIGINT", "c2": "STRING", "c3": "DOUBLE"}, "c1")
+    assert (guess.lines, guess.unlike) == (21, 1)
+    check_statement(guess)
+
+
+@pytest.mark.parametrize("other", [b"garbage", b"x,y,z", b"ts,k,n"])
+def test_a_header_stays_one_beside_a_line_that_is_set_aside(other: bytes) -> None:
+    guess = guess_schema([b"ts,k,n", *with_one(AS_CSV, other, 3)])
+    assert (guess.header, guess.time_column, guess.lines, guess.unlike) == (True, "ts", 22, 1)
+    assert types(guess) == {"ts": "BIGINT", "k": "STRING", "n": "DOUBLE"}
+    check_statement(guess, "/* 1 of the 22 lines looked at does not fit */")
+
+
+def test_a_header_may_be_shorter_where_no_line_has_more() -> None:
+    """As where each line ends with a delimiter."""
+    guess = guess_schema([b"ts,k,n", *(line + b"," for line in AS_CSV)])
+    assert (guess.header, list(types(guess)), guess.unlike) == (True, ["ts", "k", "n", "c4"], 0)
+    check_statement(guess, "")
+    guess = guess_schema([b"some,garbage", *AS_CSV])
+    assert (guess.header, list(types(guess)), guess.unlike) == (False, ["c1", "c2", "c3"], 1)
+
+
+def test_a_header_stays_one_over_lines_of_many_widths() -> None:
+    ragged = [line if i % 3 else line.removesuffix(b",1.5") for i, line in enumerate(AS_CSV)]
+    shorter = [line.removesuffix(b",1.5") if i % 3 else line for i, line in enumerate(AS_CSV)]
+    for lines in (ragged, shorter):
+        guess = guess_schema([b"ts,k,n", *lines])
+        assert (guess.header, guess.unlike) == (True, 0)
+        assert types(guess) == {"ts": "BIGINT", "k": "STRING", "n": "DOUBLE"}
+
+
+def test_a_header_tells_the_delimiter_of_numbers_with_commas() -> None:
+    guess = guess_schema([b"at;a;b;c", *[b"%d;1,5;2,5;3,5" % ms for ms in NUMBERED]])
+    assert (guess.delimiter, list(types(guess)), guess.unlike) == (";", ["at", "a", "b", "c"], 0)
+    several = [b'%d;"a\nb\nc"' % ms for ms in NUMBERED]
+    assert (guess_schema(several).delimiter, list(types(guess_schema(several)))) == (";", ["c1", "c2"])
+
+
+def test_no_more_than_a_tenth_of_the_lines_is_set_aside() -> None:
+    two = guess_schema([*AS_CSV, b"x,y,z", b"garbage"])
+    assert (types(two)["c1"], two.unlike) == ("BIGINT", 2)
+    check_statement(two, "/* 2 of the 22 lines looked at do not fit */")
+    three = guess_schema([*AS_CSV, b"x,y,z", b"garbage", b"garbage"])
+    assert (types(three)["c1"], three.time_column, three.unlike) == ("STRING", None, 2)
+    assert types(guess_schema([*AS_CSV[:9], b"x,y,z"]))["c1"] == "BIGINT"
+    nine = guess_schema([*AS_CSV[:8], b"x,y,z"])
+    assert (types(nine)["c1"], nine.unlike) == ("STRING", 0)
+    assert list(types(guess_schema([*AS_CSV[:8], b"1,2,3,4"]))) == ["c1", "c2", "c3", "c4"]
+
+
+def test_a_column_of_numbers_and_texts_sets_no_line_aside() -> None:
+    mixed = [b"%d,%s" % (ms, b"E1" if ms % 4 == 0 else b"404") for ms in NUMBERED]
+    guess = guess_schema([*mixed, b"x,1"])
+    assert (types(guess), guess.unlike) == ({"c1": "BIGINT", "c2": "STRING"}, 1)
+    rare = [b"%d,%s" % (ms, {3: b"1", 5: b"2", 7: b"n/a"}.get(ms % 20, b"")) for ms in NUMBERED]
+    guess = guess_schema(rare)
+    assert (types(guess), guess.unlike) == ({"c1": "BIGINT", "c2": "STRING"}, 0)
+
+
+def test_without_a_time_the_statement_says_what_to_write() -> None:
+    sql = create_stream_sql(guess_schema([b"a,b", b"c,d"]), "s", "t")
+    remark = "/* write the name of the event-time column here, and behind it UNIT s, ms, us or ns if it is a number */"
+    assert sql.endswith(f"TIMESTAMP {remark}")
+    with pytest.raises(SqlError, match="event-time column"):
+        parse(sql)
+    assert compile_stream(parse(sql + " c1")).time_column == "c1"
 
 
 @pytest.mark.parametrize("messages", [[], [b""], [b"\n \n"]])

@@ -33,7 +33,7 @@ FIND_TRIES = 3
 def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
     """Register a topic under a name. The topic must exist; its newest tuples are looked at."""
     stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
-    require_free(context.definitions.catalog(), stream.name)
+    _require_free(context, statement)
     topic = _topic(context, statement)
     made = context.definitions.create_stream(replace(stream, topic_id=topic.id), topic.partitions)
     return Answer("created", made.name, notes=_look_at_tuples(context, made))
@@ -160,10 +160,21 @@ def same_topic(context: Context, stream: Stream) -> Topic:
 
 def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> tuple[Query, list[str]]:
     stream = source(context, statement.select)
-    require_free(context.definitions.catalog(), statement.name.text)
+    _require_free(context, statement)
     offsets = start_offsets(context, stream, statement.select, plan, same_topic(context, stream))
     query = context.definitions.create_query(statement.name.text, plan, offsets)
     return query, _skipped(context, stream, offsets, plan)
+
+
+def _require_free(context: Context, statement: kinds.CreateStream | kinds.CreateQuery) -> None:
+    """Refuses a name that is taken, and at its place one that none can have; in the body of a request it has no place."""
+    name = statement.name
+    try:
+        require_free(context.definitions.catalog(), name.text)
+    except SqlError as error:
+        if name.start == name.end:
+            raise
+        raise refusal(statement.sql, name.start, name.end, error.title, error.detail, error.hint) from None
 
 
 def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: QueryPlan) -> list[str]:

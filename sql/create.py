@@ -180,6 +180,9 @@ def compile_options(create: CreateStream) -> dict:
         if key in ("delimiter", "quote") and not plain:
             raise at(create, value, f"{option.text.upper()} is one character",
                      "one ASCII character, no end of line", f"write {option.text.upper()} '{DEFAULTS[key]}'")
+        if key == "null" and create.sql[value.start:value.end] == r"'\N'":
+            raise at(create, value, r"NULL '\N' is read as N", "a backslash escapes the character behind it",
+                     r"write NULL '\\N'")
         options[key] = True if key == "strict" else value.text
     if options["delimiter"] == options["quote"]:
         raise at(

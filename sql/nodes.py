@@ -14,7 +14,7 @@ from sqlglot import exp
 from mars import coercion, functions, types
 from mars.expressions import Call, Expression, Literal
 from sql import literals
-from sql.places import call_name
+from sql.places import call_name, span
 from sql.refusals import did_you_mean, no_type
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ BINARY = {
 }
 KIND = exp.DType
 KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
+NO_QUANTILE = "quantiles are not there yet; there are avg(x), min(x), max(x) and stddev(x), which are other statistics"
 MEANT = {
     "window": "write WINDOWING 60 s after GROUP BY",
     "tumble": "write WINDOWING 60 s after GROUP BY",
@@ -47,8 +48,7 @@ MEANT = {
     "approx_count_distinct": "write count(DISTINCT x), which is exact",
     "now": "a result must not depend on when it is computed",
     "rand": "a result must not depend on chance",
-    "median": "write avg(x), or min(x) and max(x)",
-    "percentile": "write avg(x), or min(x) and max(x)",
+    **dict.fromkeys(("median", "percentile", "percentile_approx", "approx_percentile", "quantile"), NO_QUANTILE),
 }
 
 
@@ -169,7 +169,8 @@ def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
 
 
 def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
-    """cast(x AS type) and x::type; of a constant here, where that is exact."""
+    """cast(x AS type) and x::type; of a constant here, where that is exact and changes no type: beside a DECIMAL a whole
+    constant is as wide as its digits, and a cast one as its type."""
     value, written = lowering.lower(node.this), node.to.sql("spark")
     target = types.normalize(written)
     if target and node.to.this not in KINDS:
@@ -180,10 +181,20 @@ def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
         raise lowering.refuse(node, *no_type(written, did_you_mean(written, functions_types(), usual)))
     if not coercion.castable(value.type, target):
         raise lowering.refuse(node, f"{value.type} is not cast to {target}", "", "cast it to TIMESTAMP first")
+    is_constant = isinstance(value, Literal)
+    if is_constant and value.value is not None and target in ("INT", "BIGINT") and not is_suffixed(lowering, node):
+        return Call("cast", (value,), target)
     if value.type == target:
         return value
-    folded = literals.fold(value, target) if isinstance(value, Literal) else None
+    folded = literals.fold(value, target) if is_constant else None
     return folded or Call("cast", (value,), target)
+
+
+def is_suffixed(lowering: Lowering, node: exp.Cast) -> bool:
+    """Is it a number with a letter, as 10L? sqlglot makes a cast of that."""
+    number = node.this
+    is_number = isinstance(number, exp.Literal) and not number.is_string
+    return is_number and lowering.sql[slice(*span(node))] != number.this
 
 
 def functions_types() -> tuple[str, ...]:

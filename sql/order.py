@@ -13,6 +13,8 @@ from sql.scopes import WINDOW_COLUMNS, TupleScope, check_qualifiers, normal
 from sql.shape import is_star
 from sql.statements import SelectStatement
 
+LIMIT_MAX = 999_999_999
+
 
 def read(
     select: SelectStatement, outputs: tuple[Output, ...], windowed: bool, scope: TupleScope
@@ -75,14 +77,13 @@ def read_limit(select: SelectStatement) -> int | None:
     if limit is None:
         return None
     value = limit.expression
-    if not (
-        isinstance(limit, exp.Limit)
-        and isinstance(value, exp.Literal)
-        and value.this.isdigit()
-        and len(value.this) < 10
-    ):
+    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and value.this.isdecimal()):
         raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
-    return int(value.this)
+    digits = value.this.lstrip("0") or "0"
+    if len(digits) > len(str(LIMIT_MAX)):  # counted, since int() takes offence at thousands of digits
+        raise at(select, limit, "this LIMIT is too great", f"the greatest that is taken is {LIMIT_MAX}",
+                 f"write LIMIT {LIMIT_MAX}, or leave it out")
+    return int(digits)
 
 
 def at(select: SelectStatement, node: exp.Expression, title: str, detail: str, hint: str) -> SqlError:

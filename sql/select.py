@@ -27,6 +27,10 @@ NOT_CALLS = frozenset({
     "LATERAL", "LIKE", "LIMIT", "NOT", "ON", "OR", "ORDER", "OVER", "RLIKE", "REGEXP", "ROLLUP", "SELECT",
     "SETS", "SOME", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"
 })
+# Words that begin statements, which no SELECT over a stream has in any place.
+ALWAYS_NAMES = (TokenType.ISNULL, TokenType.NOTNULL, TokenType.DROP, TokenType.CREATE, TokenType.ALTER, TokenType.INTO)
+# Clauses of SQL behind GROUP BY and ORDER BY, where these are columns when they stand first.
+FIRST_KEYS = ("LIMIT", "OFFSET", "WINDOW")
 
 
 def read_select(sql: str, words: list[Word]) -> SelectStatement:
@@ -77,14 +81,22 @@ def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
 
 
 def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
-    """The tokens of a word; the name of a call is marked as one. ISNULL and NOTNULL are names, as in Spark."""
+    """The tokens of a word; the name of a call is marked as one, and what can only be a name here is one."""
     word = words[index]
     token = word.tokens[0]
     if word.kind == "name" and words[index + 1].is_("("):
         is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
         if is_call and not (index and words[index - 1].is_("AS", "::")) and not follows_star(words, index):
             return (named(token, CALL + word.value),)
-    return (named(token, token.text),) if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) else word.tokens
+    is_name = word.kind == "name" and (token.token_type in ALWAYS_NAMES or is_first_key(words, index))
+    return (named(token, token.text),) if is_name else word.tokens
+
+
+def is_first_key(words: list[Word], index: int) -> bool:
+    """True for a column called like a clause, right after GROUP BY or ORDER BY; `LIMIT 3` there is a clause, and keys are
+    missing."""
+    after_by = index and words[index - 1].is_("GROUP BY", "ORDER BY")
+    return bool(after_by) and words[index].is_(*FIRST_KEYS) and words[index + 1].kind != "number"
 
 
 def named(token: Token, text: str) -> Token:

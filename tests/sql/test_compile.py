@@ -210,6 +210,16 @@ def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
         Literal(True, "BOOLEAN"), Literal(None, "VOID"), Literal("2026-01-31", "DATE"), Literal("1.5", "DECIMAL(2,1)")]
 
 
+@pytest.mark.parametrize("written", [
+    "price / 7", "price / 7L", "price / cast(7 AS INT)", "price / '7'::INT", "price + cast(12 AS INT)", "price - -12",
+    "price % 3", "price % cast('3' AS BIGINT)", "price * cast(-3 AS INT)", "coalesce(price, cast(3 AS INT))"])
+def test_a_constant_beside_a_decimal_is_as_wide_as_in_spark(flows: Stream, spark, written: str) -> None:
+    """A bare one is as wide as its digits, a cast one as its type."""
+    [field] = spark.sql(f"SELECT {written} AS x FROM tuples").schema
+    [key] = plan_of(f"SELECT {written} AS x FROM flows", flows).keys
+    assert key.expression.type == field.dataType.simpleString().upper()
+
+
 @pytest.mark.parametrize("text", ["NaN", "nan", " -Infinity ", "+inf", "INFINITY"])
 def test_texts_of_numbers_that_are_not_finite_are_compared(flows: Stream, text: str) -> None:
     """No plan can hold them as constants, so they stay texts that are cast, as Spark casts them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mars.plan import Stream, StreamColumn
 from sql.create import compile_stream
 from sql.parse import parse
@@ -29,3 +31,9 @@ def test_json_has_paths_and_text_times_count_in_microseconds() -> None:
     stream = compile_stream(parse(sql))
     assert stream.columns == (StreamColumn("t", "STRING", "a.t"), StreamColumn("PATH", "INT"))
     assert (stream.time_unit, stream.options) == ("us", {})
+
+
+@pytest.mark.parametrize(("written", "null"), [(r"'\\N'", r"\N"), ("'N'", "N"), (r"'\NA'", "NA"), (r"'\\'", "\\")])
+def test_a_text_that_means_null_may_have_a_backslash(written: str, null: str) -> None:
+    stream = compile_stream(parse(f"CREATE STREAM s (t BIGINT) FROM KAFKA 's' FORMAT CSV (NULL {written}) TIMESTAMP t"))
+    assert stream.options["null"] == null

@@ -90,6 +90,20 @@ def test_is_distinct_from_is_no_clause() -> None:
     assert (select.source.text, select.clauses.start) == ("s", "LATEST")
 
 
+@pytest.mark.parametrize("name", [
+    "windowing", "watermark", "idle", "grace", "late", "emit", "earliest", "Drop", "create", "ALTER", "into", "pause",
+    "query", "stream", "kafka", "format", "unit", "offset", "Limit", "window", "count", "every", "gap", "path", "strict"])
+def test_words_of_the_dialect_are_columns_in_every_place(name):
+    select = parse(f"SELECT {name}, a, sum({name} + 1) AS {name} FROM s WHERE {name} > 3 GROUP BY {name}, a "
+                   f"HAVING max({name}) > 1 WINDOWING 60 s WATERMARK 5 s")
+    assert [e.alias_or_name for e in select.tree.expressions] == [name, "a", name]
+    assert [e.name for e in select.tree.args["group"].expressions] == [name, "a"]
+    assert select.tree.args["where"].this.this.name == name
+    assert select.clauses.window_ms == 60_000
+    plain = parse(f"SELECT {name}, a FROM s ORDER BY {name}, a LIMIT 3")
+    assert [term.this.name for term in plain.tree.args["order"].expressions] == [name, "a"]
+
+
 @pytest.mark.parametrize("name", ["isnull", "NOTNULL"])
 def test_a_name_after_a_column_is_its_alias_whatever_it_means_elsewhere(name: str) -> None:
     select = parse(f"SELECT a {name}, {name}, isnull({name}) FROM s")

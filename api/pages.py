@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
 from operator import le
 
@@ -84,14 +85,16 @@ class Cursor:
                 and (asked.where is None or isinstance(asked.where, str))
                 and isinstance(self.query, str) and isinstance(self.open_id, str))
 
-    def check(self, query_id: str, given: Selection) -> None:
-        """RequestError if the page belongs to another query, or a parameter contradicts the first page's."""
+    def check(self, query_id: str, given: Selection, named: Collection[str] = ()) -> None:
+        """RequestError if the page belongs to another query, or a parameter contradicts the first page's: one that is not
+        its default, or that stands in the request (`named`)."""
         if query_id != self.query:
             raise RequestError("the cursor belongs to another query", hint="begin again without cursor")
         for field in fields(Selection):
             said, first = getattr(given, field.name), getattr(self.selection, field.name)
-            if said != field.default and said != first:
-                name, shown = PARAMETERS[field.name]
+            name, shown = PARAMETERS[field.name]
+            is_said = said != field.default or (name in named and said is not None)
+            if is_said and said != first:
                 raise RequestError("the cursor contradicts a parameter",
                                    f"{name} is {shown(said)} now and was {shown(first)} on the first page",
                                    "repeat the parameters of the first page, or leave them out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -34,12 +35,13 @@ class Page:
 
 
 def page(context: Context, name: str, selection: Selection, limit: int, cursor: str | None = None,
-         min_commit: int = 0) -> Page:
-    """At most `limit` rows. NotFoundError, RequestError, GoneError, or SqlError for a condition that is refused."""
+         min_commit: int = 0, named: Collection[str] = ()) -> Page:
+    """At most `limit` rows; `named` are the parameters that stand in the request. NotFoundError, RequestError, GoneError, or
+    SqlError for a condition that is refused."""
     stream, query = context.catalog.query(name)
     start = Cursor.load(cursor) if cursor else None
     if start:
-        start.check(query.id, selection)
+        start.check(query.id, selection, named)
     for attempt in range(TRIES):
         snapshot = context.snapshots.read_whole(stream, query, min_commit)
         if start and not start.is_of(snapshot.vector, snapshot.watermark_us):
@@ -120,5 +122,5 @@ def _place_after(rows: pa.Table, before: Place | None) -> Place:
 def _marked(rows: pa.Table, bound_us: int | None, grace_us: int) -> pa.Table:
     """The rows with a last column that says of which the window is still open."""
     closes = pc.add(rows["window_end"].cast(pa.int64()), instant(grace_us))
-    flags = pa.array([True] * len(rows)) if bound_us is None else pc.greater(closes, instant(bound_us))
+    flags = pa.array([True] * len(rows), pa.bool_()) if bound_us is None else pc.greater(closes, instant(bound_us))
     return rows.append_column("partial", flags)

@@ -11,10 +11,21 @@ import pyarrow as pa
 from api.results_schema import schema_of
 from api.results_snapshot import Snapshot
 from mars import cells
-from mars.adapters.storage import Storage
+from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.commits import QueryCommit, Segment
 
 KEPT_BYTES = 256 * 1024 * 1024
+
+
+class OpenFileError(CorruptFileError):
+    """A file with the state of open windows is damaged or missing: it mends without anybody's help, as a rule."""
+
+    status = 503
+
+    def __init__(self, damage: CorruptFileError) -> None:
+        super().__init__("the open windows cannot be read", damage.detail,
+                         "ask again, or for closed windows alone: the key part falls back to an earlier commit and reads "
+                         f"again, or closes these windows. If neither comes, {RESTORE}")
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,7 @@ class OpenWindows:
 
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
         """The rows that the windows which key part `number` has not closed would give if they closed now, in no
-        order."""
+        order. OpenFileError if a file with their state does not read."""
         key, segments = (snapshot.query.id, number), tuple(part.state)
         with self._lock:
             held = self._held.get(key)
@@ -59,7 +70,10 @@ class OpenWindows:
         goes_on = held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments)
         known, tables = (set(held.segments), [held.cells]) if goes_on else (set(), [])
         schema = cells.schema(plan, stream)
-        tables += [cells.decode(self.storage.read(segment), schema) for segment in segments if segment not in known]
+        try:
+            tables += [cells.decode(self.storage.read(segment), schema) for segment in segments if segment not in known]
+        except CorruptFileError as damage:
+            raise OpenFileError(damage) from damage
         merged = cells.merge(plan, stream, tables)
         if watermark is not None:
             merged = cells.late_split(plan, stream, merged, watermark)[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api import events, results, results_format, tails
@@ -18,7 +18,7 @@ Where = Annotated[str | None, Query(description="a condition over the columns, a
 
 
 @router.get("", summary="Rows of closed windows")
-async def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
+async def rows(context: Here, request: Request, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
                from_: Annotated[str | None, Query(alias="from", description="least window_start")] = None,
                to: Annotated[str | None, Query(description="window_start below this")] = None,
                where: Where = None, limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
@@ -31,7 +31,8 @@ async def rows(context: Here, name: str, accept: Annotated[str, Header()] = "*/*
     selection = Selection(instant_us("from", from_), instant_us("to", to), where or None, order == "desc", partial)
 
     def answer() -> Response:
-        return _answer(results.page(context, name, selection, limit, cursor or None, min_commit), media_type)
+        named = request.query_params.keys()
+        return _answer(results.page(context, name, selection, limit, cursor or None, min_commit, named), media_type)
 
     return await (COMMITS if min_commit else ROWS).run(answer)
 

@@ -158,6 +158,15 @@ def test_a_cursor_that_contradicts_is_told_in_the_words_of_the_request(client, f
         assert detail in answer.json()["detail"]
 
 
+@pytest.mark.parametrize(("first", "then"), [({"order": "desc"}, {"order": "asc"}),
+                                             ({"partial": "true"}, {"partial": "false"})])
+def test_a_cursor_is_not_turned_back_to_a_default_in_silence(client, filled, first, then):
+    given = get(client, filled, limit=2, **first).json()["next"]
+    assert get(client, filled, limit=2, cursor=given, **then).status_code == 422
+    repeated = get(client, filled, limit=2, cursor=given, **first).json()["rows"]
+    assert repeated == get(client, filled, limit=2, cursor=given, **{"from": "", "where": ""}).json()["rows"] != []
+
+
 def test_what_a_condition_cannot_name_has_a_hint_for_results(client, filled):
     assert "DESCRIBE the query" in get(client, filled, where="no_column_like_it = 1").json()["hint"]
     assert "at each row alone" in get(client, filled, where="sum(count) > 1").json()["hint"]

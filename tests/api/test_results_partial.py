@@ -45,6 +45,11 @@ def test_open_windows_are_marked(client, committer):
     assert [r[-1] for r in get(client, committer).json()["rows"]] == [False, False, True, True]
 
 
+def test_the_mark_has_its_type_before_the_first_row(client, new_query):
+    page = get(client, new_query()).json()
+    assert (page["columns"][-1], page["rows"]) == ({"name": "partial", "type": "BOOLEAN"}, [])
+
+
 def test_pages_of_open_windows_are_kept_for_a_while(client, committer, context):
     first = get(client, committer, limit=3).json()
     committer.commit(0, watermark=130, state=[])
@@ -65,3 +70,19 @@ def test_an_empty_result_names_what_is_open(client, committer):
         "No window is closed yet: 2 windows are open, and the next closes once the event time of every active partition has "
         f"reached 1970-01-01T00:01:05Z; the watermark is 1970-01-01T00:00:57Z, and partition 0 of topic "
         f"'{committer.stream.topic}' holds it, with 1970-01-01T00:01:02Z.")
+
+
+def test_a_damaged_file_of_open_windows_is_told_as_what_mends(client, new_query, context):
+    made = new_query()
+    segment = made.write("state", encoded(made, [(61, "a")], 0))
+    made.commit(0, [{"start": 0, "sip": "a", "count": 1, "b": 1}], watermark=60, state=[segment])
+    made.commit(1, watermark=60, state=[])
+    file = context.storage.root / segment.path
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + b"?")
+    answer = get(client, made)
+    assert (answer.status_code, answer.json()["title"]) == (503, "the open windows cannot be read")
+    assert segment.path in answer.json()["detail"]
+    assert len(get(client, made, partial="false").json()["rows"]) == 1
+    file.write_bytes(whole)
+    assert [row[-1] for row in get(client, made).json()["rows"]] == [False, True]

@@ -22,6 +22,9 @@ def refused(sql: str, error: Exception) -> SqlError:
     hint = "DESCRIBE the query for its columns"
     if meant:
         hint = f"did you mean {meant[1].strip('?')}?"
+    elif "Division by zero" in message:
+        # The engine goes on with the advice to SET something, which is refused here.
+        message, hint = message.split(". ")[0], "divide by nullif(x, 0): that gives NULL"
     elif kind in CONVERSIONS:
         hint = "try_cast(x AS type) gives NULL for what does not fit"
     return SqlError("the embedded engine refuses the statement", message or kind, hint, sql=sql,

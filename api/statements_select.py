@@ -6,8 +6,13 @@ from api import adhoc
 from api.answers import Answer
 from api.context import Context
 from api.statements_define import same_topic, source, start_offsets
+from mars.plan import QueryPlan, Stream
 from sql import statements as kinds
 from sql.compile import compile_select
+
+# What becomes of one tuple, and of several, by the counter that has them.
+FATES = {"bad": ("does not read", "do not read"), "future": ("lies in the future", "lie in the future"),
+         "filtered": ("is left out by WHERE", "are left out by WHERE")}
 
 
 def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) -> Answer:
@@ -23,7 +28,26 @@ def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) ->
         return not context.progress.is_cancelled(id_)
 
     found = adhoc.run(context, stream, plan, starts, ends, progress)
-    return Answer("rows", table=found.rows, notes=_uncounted(found.counts), truncated=found.truncated)
+    extra = {} if len(found.rows) else {"reason": _why_no_rows(stream, plan, found.counts)}
+    return Answer("rows", table=found.rows, notes=_uncounted(found.counts), truncated=found.truncated, extra=extra)
+
+
+def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str:
+    """In one sentence, where the tuples went."""
+    tuples, left = counts.get("tuples", 0), counts.get("tuples", 0)
+    if plan.limit == 0:
+        return "LIMIT 0 asks for none"
+    if not tuples:
+        return f"topic '{stream.topic}' holds no tuple from where the SELECT begins"
+    parts = []
+    for name, fates in FATES.items():
+        if count := counts.get(name, 0):
+            parts.append(f"{count} {fates[count > 1]}")
+            left -= count
+    if left:
+        clause = "HAVING leaves out every group of" if plan.grouped and plan.having else "WHERE leaves out"
+        parts.append(f"{clause} the other {left}")
+    return f"of {tuples} tuples, {', '.join(parts)}"
 
 
 def _uncounted(counts: dict[str, int]) -> list[str]:

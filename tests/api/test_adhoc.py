@@ -71,6 +71,18 @@ def test_grouped_windowed_ordered_and_cut(client, stream, on_spark, monkeypatch)
                        ["1970-01-01T00:25:00Z", "1970-01-01T00:33:20Z", 500]]
 
 
+@pytest.mark.parametrize(("rest", "reason"), [
+    ("sip, count(*) FROM {s} WHERE bytes < 10 GROUP BY sip HAVING count(*) > 1000",
+     "of 2001 tuples, 1 does not read, 1990 are left out by WHERE, HAVING leaves out every group of the other 10"),
+    ("sip, count(*) FROM {s} WHERE bytes < 0 GROUP BY sip", "of 2001 tuples, 1 does not read, 2000 are left out by WHERE"),
+    ("sip FROM {s} WHERE bytes < 0", "of 2001 tuples, 1 does not read, WHERE leaves out the other 2000"),
+    ("sip FROM {s} LIMIT 0", "LIMIT 0 asks for none"),
+    ("sip FROM {s} FROM LATEST", "topic 'adhoc' holds no tuple from where the SELECT begins")])
+def test_an_empty_answer_says_where_the_tuples_went(client, stream, on_spark, rest, reason):
+    answer = client.post("/v1/sql", json={"sql": f"SELECT {rest.format(s=stream)}"}).json()
+    assert (answer["rows"], answer["reason"]) == ([], reason)
+
+
 def test_progress_is_told_and_the_statement_ends_when_asked(on_spark, stream, client):
     told = []
 

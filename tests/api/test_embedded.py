@@ -98,6 +98,16 @@ def test_a_value_that_does_not_fit_is_refused_with_its_place(engine, sql, place,
     assert "try_cast" in caught.value.hint or "error(" in sql
 
 
+@pytest.mark.parametrize("expression", ["count % {}", "max(count % {})"])
+def test_a_division_by_zero_has_a_hint_that_can_be_followed(engine, expression):
+    with pytest.raises(SqlError) as caught:
+        engine.run(f"SELECT {expression.format(0)} AS x FROM q", {"q": TABLE}, Limits(None))
+    assert "SET" not in caught.value.detail
+    assert "nullif(x, 0)" in caught.value.hint
+    rows = engine.run(f"SELECT {expression.format('nullif(0, 0)')} AS x FROM q", {"q": TABLE}, Limits(None))
+    assert set(rows["x"].to_pylist()) == {None}
+
+
 @pytest.mark.parametrize(("expression", "value", "type_"), [
     ("18446744073709551615::UBIGINT", "18446744073709551615", "DECIMAL(20,0)"), ("7::UBIGINT", 7, "BIGINT"),
     ("7::DECIMAL(38,0)", "7", "DECIMAL(38,0)"), ("sum(7::DECIMAL(9,0)) OVER ()", "14", "DECIMAL(38,0)"),

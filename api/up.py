@@ -52,6 +52,8 @@ def detach(config: Config, report: Report) -> Run:
 
     Raises MarsError with its reason when it cannot start; it has then stopped what it had started."""
     runfile.make_folder(config.data)
+    log = log_dir(config.data) / "supervisor.log"
+    written = log.stat().st_size if log.exists() else 0
     child = supervise.spawn("api.up", config.data, "supervisor")
     try:
         supervise.tell(child.stdin, {"config": config.to_json()})
@@ -66,8 +68,11 @@ def detach(config: Config, report: Report) -> Run:
                 child.stdout.close()
                 child.returncode = 0  # it is meant to outlive us, so Popen need not warn that it does
                 return runfile.require(config.data)
-        log = log_dir(config.data) / "supervisor.log"
-        raise MarsError("The supervisor ended", f"its last words are in {log}:\n{tail(log)}")
+        if child.wait() == 0:
+            raise MarsError("Mars was stopped while it started", "by `mars down`, or by a signal to its supervisor",
+                            "give `mars up` again if it is to run")
+        told = tail(log, start=written) or "nothing was written"
+        raise MarsError("The supervisor ended", f"with code {child.returncode}, and its last words in {log}:\n{told}")
     except KeyboardInterrupt:
         child.terminate()
         child.wait()

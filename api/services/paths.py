@@ -28,11 +28,11 @@ def begin(log: Path) -> BinaryIO:
     return log.open("wb")
 
 
-def tail(file: Path, lines: int = 12) -> str:
-    """The last lines of a text file, at most 16 KiB of it; empty if there is no such file."""
+def tail(file: Path, lines: int = 12, start: int = 0) -> str:
+    """The last lines of a text file from the byte `start` on, at most 16 KiB of it; empty if there is no such file."""
     try:
         with file.open("rb") as source:
-            source.seek(max(0, file.stat().st_size - 16 * 1024))
+            source.seek(max(start, file.stat().st_size - 16 * 1024))
             text = source.read().decode(errors="replace")
     except OSError:
         return ""

@@ -36,7 +36,9 @@ MISSING = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaErr
            KafkaError.TOPIC_EXCEPTION)
 AWAY = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE,
         KafkaError.REQUEST_TIMED_OUT, KafkaError._WAIT_COORD, KafkaError._DESTROY)
-LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+# The last two: the broker that is asked knows another leader than our metadata, and one of both is behind.
+LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.FENCED_LEADER_EPOCH,
+              KafkaError.UNKNOWN_LEADER_EPOCH)
 
 
 class LeaderlessError(NotReadyError):

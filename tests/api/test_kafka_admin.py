@@ -6,9 +6,9 @@ import time
 import uuid
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
-from mars.adapters.kafka_admin import KafkaAdmin, Topic
+from mars.adapters.kafka_admin import LEADERLESS, KafkaAdmin, Topic
 from mars.errors import NotFoundError, NotReadyError
 
 pytestmark = pytest.mark.services
@@ -83,3 +83,20 @@ def test_a_topic_that_the_broker_hears_of_late_is_waited_for(kafka, monkeypatch)
     monkeypatch.setattr(kafka, "describe", lambda _name: next(answers))
     assert kafka.describe_new("late", 60) == topic
     assert kafka.describe_new.__defaults__[0] <= 1, "who mistypes a name waits no longer than that"
+
+
+@pytest.mark.parametrize("code", LEADERLESS)
+def test_a_leader_that_is_not_known_everywhere_is_waited_for(kafka, fresh_name, monkeypatch, code):
+    """So it is with a topic that was just made: the broker's first answers are errors."""
+    name, whole, errors = kafka.create(fresh_name("t")).name, KafkaAdmin._result, [code, code]
+
+    def result(self, future):
+        found = whole(self, future)
+        return self._call(lambda: fail(errors.pop())) if errors else found
+
+    def fail(code):
+        raise KafkaException(KafkaError(code))
+
+    monkeypatch.setattr(KafkaAdmin, "_result", result)
+    assert kafka.end_offsets(name, [0]) == {0: 0}
+    assert not errors

@@ -44,6 +44,8 @@ def serve(app: FastAPI, config: Config) -> None:
     try:
         _Server(settings, context).run()
     finally:
+        # kafka-python tells it as an error, with a stack trace, that its own timers meet a closed connection.
+        logging.getLogger("kafka.net.selector").setLevel(logging.CRITICAL)
         context.close()
 
 

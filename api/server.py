@@ -146,6 +146,8 @@ def main() -> None:
         supervise.tell(events, supervise.event(error))
         logging.getLogger("mars.server").error("%s", error)
         sys.exit(1)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # all has ended in order; it would only disturb the interpreter's end
 
 
 if __name__ == "__main__":

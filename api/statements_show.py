@@ -119,7 +119,8 @@ def _why(context: Context, stream: Stream, query: Query) -> list[str]:
 
 def _stream_facts(context: Context, stream: Stream) -> list[tuple[str, str]]:
     document = status.stream_document(stream, [q.name for q in context.catalog.query_set(stream).queries.values()])
-    options = ", ".join(f"{k.upper()} {v!r}" for k, v in stream.options.items())
+    given = {name.upper(): value for name, value in stream.options.items() if value is not False}
+    options = ", ".join(name if value is True else f"{name} {value!r}" for name, value in given.items())
     facts = [("stream", stream.name), ("topic", f"{stream.topic} (id {stream.topic_id})"),
              ("format", f"{stream.format} ({options})" if options else stream.format),
              ("event time", stream.event_time), ("key parts", str(stream.key_parts))]

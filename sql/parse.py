@@ -130,12 +130,23 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
 def read_create(reader: Reader) -> Statement:
     """CREATE STREAM | QUERY."""
     if reader.accept("QUERY"):
+        refuse_if_exists(reader)
         return read_create_query(reader)
     if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
         raise refusal_at(reader.sql, reader.word, f"there is no CREATE {reader.shown().upper()}", "",
                          "CREATE STREAM names a topic, CREATE QUERY starts a continuous query")
     reader.take("STREAM", "QUERY")
+    refuse_if_exists(reader)
     return create.read_create_stream(reader)
+
+
+def refuse_if_exists(reader: Reader) -> None:
+    """Refuses IF EXISTS and IF NOT EXISTS, which the dialect does not have."""
+    following = reader.words[reader.position + 1:reader.position + 3]
+    if reader.word.is_("IF") and any(word.is_("EXISTS") for word in following):
+        raise refusal(reader.sql, reader.word.start, following[-1].end if following[0].is_("NOT") else following[0].end,
+                      "there is no IF EXISTS here", "a name that exists already, or does not, is told by its own error",
+                      "leave it out, and go on after that error: 409 or 404 over REST")
 
 
 def read_create_query(reader: Reader) -> CreateQuery:
@@ -154,6 +165,7 @@ def read_create_query(reader: Reader) -> CreateQuery:
 def read_drop(reader: Reader) -> Statement:
     """DROP STREAM | QUERY name."""
     kind = reader.take("STREAM", "QUERY", hint="write DROP STREAM s or DROP QUERY q").value.upper()
+    refuse_if_exists(reader)
     name = read_name(reader, f"the {kind.lower()}")
     reader.take_end()
     return DropStream(name) if kind == "STREAM" else DropQuery(name)

@@ -22,7 +22,7 @@ def refused(sql: str, error: Exception) -> SqlError:
     hint = "DESCRIBE the query for its columns"
     if meant:
         hint = f"did you mean {meant[1].strip('?')}?"
-    elif "Division by zero" in message:
+    elif message.startswith("Division by zero"):
         # The engine goes on with the advice to SET something, which is refused here.
         message, hint = message.split(". ")[0], "divide by nullif(x, 0): that gives NULL"
     elif kind in CONVERSIONS:

@@ -68,7 +68,7 @@ def detach(config: Config, report: Report) -> Run:
                 child.stdout.close()
                 child.returncode = 0  # it is meant to outlive us, so Popen need not warn that it does
                 return runfile.require(config.data)
-        if child.wait() == 0:
+        if child.wait() in (0, -signal.SIGTERM):
             raise MarsError("Mars was stopped while it started", "by `mars down`, or by a signal to its supervisor",
                             "give `mars up` again if it is to run")
         told = tail(log, start=written) or "nothing was written"

@@ -13,6 +13,16 @@ LADDER = ("INT", "BIGINT", "FLOAT", "DOUBLE")
 TIMES = ("DATE", "TIMESTAMP")
 
 
+class CastLiteral(Literal):
+    """A whole constant that was written with a cast: beside a DECIMAL it is as wide as its type, and a bare one only as its
+    digits. Else, and in a plan, it is the plain literal, which it equals."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and (self.value, self.type) == (other.value, other.type)
+
+    __hash__ = Literal.__hash__
+
+
 class TypeMismatch(Exception):
     """Why types do not fit, and what to write instead."""
 
@@ -90,8 +100,9 @@ def operand_types(left: Expression, right: Expression) -> tuple[str, str]:
 
 
 def is_whole_constant(value: Expression) -> bool:
-    """True for a constant integer that is not NULL."""
-    return isinstance(value, Literal) and value.type in ("INT", "BIGINT") and value.value is not None
+    """True for a constant integer that is not NULL, and was not cast."""
+    is_bare = isinstance(value, Literal) and not isinstance(value, CastLiteral)
+    return is_bare and value.type in ("INT", "BIGINT") and value.value is not None
 
 
 def check_calculable(type_: str) -> None:

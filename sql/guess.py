@@ -185,7 +185,7 @@ def looks_like_header(rows: list[list[str]]) -> bool:
     if any(type_of(value) != "STRING" for value in first):
         return False
     alike = like_in_width(rows)
-    if alike[0] is not first and (len(first) > len(alike[0]) or any("".join(row[len(first):]) for row in alike)):
+    if alike[0] is not first and any("".join(row[len(first):]) for row in alike):
         return False
     return any(type_of(value) not in ("STRING", None) for row in rows[1:20] for value in row)
 

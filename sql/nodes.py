@@ -75,6 +75,8 @@ def lower_negate(lowering: Lowering, node: exp.Neg) -> Expression:
     """-x; a constant is negated here."""
     value = lowering.lower(node.this)
     negative = literals.negated(value) if isinstance(value, Literal) else None
+    if negative and isinstance(value, coercion.CastLiteral):
+        negative = coercion.CastLiteral(negative.value, value.type)
     return negative or lowering.call("negate", (value,), node)
 
 
@@ -169,8 +171,7 @@ def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
 
 
 def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
-    """cast(x AS type) and x::type; of a constant here, where that is exact and changes no type: beside a DECIMAL a whole
-    constant is as wide as its digits, and a cast one as its type."""
+    """cast(x AS type) and x::type; of a constant here, where that is exact."""
     value, written = lowering.lower(node.this), node.to.sql("spark")
     target = types.normalize(written)
     if target and node.to.this not in KINDS:
@@ -181,12 +182,11 @@ def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
         raise lowering.refuse(node, *no_type(written, did_you_mean(written, functions_types(), usual)))
     if not coercion.castable(value.type, target):
         raise lowering.refuse(node, f"{value.type} is not cast to {target}", "", "cast it to TIMESTAMP first")
-    is_constant = isinstance(value, Literal)
-    if is_constant and value.value is not None and target in ("INT", "BIGINT") and not is_suffixed(lowering, node):
-        return Call("cast", (value,), target)
-    if value.type == target:
-        return value
-    folded = literals.fold(value, target) if is_constant else None
+    if not isinstance(value, Literal):
+        return value if value.type == target else Call("cast", (value,), target)
+    folded = value if value.type == target else literals.fold(value, target)
+    if folded and coercion.is_whole_constant(folded) and not is_suffixed(lowering, node):
+        return coercion.CastLiteral(folded.value, folded.type)
     return folded or Call("cast", (value,), target)
 
 

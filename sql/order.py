@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from mars.errors import SqlError
@@ -77,7 +79,7 @@ def read_limit(select: SelectStatement) -> int | None:
     if limit is None:
         return None
     value = limit.expression
-    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and value.this.isdecimal()):
+    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and re.fullmatch("[0-9]+", value.this)):
         raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
     digits = value.this.lstrip("0") or "0"
     if len(digits) > len(str(LIMIT_MAX)):  # counted, since int() takes offence at thousands of digits

@@ -143,9 +143,10 @@ def read_create(reader: Reader) -> Statement:
 def refuse_if_exists(reader: Reader) -> None:
     """Refuses IF EXISTS and IF NOT EXISTS, which the dialect does not have."""
     following = reader.words[reader.position + 1:reader.position + 3]
-    if reader.word.is_("IF") and any(word.is_("EXISTS") for word in following):
-        raise refusal(reader.sql, reader.word.start, following[-1].end if following[0].is_("NOT") else following[0].end,
-                      "there is no IF EXISTS here", "a name that exists already, or does not, is told by its own error",
+    last = following[-1] if following and following[0].is_("NOT") else next(iter(following), reader.word)
+    if reader.word.is_("IF") and last.is_("EXISTS"):
+        raise refusal(reader.sql, reader.word.start, last.end, "there is no IF EXISTS here",
+                      "a name that exists already, or does not, is told by its own error",
                       "leave it out, and go on after that error: 409 or 404 over REST")
 
 

@@ -14,7 +14,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from mars.errors import SqlError
-from sql.clauses import cut
+from sql.clauses import EXPECTS_MORE, cut
 from sql.places import CALL
 from sql.refusals import KEYWORDS, closest, refusal, refusal_at
 from sql.statements import Name, SelectStatement
@@ -27,8 +27,8 @@ NOT_CALLS = frozenset({
     "LATERAL", "LIKE", "LIMIT", "NOT", "ON", "OR", "ORDER", "OVER", "RLIKE", "REGEXP", "ROLLUP", "SELECT",
     "SETS", "SOME", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"
 })
-# Words that begin statements, which no SELECT over a stream has in any place.
-ALWAYS_NAMES = (TokenType.ISNULL, TokenType.NOTNULL, TokenType.DROP, TokenType.CREATE, TokenType.ALTER, TokenType.INTO)
+# Words that begin statements or are calls elsewhere, which no SELECT over a stream has in any place.
+ALWAYS_NAMES = (TokenType.ISNULL, TokenType.NOTNULL, TokenType.DROP, TokenType.CREATE, TokenType.ALTER)
 # Clauses of SQL behind GROUP BY and ORDER BY, where these are columns when they stand first.
 FIRST_KEYS = ("LIMIT", "OFFSET", "WINDOW")
 
@@ -88,15 +88,25 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
         is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
         if is_call and not (index and words[index - 1].is_("AS", "::")) and not follows_star(words, index):
             return (named(token, CALL + word.value),)
-    is_name = word.kind == "name" and (token.token_type in ALWAYS_NAMES or is_first_key(words, index))
-    return (named(token, token.text),) if is_name else word.tokens
+    is_into = word.is_("INTO") and not ends_before(words, index)
+    is_name = token.token_type in ALWAYS_NAMES or is_into or is_first_key(words, index)
+    return (named(token, token.text),) if word.kind == "name" and is_name else word.tokens
 
 
 def is_first_key(words: list[Word], index: int) -> bool:
     """True for a column called like a clause, right after GROUP BY or ORDER BY; `LIMIT 3` there is a clause, and keys are
     missing."""
     after_by = index and words[index - 1].is_("GROUP BY", "ORDER BY")
-    return bool(after_by) and words[index].is_(*FIRST_KEYS) and words[index + 1].kind != "number"
+    following = words[index + 1]
+    return bool(after_by) and words[index].is_(*FIRST_KEYS) and following.kind != "number" and not following.is_("(", "ALL")
+
+
+def ends_before(words: list[Word], index: int) -> bool:
+    """True if an expression has ended before words[index], so that no column can stand there."""
+    before = words[index - 1]
+    if before.is_(*EXPECTS_MORE):
+        return False
+    return before.kind != "symbol" or before.is_(")", "]") or follows_star(words, index)
 
 
 def named(token: Token, text: str) -> Token:

@@ -212,12 +212,20 @@ def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
 
 @pytest.mark.parametrize("written", [
     "price / 7", "price / 7L", "price / cast(7 AS INT)", "price / '7'::INT", "price + cast(12 AS INT)", "price - -12",
-    "price % 3", "price % cast('3' AS BIGINT)", "price * cast(-3 AS INT)", "coalesce(price, cast(3 AS INT))"])
+    "price % 3", "price % cast('3' AS BIGINT)", "price * cast(-3 AS INT)", "price * -cast(3 AS INT)", "price - -3L",
+    "coalesce(price, cast(3 AS INT))"])
 def test_a_constant_beside_a_decimal_is_as_wide_as_in_spark(flows: Stream, spark, written: str) -> None:
     """A bare one is as wide as its digits, a cast one as its type."""
     [field] = spark.sql(f"SELECT {written} AS x FROM tuples").schema
     [key] = plan_of(f"SELECT {written} AS x FROM flows", flows).keys
     assert key.expression.type == field.dataType.simpleString().upper()
+
+
+@pytest.mark.parametrize("condition", [
+    "round(ratio, cast(2 AS INT)) > 1", "round(ratio, -'2'::INT) > 1", "sip LIKE cast(cast(5 AS INT) AS STRING)"])
+def test_a_cast_constant_is_a_constant(flows: Stream, condition: str) -> None:
+    plan = plan_of(f"SELECT sip FROM flows WHERE {condition}", flows)
+    assert QueryPlan.from_json(plan.to_json()) == plan
 
 
 @pytest.mark.parametrize("text", ["NaN", "nan", " -Infinity ", "+inf", "INFINITY"])

@@ -114,6 +114,12 @@ def test_a_header_may_be_shorter_where_no_line_has_more() -> None:
     assert (guess.header, list(types(guess)), guess.unlike) == (False, ["c1", "c2", "c3"], 1)
 
 
+@pytest.mark.parametrize("count", [8, 12])
+def test_a_header_may_be_longer_where_lines_lack_their_last_fields(count: int) -> None:
+    guess = guess_schema([b"ts,id,name,v,extra", *(b"%d,%d,n%d,0.5" % (1_700_000_000 + i, i, i) for i in range(count))])
+    assert (guess.header, list(types(guess)), guess.unlike) == (True, ["ts", "id", "name", "v", "extra"], 0)
+
+
 def test_a_header_stays_one_over_lines_of_many_widths() -> None:
     ragged = [line if i % 3 else line.removesuffix(b",1.5") for i, line in enumerate(AS_CSV)]
     shorter = [line.removesuffix(b",1.5") if i % 3 else line for i, line in enumerate(AS_CSV)]

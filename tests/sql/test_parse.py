@@ -100,6 +100,7 @@ def test_words_of_the_dialect_are_columns_in_every_place(name):
     assert [e.name for e in select.tree.args["group"].expressions] == [name, "a"]
     assert select.tree.args["where"].this.this.name == name
     assert select.clauses.window_ms == 60_000
+    assert parse(f"CREATE STREAM if (exists INT, {name} INT) FROM KAFKA 't' FORMAT CSV TIMESTAMP {name}").name.text == "if"
     plain = parse(f"SELECT {name}, a FROM s ORDER BY {name}, a LIMIT 3")
     assert [term.this.name for term in plain.tree.args["order"].expressions] == [name, "a"]
 

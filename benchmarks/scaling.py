@@ -187,19 +187,29 @@ def picture(curve: Curve, results: list[Result]) -> str:
         "CPU s per M": [(r.x, r.cpu) for r in results]}, curve.log)
 
 
+def chosen(points: list[Point], places: str, parser: argparse.ArgumentParser) -> list[Point]:
+    """The points at these places of the axis, by number or label. Ends with a word if there is none at one of them."""
+    there = {name: point for point in points for name in (str(point.x), point.label) if name}
+    wanted = [there.get(place.strip()) for place in places.split(",")]
+    if None in wanted:
+        names = ", ".join(f"{point.x} ({point.label})" if point.label else str(point.x) for point in points)
+        parser.error(f"--only {places}: not all of these are here. There are {names}")
+    return [point for point in points if point in wanted]
+
+
 def main() -> None:
     """The benchmark; exit code 1 if any point is not exact."""
     parser = argparse.ArgumentParser(prog="benchmarks.scaling", description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=sorted(CURVES))
     parser.add_argument("--tuples", type=int, default=3_000_000, help="tuples of a point, about")
-    parser.add_argument("--only", help="these places of the axis alone, like 1,5000")
+    parser.add_argument("--only", help="these places of the axis alone, like 1,5000 or CSV")
     parser.add_argument("--repeat", type=int, default=3, help="times that each topic is read; the median is told")
     parser.add_argument("--out", type=Path, help="folder for NAME.json and NAME.svg")
     given = parser.parse_args()
     curve, results = CURVES[given.name], []
     points = curve.points(given.tuples)
     if given.only:
-        points = [point for point in points if point.x in {float(x) for x in given.only.split(",")}]
+        points = chosen(points, given.only, parser)
     print(curve.title, HEAD, sep="\n", flush=True)
     for result in (run_shared if curve.shared else run)(points, WARM, given.repeat):
         results.append(result)

@@ -1,9 +1,11 @@
 """The curves: their points can be made, and a short run of one is exact."""
 
+import argparse
+
 import pytest
 
 from benchmarks import scaling
-from benchmarks.scaling import CURVES, KEYS, model, picture, row
+from benchmarks.scaling import CURVES, KEYS, chosen, model, picture, row
 from benchmarks.scaling_run import Instance, Result
 from benchmarks.scaling_topic import Point
 
@@ -31,6 +33,15 @@ def test_the_curve_of_columns_wants_so_many():
         named = {column for column in scaling.COLUMNS if f"({column})" in point.query} | {
             key for key in KEYS if f"{key}," in point.query or f"{key} WINDOWING" in point.query}
         assert len(named) == point.x
+
+
+def test_points_are_chosen_by_place_or_label(capsys):
+    parser, forms, sizes = argparse.ArgumentParser(), CURVES["forms"].points(1), CURVES["batch"].points(1)
+    assert [point.label for point in chosen(forms, "JSON, 0", parser)] == ["CSV", "JSON"]
+    assert [point.x for point in chosen(sizes, "20000,500", parser)] == [500, 20_000]
+    with pytest.raises(SystemExit):
+        chosen(forms, "CSV,XML", parser)
+    assert "0 (CSV), 1 (CSV, 100 a message), 2 (JSON)" in capsys.readouterr().err
 
 
 def test_the_model_multiplies_the_measured_cost():

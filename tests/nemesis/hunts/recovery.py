@@ -12,6 +12,7 @@ from tests.nemesis.rest import Rest
 from tests.nemesis.scene import Scene
 
 CUT_S = 1.0
+LOOKS_S = 1.0  # until each mapper knows of both ranges: one that waits elsewhere learns of a range in its second look (0.4 s)
 IS_AHEAD = "k = 'ahead'"
 
 
@@ -24,6 +25,7 @@ def claims_cross_stops(scene: Scene) -> Verdict:
     scene.wait_until_past()
     scene.produce()
     scene.has_committed(scene.leading, 2)
+    time.sleep(LOOKS_S)
     scene.flush()
     rest.end()
     return scene.conclude(IS_AHEAD)

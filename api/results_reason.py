@@ -12,7 +12,7 @@ from api.results_partial import open_rows
 from api.results_snapshot import Snapshot
 from mars.errors import MarsError
 from mars.identifiers import identifier
-from mars.registry import RUNNING
+from mars.registry import RUNNING, Query
 
 
 def why_empty(context: Context, snapshot: Snapshot, selection: Selection) -> str:
@@ -23,10 +23,15 @@ def why_empty(context: Context, snapshot: Snapshot, selection: Selection) -> str
              for part in snapshot.committed() for r in context.tables.segments(part)
              if r.rows and (gone_us is None or r.last_end_us > gone_us)]
     if spans and snapshot.watermark is not None and _narrowed(selection):
-        return (f"No row matches: windows with rows begin from {timestamp_text(min(s[0] for s in spans))} "
-                f"to {timestamp_text(max(s[1] for s in spans))}, and from, to or where leave them out.")
+        first_us, last_us = min(s[0] for s in spans), max(s[1] for s in spans)
+        is_tail = selection.where is None and selection.end_us is None  # then it is empty as nothing begins there
+        if selection.first_us is not None and (is_tail or selection.first_us > last_us):
+            return (f"No closed window with rows begins at {timestamp_text(selection.first_us)} or later: "
+                    f"{what_it_waits_for(snapshot)}.")
+        return (f"No row matches: windows with rows begin from {timestamp_text(first_us)} "
+                f"to {timestamp_text(last_us)}, and from, to or where leave them out.")
     if query.state != RUNNING:
-        return f"{query.name} is {query.state}: {query.reason or f'RESUME QUERY {identifier(query.name)} lets it go on'}."
+        return f"{_stopped(query)}."
     if counters["tuples"] == 0:
         return _nothing_read(context, snapshot)
     lost = {name: counters[name] for name in ("bad", "late", "future", "filtered") if counters[name]}
@@ -37,6 +42,18 @@ def why_empty(context: Context, snapshot: Snapshot, selection: Selection) -> str
         return _not_closed(snapshot, rows)
     return (f"The windows up to {timestamp_text(snapshot.watermark_us)} are closed and gave no row that is still kept: "
             f"HAVING left them out, or they are older than {context.config.result_retention_days} days.")
+
+
+def what_it_waits_for(snapshot: Snapshot) -> str:
+    """Why no further window is closed, as half a sentence: the query has stopped, or its watermark and what holds it."""
+    if snapshot.query.state != RUNNING:
+        return _stopped(snapshot.query)
+    mark = timestamp_text(snapshot.watermark_us) or "not known yet"
+    return f"the watermark is {mark}, and {_behind(snapshot, *holding_partition(snapshot))}"
+
+
+def _stopped(query: Query) -> str:
+    return f"{query.name} is {query.state}: {query.reason or f'RESUME QUERY {identifier(query.name)} lets it go on'}"
 
 
 def _narrowed(selection: Selection) -> bool:

@@ -17,7 +17,7 @@ from api.embedded import PLACES, Engine
 from api.embedded_scan import Closed, instant
 from api.embedded_watch import POLL_S, Limits, stopped
 from api.pages import Selection
-from api.results_reason import why_empty
+from api.results_reason import what_it_waits_for, why_empty
 from api.results_schema import schema_of
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotReadyError
@@ -109,8 +109,11 @@ def _has_limit(sql: str) -> bool:
 
 
 def _why_no_rows(context: Context, names: Iterable[str], tables: dict[str, Closed]) -> str:
-    """A sentence: the first query without closed rows says why; if all have some, the statement left them out."""
+    """A sentence: the first query without closed rows says why; if all have some, the statement left them out, and the
+    first one says what closes its next window."""
     for name in names:
         if not any(len(piece.load()) for piece in tables[name].pieces):
             return why_empty(context, context.snapshots.read_whole(*context.catalog.query(name)), Selection())
-    return "The closed windows have rows, but the statement leaves all of them out."
+    name = next(iter(names))
+    waits_for = what_it_waits_for(context.snapshots.read_whole(*context.catalog.query(name)))
+    return f"The closed windows have rows, but the statement leaves all of them out. Of {name}: {waits_for}."

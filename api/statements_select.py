@@ -57,5 +57,6 @@ def _uncounted(counts: dict[str, int]) -> list[str]:
         return []
     reasons = {name.removeprefix("bad: "): n for name, n in counts.items() if name.startswith("bad: ")}
     most = f" (most often: {max(reasons, key=reasons.get)})" if reasons else ""
+    verb = "is" if sum(lost.values()) == 1 else "are"
     return [f"Of {counts.get('tuples', 0)} tuples, {', '.join(f'{n} {name}' for name, n in lost.items())} "
-            f"are left out{most}."]
+            f"{verb} left out{most}."]

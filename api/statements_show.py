@@ -9,13 +9,13 @@ from api.answers import Answer, listing
 from api.context import Context
 from api.kafka_time import instants
 from api.pages import Selection
-from api.results_reason import why_empty
+from api.results_reason import what_it_waits_for, why_empty
 from api.statements_define import source
 from mars.adapters.catalog_names import did_you_mean, how_to_fill
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotFoundError
 from mars.plan import QueryPlan, Stream
-from mars.registry import Query
+from mars.registry import RUNNING, Query
 from sql import statements as kinds
 from sql.compile import compile_select
 from sql.explain import WIDTH
@@ -113,8 +113,9 @@ def _why(context: Context, stream: Stream, query: Query) -> list[str]:
     trouble = status.no_room(context)
     state += [f"waits     {trouble}"] if trouble else []
     lines = [*state, f"counted   {counted}"] + [f"bad       {n} {r}" for r, n in snapshot.bad_reasons().items()]
-    return [*lines, f"results   {why_empty(context, snapshot, Selection())}"] if not any(
-        part.results or part.results_index for part in snapshot.committed()) else lines
+    if not any(part.results or part.results_index for part in snapshot.committed()):
+        return [*lines, f"results   {why_empty(context, snapshot, Selection())}"]
+    return [*lines, f"next      {what_it_waits_for(snapshot)}"] if query.state == RUNNING else lines
 
 
 def _stream_facts(context: Context, stream: Stream) -> list[tuple[str, str]]:

@@ -69,9 +69,18 @@ class Watched:
     def _again(self, fault: Exception, now: float) -> None:
         pause = pause_s(self._row)
         self._up_since, self._next_at, self._row = None, now + pause, self._row + 1
-        self._reason = f"{self.name}: {fault.title if isinstance(fault, MarsError) else repr(fault)}"
+        self._reason = f"{self.name}: {_told(fault)}"
         self.trouble = f"{self._reason}; start {self._row} is due in {pause:.0f} s"
         LOG.warning("%s. %s", self.trouble, fault, exc_info=None if isinstance(fault, MarsError) else fault)
+
+
+def _told(fault: Exception) -> str:
+    """A fault in a line for people: of a call to the system what it is and which file it met."""
+    if isinstance(fault, MarsError):
+        return fault.title
+    if isinstance(fault, OSError) and fault.strerror:
+        return f"{fault.strerror}: {fault.filename}" if fault.filename else fault.strerror
+    return repr(fault)
 
 
 def pause_s(row: int) -> float:

@@ -41,6 +41,7 @@ BINARY = {
 KIND = exp.DType
 KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
 NO_QUANTILE = "quantiles are not there yet; there are avg(x), min(x), max(x) and stddev(x), which are other statistics"
+NO_TOP = "GROUP BY x counts every x; a SELECT over the query's rows with ORDER BY count DESC LIMIT 10 has the greatest"
 MEANT = {
     "window": "write WINDOWING 60 s after GROUP BY",
     "tumble": "write WINDOWING 60 s after GROUP BY",
@@ -49,6 +50,7 @@ MEANT = {
     "now": "a result must not depend on when it is computed",
     "rand": "a result must not depend on chance",
     **dict.fromkeys(("median", "percentile", "percentile_approx", "approx_percentile", "quantile"), NO_QUANTILE),
+    **dict.fromkeys(("topk", "top_k", "approx_top_k"), NO_TOP),
 }
 
 

@@ -12,7 +12,7 @@ from api.commands.instance import settings
 from api.runfile import Run
 from mars import names
 from mars.config import Config
-from mars.errors import MarsError, NotReadyError
+from mars.errors import MarsError
 
 
 def status(data: Path | None, as_json: bool) -> None:
@@ -25,33 +25,25 @@ def status(data: Path | None, as_json: bool) -> None:
 
 
 def collect(config: Config) -> dict:
-    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded: then
-    `reason` says what does not answer; it also says what has ended and is being started again."""
+    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what has
+    ended and when it is started again, and after it what does not answer."""
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}
     found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
              "mappers": [], "reducers": [], "queries": [], "data": str(config.data)}
-    if run.troubles:
-        found["reason"] = "; ".join(run.troubles)
+    reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:
             found["mappers"], found["reducers"] = workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
-                found |= not_ready(client)
+                client.get("/readyz")  # a full state folder, or a Kafka that is away
         except MarsError as error:
-            found.update(state="degraded", reason=f"{error} ({error.hint})" if error.hint else str(error))
-    return found
-
-
-def not_ready(client: Client) -> dict:
-    """What is not ready, of a server that answers: a full state folder, or a Kafka that is away."""
-    try:
-        client.get("/readyz")
-    except NotReadyError as error:
-        return {"state": "degraded", "reason": str(error)}
-    return {}
+            found["state"] = "degraded"
+            leads_here = "`mars status`" in (error.hint or "")
+            reasons.append(f"{error} ({error.hint})" if error.hint and not leads_here else str(error))
+    return found | ({"reason": "; ".join(reasons)} if reasons else {})
 
 
 def workers(run: Run, config: Config) -> tuple[list[dict], list[dict]]:

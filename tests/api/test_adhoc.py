@@ -60,7 +60,7 @@ def test_grouped_windowed_ordered_and_cut(client, stream, on_spark, monkeypatch)
         answer = client.post("/v1/sql", json={"sql": sql})
         assert answer.status_code == 200, answer.text
         document = answer.json()
-        assert "1 bad" in document["notes"][0]
+        assert "1 bad is left out" in document["notes"][0]
         return document["rows"]
 
     assert rows(f"SELECT sip, count(*), sum(bytes) AS b FROM {stream} GROUP BY sip ORDER BY b DESC LIMIT 2") == [

@@ -10,10 +10,11 @@ import psutil
 import pytest
 
 from api import runfile
-from api.commands.status import collect, not_ready
+from api.commands import status
+from api.commands.status import collect
 from api.runfile import Process, Run
 from mars.config import load
-from mars.errors import ConfigurationError, ConflictError, NotReadyError
+from mars.errors import ConfigurationError, ConflictError, MarsError, NotReadyError
 
 
 def test_an_instance_is_found_while_its_supervisor_lives(tmp_path):
@@ -32,13 +33,19 @@ def test_what_is_being_started_again_stands_in_the_status(tmp_path):
         runfile.require(tmp_path)
 
 
-def test_what_is_not_ready_stands_in_the_status():
-    class Unready:
-        def get(self, path):
-            assert path == "/readyz"
-            raise NotReadyError("not ready", "state folder: /state has 7 bytes left")
+@pytest.mark.parametrize(("error", "told"), [
+    (NotReadyError("not ready", "state folder: /state has 7 bytes left", "wait a moment, then see `mars status`"),
+     "not ready: state folder: /state has 7 bytes left"),
+    (MarsError("wrong token", hint="set MARS_API_TOKEN"), "wrong token (set MARS_API_TOKEN)")])
+def test_what_does_not_answer_stands_in_the_status_after_what_has_ended(tmp_path, monkeypatch, error, told):
+    def no_answer(*_):
+        raise error
 
-    assert not_ready(Unready()) == {"state": "degraded", "reason": "not ready: state folder: /state has 7 bytes left"}
+    monkeypatch.setattr(status, "workers", no_answer)
+    for troubles in ([], ["kafka: kafka ended with exit code -9; start 8 is due in 60 s"]):
+        Run(Process.of(os.getpid()), runfile.READY, api="http://127.0.0.1:1", troubles=troubles).save(tmp_path)
+        found = collect(load({"data": tmp_path}, environment={}))
+        assert (found["state"], found["reason"]) == ("degraded", "; ".join([*troubles, told]))
 
 
 def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):

@@ -179,7 +179,7 @@ def test_tuples_are_shown_in_order(sql, stream):
     assert document["rows"] == [["10.0.0.1", 100, 1700000000], ["10.0.0.2", 200, 1700000001], ["10.0.0.1", 50, 1700000060]]
     _, document = sql(f"SELECT sip, bytes * 2 AS d FROM {stream} WHERE bytes > 60 ORDER BY d DESC")
     assert [r[1] for r in document["rows"]] == [400, 200, 140]
-    assert "1 bad" in document["notes"][0]
+    assert "1 bad is left out" in document["notes"][0]
 
 
 def test_peek_gives_a_statement_that_runs(sql, topic):

@@ -93,6 +93,18 @@ def test_no_exception_of_a_part_reaches_the_others(broken):
     assert "no space left on device" in part.watched.trouble
 
 
+@pytest.mark.parametrize(("error", "told"), [
+    (OSError(28, "No space left on device", "/data/kafka"), "No space left on device: /data/kafka"),
+    (OSError(28, "No space left on device"), "No space left on device"), (ValueError("seven"), "ValueError('seven')")])
+def test_a_failed_start_is_told_in_words(error, told):
+    part = Part()
+    part.fault = error
+    part.watched.step(0)
+    part.starts[-1].set_exception(error)
+    part.watched.step(1)
+    assert part.watched.trouble == f"server: {told}; start 2 is due in 1 s"
+
+
 def test_the_pause_has_a_bound_however_long_it_goes_on():
     assert pause_s(1_000_000) == PAUSE_MAX_S
 

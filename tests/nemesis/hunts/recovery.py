@@ -12,7 +12,7 @@ from tests.nemesis.rest import Rest
 from tests.nemesis.scene import Scene
 
 CUT_S = 1.0
-LOOKS_S = 1.0  # until each mapper knows of both ranges: one that waits elsewhere learns of a range in its second look (0.4 s)
+LOOKS_S = 1.0  # until each mapper knows of a range: one that waits elsewhere learns of it in its second look (0.4 s)
 IS_AHEAD = "k = 'ahead'"
 
 

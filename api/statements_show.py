@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pyarrow as pa
+
 from api import status
 from api.answers import Answer, listing
 from api.context import Context
@@ -12,6 +14,7 @@ from api.pages import Selection
 from api.results_reason import what_it_waits_for, why_empty
 from api.statements_define import source
 from mars.adapters.catalog_names import did_you_mean, how_to_fill
+from mars.adapters.kafka_admin import Message
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotFoundError
 from mars.plan import QueryPlan, Stream
@@ -24,7 +27,7 @@ from sql.guess import create_stream_sql, guess_schema
 from sql.refusals import refusal
 from sql.spark import spark_sql
 
-PEEKED = 10
+PEEKED, PEEKED_CHARS = 10, 10_000
 GUESSED_FROM = 200
 
 
@@ -70,18 +73,26 @@ def peek(context: Context, statement: kinds.Peek) -> Answer:
         raise refusal(f"PEEK '{place.text}'", place.start, place.end, f"Kafka has no topic '{place.text}'",
                       f"at {context.config.kafka_address}", near or how_to_fill(place.text))
     messages = context.kafka.peek(place.text, GUESSED_FROM)
-    lines = [(m.partition, m.offset, m.time_ms, m.value and m.value.decode("utf-8", "replace"))
-             for m in messages[:PEEKED]]
-    table = listing({"partition": "INT", "offset": "BIGINT", "time": "BIGINT", "message": "STRING"}, lines)
-    table = table.set_column(2, "time", instants(table["time"]))
+    table, cut = _shown(messages[:PEEKED])
     guess = guess_schema(m.value for m in messages if m.value)
     if guess is None:
         none = "no tuple that is short enough to guess a stream from" if any(m.value for m in messages) else "no tuple"
-        return Answer("rows", table=table, notes=[f"Topic '{place.text}' holds {none}."])
+        return Answer("rows", table=table, notes=[*cut, f"Topic '{place.text}' holds {none}."])
     create = create_stream_sql(guess, re.sub(r"\W+", "_", place.text), place.text)
     header = ["The first line names the columns; as a tuple it is bad, and counted as such."] if guess.header else []
-    return Answer("rows", table=table, notes=[*header, f"A stream that reads this, to be checked and run:\n{create}"],
+    return Answer("rows", table=table, notes=[*cut, *header, f"A stream that reads this, to be checked and run:\n{create}"],
                   extra={"create_stream": create})
+
+
+def _shown(messages: list[Message]) -> tuple[pa.Table, list[str]]:
+    """The messages as rows, and a note if some are too long to be shown whole."""
+    texts = [m.value and m.value.decode("utf-8", "replace") for m in messages]
+    lines = [(m.partition, m.offset, m.time_ms, text and text[:PEEKED_CHARS])
+             for m, text in zip(messages, texts, strict=True)]
+    table = listing({"partition": "INT", "offset": "BIGINT", "time": "BIGINT", "message": "STRING"}, lines)
+    is_cut = any(text and len(text) > PEEKED_CHARS for text in texts)
+    return table.set_column(2, "time", instants(table["time"])), \
+        [f"Of longer messages the first {PEEKED_CHARS:,} characters are shown."] if is_cut else []
 
 
 def explain(context: Context, statement: kinds.Explain) -> Answer:

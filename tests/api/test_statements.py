@@ -189,6 +189,17 @@ def test_peek_gives_a_statement_that_runs(sql, topic):
     assert document["create_stream"].startswith("CREATE STREAM")
 
 
+def test_peek_shows_the_begin_of_long_messages(sql, kafka, stack, fresh_name):
+    name = kafka.create(fresh_name("long"), 1).name
+    producer = Producer({"bootstrap.servers": stack.config.kafka_address})
+    for value in (b"1,a", b"2," + "é".encode() * 20_000, None):
+        producer.produce(name, value, partition=0)
+    producer.flush(20)
+    _, document = sql(f"PEEK '{name}'")
+    assert [row[3] for row in document["rows"]] == ["1,a", "2," + "é" * 9_998, None]
+    assert document["notes"][0] == "Of longer messages the first 10,000 characters are shown."
+
+
 def test_peek_shows_a_message_whose_time_is_too_far_for_a_timestamp(sql, kafka, stack, fresh_name):
     """As Kafka has it of a producer that takes nanoseconds for milliseconds."""
     name = kafka.create(fresh_name("far"), 1).name

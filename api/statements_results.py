@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -17,8 +17,10 @@ from api.embedded import PLACES, Engine
 from api.embedded_scan import Closed, instant
 from api.embedded_watch import POLL_S, Limits, stopped
 from api.pages import Selection
-from api.results_reason import what_it_waits_for, why_empty
+from api.results_reason import why_empty
 from api.results_schema import schema_of
+from api.results_snapshot import Snapshot
+from api.results_waits import later_windows
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotReadyError
 from sql import statements as kinds
@@ -41,11 +43,11 @@ def over_queries(context: Context, statement: kinds.SelectFromQuery, id_: str) -
     with _place(context.engine, is_stopped):
         limits = Limits(None if has_limit else ROWS_MAX + 1, ANSWER_BYTES_MAX, stopped=is_stopped)
         try:
-            tables, rows = _run(context, statement, limits)
+            read, rows = _run(context, statement, limits)
         except CorruptFileError:  # files are deleted once a newer commit does not need them
-            tables, rows = _run(context, statement, limits)
+            read, rows = _run(context, statement, limits)
     truncated = not has_limit and len(rows) > ROWS_MAX
-    extra = {} if len(rows) else {"reason": _why_no_rows(context, statement.queries, tables)}
+    extra = {} if len(rows) else {"reason": _why_no_rows(context, read)}
     return Answer("rows", table=rows.slice(0, ROWS_MAX) if truncated else rows, truncated=truncated, extra=extra)
 
 
@@ -65,16 +67,17 @@ def _place(engine: Engine, is_stopped: Callable[[], bool]) -> Iterator[None]:
         engine.places.release()
 
 
-def _run(context: Context, statement: kinds.SelectFromQuery, limits: Limits) -> tuple[dict[str, Closed], pa.Table]:
-    """What was read, and the rows."""
-    tables = {name: _closed(context, name) for name in statement.queries}
+def _run(context: Context, statement: kinds.SelectFromQuery, limits: Limits) -> tuple[list[Snapshot], pa.Table]:
+    """The queries as they were read, and the rows."""
+    read = [context.snapshots.read_whole(*context.catalog.query(name)) for name in statement.queries]
+    tables = {name: _closed(context, snapshot) for name, snapshot in zip(statement.queries, read, strict=True)}
     order = window_order(statement.engine_sql)
     looks = _looks(next(iter(tables.values())), order) if order and len(tables) == 1 else []
     for look in looks:
         rows = context.engine.run(statement.engine_sql, dict.fromkeys(tables, look), limits)
         if len(rows) == order.rows:
-            return tables, rows
-    return tables, context.engine.run(statement.engine_sql, tables, limits)
+            return read, rows
+    return read, context.engine.run(statement.engine_sql, tables, limits)
 
 
 def _looks(rows: Closed, order: WindowOrder) -> Iterator[Closed]:
@@ -90,8 +93,7 @@ def _looks(rows: Closed, order: WindowOrder) -> Iterator[Closed]:
             wanted = looked * WIDER
 
 
-def _closed(context: Context, name: str) -> Closed:
-    snapshot = context.snapshots.read_whole(*context.catalog.query(name))
+def _closed(context: Context, snapshot: Snapshot) -> Closed:
     plan, bound = snapshot.query.plan, snapshot.watermark_us
     pieces = [] if bound is None else context.tables.closed(snapshot, bound)
     return Closed(schema_of(plan), tuple(pieces), plan.window.size_ms * 1000)
@@ -108,12 +110,10 @@ def _has_limit(sql: str) -> bool:
     return min(depths, default=0) in limits
 
 
-def _why_no_rows(context: Context, names: Iterable[str], tables: dict[str, Closed]) -> str:
-    """A sentence: the first query without closed rows says why; if all have some, the statement left them out, and the
-    first one says what closes its next window."""
-    for name in names:
-        if not any(len(piece.load()) for piece in tables[name].pieces):
-            return why_empty(context, context.snapshots.read_whole(*context.catalog.query(name)), Selection())
-    name = next(iter(names))
-    waits_for = what_it_waits_for(context.snapshots.read_whole(*context.catalog.query(name)))
-    return f"The closed windows have rows, but the statement leaves all of them out. Of {name}: {waits_for}."
+def _why_no_rows(context: Context, read: list[Snapshot]) -> str:
+    """The first query without closed rows says why; if all have some, the statement left them out, or they come later."""
+    for snapshot in read:
+        if not any(len(piece.load()) for piece in _closed(context, snapshot).pieces):
+            return why_empty(context, snapshot, Selection())
+    later = [later_windows(snapshot) for snapshot in read[:1]]
+    return " ".join(["The closed windows have rows, but the statement leaves all of them out.", *later])

@@ -11,7 +11,8 @@ from api.answers import Answer, listing
 from api.context import Context
 from api.kafka_time import instants
 from api.pages import Selection
-from api.results_reason import what_it_waits_for, why_empty
+from api.results_reason import why_empty
+from api.results_waits import what_it_waits_for
 from api.statements_define import source
 from mars.adapters.catalog_names import did_you_mean, how_to_fill
 from mars.adapters.kafka_admin import Message

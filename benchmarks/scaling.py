@@ -188,13 +188,22 @@ def picture(curve: Curve, results: list[Result]) -> str:
 
 
 def chosen(points: list[Point], places: str, parser: argparse.ArgumentParser) -> list[Point]:
-    """The points at these places of the axis, by number or label. Ends with a word if there is none at one of them."""
-    there = {name: point for point in points for name in (str(point.x), point.label) if name}
-    wanted = [there.get(place.strip()) for place in places.split(",")]
+    """The points at these places of the axis, by number or by a label without a comma. Ends with a word if there is none at
+    one of them."""
+    there = {name: point for point in points for name in (f"{point.x:g}", point.label) if name}
+    wanted = [there.get(_plain(place.strip())) for place in places.split(",")]
     if None in wanted:
         names = ", ".join(f"{point.x} ({point.label})" if point.label else str(point.x) for point in points)
         parser.error(f"--only {places}: not all of these are here. There are {names}")
     return [point for point in points if point in wanted]
+
+
+def _plain(place: str) -> str:
+    """A number in one way of writing it; what is none stays."""
+    try:
+        return f"{float(place):g}"
+    except ValueError:
+        return place
 
 
 def main() -> None:

@@ -48,6 +48,31 @@ def test_what_does_not_answer_stands_in_the_status_after_what_has_ended(tmp_path
         assert (found["state"], found["reason"]) == ("degraded", "; ".join([*troubles, told]))
 
 
+def test_the_status_asks_whether_all_is_ready(tmp_path, monkeypatch):
+    class Unready:
+        def __init__(self, *_):
+            self.asked = []
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            assert self.asked == ["/v1/queries", "/readyz"]
+
+        def get(self, path):
+            self.asked.append(path)
+            if path == "/readyz":
+                raise NotReadyError("not ready", "state folder: /state has 7 bytes left")
+            return {"queries": [{"name": "q"}]}
+
+    monkeypatch.setattr(status, "workers", lambda *_: ([{"id": "m"}], []))
+    monkeypatch.setattr(status.Client, "of", Unready)
+    Run(Process.of(os.getpid()), runfile.READY, api="http://127.0.0.1:1").save(tmp_path)
+    found = collect(load({"data": tmp_path}, environment={}))
+    assert (found["state"], found["reason"]) == ("degraded", "not ready: state folder: /state has 7 bytes left")
+    assert (found["queries"], found["mappers"]) == ([{"name": "q"}], [{"id": "m"}])
+
+
 def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     Run(Process.of(child.pid), runfile.READY).save(tmp_path)

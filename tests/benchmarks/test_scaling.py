@@ -38,7 +38,7 @@ def test_the_curve_of_columns_wants_so_many():
 def test_points_are_chosen_by_place_or_label(capsys):
     parser, forms, sizes = argparse.ArgumentParser(), CURVES["forms"].points(1), CURVES["batch"].points(1)
     assert [point.label for point in chosen(forms, "JSON, 0", parser)] == ["CSV", "JSON"]
-    assert [point.x for point in chosen(sizes, "20000,500", parser)] == [500, 20_000]
+    assert [point.x for point in chosen(sizes, "2e4,500.0", parser)] == [500, 20_000]
     with pytest.raises(SystemExit):
         chosen(forms, "CSV,XML", parser)
     assert "0 (CSV), 1 (CSV, 100 a message), 2 (JSON)" in capsys.readouterr().err

@@ -79,7 +79,8 @@ def read_limit(select: SelectStatement) -> int | None:
     if limit is None:
         return None
     value = limit.expression
-    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and re.fullmatch("[0-9]+", value.this)):
+    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and not value.is_string
+            and re.fullmatch("[0-9]+", value.this)):
         raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
     digits = value.this.lstrip("0") or "0"
     if len(digits) > len(str(LIMIT_MAX)):  # counted, since int() takes offence at thousands of digits

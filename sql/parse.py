@@ -145,7 +145,8 @@ def refuse_if_exists(reader: Reader) -> None:
     following = reader.words[reader.position + 1:reader.position + 3]
     last = following[-1] if following and following[0].is_("NOT") else next(iter(following), reader.word)
     if reader.word.is_("IF") and last.is_("EXISTS"):
-        raise refusal(reader.sql, reader.word.start, last.end, "there is no IF EXISTS here",
+        words = "IF NOT EXISTS" if following[0].is_("NOT") else "IF EXISTS"
+        raise refusal(reader.sql, reader.word.start, last.end, f"there is no {words} here",
                       "a name that exists already, or does not, is told by its own error",
                       "leave it out, and go on after that error: 409 or 404 over REST")
 
@@ -175,12 +176,14 @@ def read_drop(reader: Reader) -> Statement:
 def read_pause(reader: Reader) -> Statement:
     """PAUSE QUERY name."""
     reader.take("QUERY", hint="write PAUSE QUERY q")
+    refuse_if_exists(reader)
     return PauseQuery(read_last_name(reader, "the query"))
 
 
 def read_resume(reader: Reader) -> Statement:
     """RESUME QUERY name."""
     reader.take("QUERY", hint="write RESUME QUERY q")
+    refuse_if_exists(reader)
     return ResumeQuery(read_last_name(reader, "the query"))
 
 

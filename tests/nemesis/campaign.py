@@ -121,8 +121,12 @@ class Campaign:
         self._attempt(faults[0], self.instance.ensure_services, wrong)
         inflicted = [done and fault.took_effect() for done, fault in zip(tried, faults, strict=True)]
         for fault in reversed(faults):
-            self._attempt(fault, fault.heal, wrong)
+            if not fault.heals_by_api:
+                self._attempt(fault, fault.heal, wrong)
         self._attempt(faults[0], self.instance.ensure, wrong)
+        for fault in reversed(faults):
+            if fault.heals_by_api:
+                self._attempt(fault, fault.heal, wrong)
         healed = time.monotonic()
         limit_s = self.limit_s * (1 if len(faults) == 1 else PAIR_SHARE)
         recovered = stream.wait_for(stream.ends(), limit_s)

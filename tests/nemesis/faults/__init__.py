@@ -35,6 +35,7 @@ class Fault:
     hold_s: ClassVar[tuple[float, float]] = (1.0, 4.0)
     needs: ClassVar[frozenset[str]] = frozenset()
     has_struck = True
+    heals_by_api: ClassVar[bool] = False  # then it is healed once the instance is up again
 
     def __init__(self, world: World) -> None:
         self.world, self.instance, self.stream, self.rng = world, world.instance, world.stream, world.rng

@@ -11,7 +11,7 @@ from tests.nemesis.faults import Fault
 class QueryPaused(Fault):
     """One of the stream's queries is paused for a while: it goes on on a lane of its own."""
 
-    number, weight = "N25", 2.0
+    number, weight, heals_by_api = "N25", 2.0, True
     hold_s = (0.5, 3.0)
 
     def inflict(self) -> None:
@@ -29,7 +29,7 @@ class QueryPaused(Fault):
 class QueryMadeAndDropped(Fault):
     """A query comes FROM EARLIEST and goes before it has caught up."""
 
-    number = "N25"
+    number, heals_by_api = "N25", True
     hold_s = (0.5, 4.0)
 
     def inflict(self) -> None:

@@ -6,9 +6,10 @@ import contextlib
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from api import runfile
 from api.client import Client
@@ -64,26 +65,34 @@ def in_script(error: SqlError, script: str, at: int) -> SqlError:
 def run(client: Client, statement: str) -> dict:
     """The answer to one statement; while it runs long, a progress bar on a terminal. Ctrl-C stops it at the
     API too, and waits for no answer of an API that is silent."""
-    id_, answer = uuid.uuid4().hex, Future()
-    # A daemon, because the end of the process must not wait for a statement that was left.
-    threading.Thread(target=_ask, args=(client, statement, id_, answer), name="statement", daemon=True).start()
+    id_ = uuid.uuid4().hex
+    answers: SimpleQueue[Future] = SimpleQueue()
+    _beside("statement", _ask, client, statement, id_, answers)
     try:
-        with contextlib.suppress(TimeoutError):
-            return answer.result(PROGRESS_AFTER_S)
-        follow(client, id_, answer)
-        return answer.result()
+        with contextlib.suppress(Empty):
+            return answers.get(timeout=PROGRESS_AFTER_S).result()
+        return (follow(client, id_, answers) if sys.stderr.isatty() else answers.get()).result()
     except KeyboardInterrupt:
-        cancelling = threading.Thread(target=_cancel, args=(client, id_), name="cancel", daemon=True)
-        cancelling.start()
-        cancelling.join(CANCEL_S)
+        _beside("cancel", _cancel, client, id_).join(CANCEL_S)
         raise
 
 
-def _ask(client: Client, statement: str, id_: str, answer: Future) -> None:
+def _beside(name: str, do: Callable[..., None], *arguments: object) -> threading.Thread:
+    """A started thread that calls the API. The main thread never does while a statement runs, and waits in one call of
+    C only: Ctrl-C is raised there in whatever line it has reached, and the HTTP client swallows it then or leaves its pool
+    locked. A daemon, because the end of the process must not wait for what was left."""
+    thread = threading.Thread(target=do, args=arguments, name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+def _ask(client: Client, statement: str, id_: str, answers: SimpleQueue[Future]) -> None:
+    answer: Future = Future()
     try:
         answer.set_result(client.sql(statement, id_))
     except BaseException as error:
         answer.set_exception(error)
+    answers.put(answer)
 
 
 def _cancel(client: Client, id_: str) -> None:
@@ -91,18 +100,30 @@ def _cancel(client: Client, id_: str) -> None:
         client.cancel(id_)
 
 
-def follow(client: Client, id_: str, answer: Future) -> None:
-    """Show how far a running statement is until it has its answer."""
+def follow(client: Client, id_: str, answers: SimpleQueue[Future]) -> Future:
+    """Show on the terminal how far a running statement is, until it has the answer that is returned."""
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("running", total=None)
-        while not answer.done():
-            with contextlib.suppress(MarsError):
-                found = client.get(f"/v1/sql/{id_}")
-                bar.update(task, completed=found["done"], total=found["total"] or None)
-            wait([answer], PROGRESS_EVERY_S)
+    found, over = {}, threading.Event()
+    _beside("progress", _look, client, id_, found, over)
+    try:
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("running", total=None)
+            while True:
+                bar.update(task, completed=found.get("done"), total=found.get("total") or None)
+                with contextlib.suppress(Empty):
+                    return answers.get(timeout=PROGRESS_EVERY_S)
+    finally:
+        over.set()
+
+
+def _look(client: Client, id_: str, found: dict, over: threading.Event) -> None:
+    """Keep in `found` what the API says of the statement."""
+    while not over.is_set():
+        with contextlib.suppress(Exception):  # an answer that is missing leaves the bar as it is
+            found.update(client.get(f"/v1/sql/{id_}"))
+        over.wait(PROGRESS_EVERY_S)
 
 
 def connect(data: Path | None, api: str | None, ca: Path | None) -> Client:

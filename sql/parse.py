@@ -130,7 +130,6 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
 def read_create(reader: Reader) -> Statement:
     """CREATE STREAM | QUERY."""
     if reader.accept("QUERY"):
-        refuse_if_exists(reader)
         return read_create_query(reader)
     if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
         raise refusal_at(reader.sql, reader.word, f"there is no CREATE {reader.shown().upper()}", "",
@@ -167,7 +166,6 @@ def read_create_query(reader: Reader) -> CreateQuery:
 def read_drop(reader: Reader) -> Statement:
     """DROP STREAM | QUERY name."""
     kind = reader.take("STREAM", "QUERY", hint="write DROP STREAM s or DROP QUERY q").value.upper()
-    refuse_if_exists(reader)
     name = read_name(reader, f"the {kind.lower()}")
     reader.take_end()
     return DropStream(name) if kind == "STREAM" else DropQuery(name)
@@ -176,14 +174,12 @@ def read_drop(reader: Reader) -> Statement:
 def read_pause(reader: Reader) -> Statement:
     """PAUSE QUERY name."""
     reader.take("QUERY", hint="write PAUSE QUERY q")
-    refuse_if_exists(reader)
     return PauseQuery(read_last_name(reader, "the query"))
 
 
 def read_resume(reader: Reader) -> Statement:
     """RESUME QUERY name."""
     reader.take("QUERY", hint="write RESUME QUERY q")
-    refuse_if_exists(reader)
     return ResumeQuery(read_last_name(reader, "the query"))
 
 
@@ -238,7 +234,8 @@ def read_explain(reader: Reader) -> Statement:
 
 
 def read_name(reader: Reader, what: str) -> Name:
-    """A name with its place."""
+    """A name with its place; IF EXISTS before it is refused by its own words."""
+    refuse_if_exists(reader)
     return name_of(reader.take_name(what))
 
 

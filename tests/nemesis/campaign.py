@@ -120,13 +120,7 @@ class Campaign:
         self.stopping.wait(hold_s)
         self._attempt(faults[0], self.instance.ensure_services, wrong)
         inflicted = [done and fault.took_effect() for done, fault in zip(tried, faults, strict=True)]
-        for fault in reversed(faults):
-            if not fault.heals_by_api:
-                self._attempt(fault, fault.heal, wrong)
-        self._attempt(faults[0], self.instance.ensure, wrong)
-        for fault in reversed(faults):
-            if fault.heals_by_api:
-                self._attempt(fault, fault.heal, wrong)
+        self._heal(faults, wrong)
         healed = time.monotonic()
         limit_s = self.limit_s * (1 if len(faults) == 1 else PAIR_SHARE)
         recovered = stream.wait_for(stream.ends(), limit_s)
@@ -143,6 +137,16 @@ class Campaign:
         self.say(f"{self.index - 1:4d} {' + '.join(told):50s} held {hold_s:4.1f} s, recovered in {recovery_s} s")
         self._note(wrong)
         return recovered
+
+    def _heal(self, faults: list[Fault], wrong: list[str]) -> None:
+        """Undo what was inflicted, the last first; what the API undoes once the instance is up again."""
+        by_api = [fault for fault in reversed(faults) if fault.heals_by_api]
+        for fault in reversed(faults):
+            if fault not in by_api:
+                self._attempt(fault, fault.heal, wrong)
+        self._attempt(faults[0], self.instance.ensure, wrong)
+        for fault in by_api:
+            self._attempt(fault, fault.heal, wrong)
 
     def _named(self, name: str) -> None:
         """One of the faults that must end in a named state, in turn, while the other stream is under load."""

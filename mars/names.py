@@ -82,6 +82,7 @@ class Keys:
         self.facts = self.prefix + "facts"             # hash: what the leader saw of the partitions
         self.counters = self.prefix + "counters"       # hash: claim ids and epochs
         self.owners = self.prefix + "owners"           # hash: key part -> greatest assignment epoch seen
+        self.detached = self.prefix + "detached"       # hash: query id -> greatest incarnation taken off its lanes
 
     def lanes(self, partition: int) -> str:
         """Hash: 'main' -> cursor; query id -> 'incarnation:cursor', or 'incarnation:main' once it has joined."""

@@ -1,12 +1,14 @@
 #!lua
 -- Attach an incarnation of a query (rule 17): a lane of its own from its least committed position, with its stops. A call
--- that arrives late changes nothing: incarnations and positions only rise.
+-- that arrives late changes nothing: incarnations and positions only rise, and what was taken off does not come back.
 -- KEYS[1] prefix. ARGV: generation, leader epoch, query, incarnation, state as JSON
 local p, query, state = KEYS[1], ARGV[3], cjson.decode(ARGV[5])
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'leader')
 if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
 if tonumber(known[2]) > tonumber(ARGV[2]) then return {err = 'EPOCH an older leader'} end
 redis.call('HSET', p .. 'generation', 'leader', ARGV[2])
+local detached = tonumber(redis.call('HGET', p .. 'detached', query) or 0)
+if tonumber(ARGV[4]) <= detached then return 0 end
 for part, cursor in pairs(state.cursors) do
   local lanes = p .. 'lanes:' .. part
   local held = redis.call('HGET', lanes, query)

@@ -2,14 +2,17 @@
 -- Take a query off its lanes; its claims in flight keep their tasks, and whatever they bring is dropped by incarnation. A
 -- lane with a higher incarnation than was seen there stays: the call may arrive late.
 -- KEYS[1] prefix. ARGV: generation, leader epoch, query, incarnations as JSON {partition: incarnation}
-local p = KEYS[1]
+local p, query = KEYS[1], ARGV[3]
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'leader')
 if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
 if tonumber(known[2]) > tonumber(ARGV[2]) then return {err = 'EPOCH an older leader'} end
+local detached = tonumber(redis.call('HGET', p .. 'detached', query) or 0)
 for part, incarnation in pairs(cjson.decode(ARGV[4])) do
-  local held = redis.call('HGET', p .. 'lanes:' .. part, ARGV[3])
+  detached = math.max(detached, incarnation)
+  local held = redis.call('HGET', p .. 'lanes:' .. part, query)
   if held and tonumber(string.match(held, '^(%d+):')) <= incarnation then
-    redis.call('HDEL', p .. 'lanes:' .. part, ARGV[3])
+    redis.call('HDEL', p .. 'lanes:' .. part, query)
   end
 end
+redis.call('HSET', p .. 'detached', query, detached)
 return 1

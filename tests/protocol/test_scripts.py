@@ -409,6 +409,25 @@ def test_an_attach_or_a_detach_that_arrives_late_leaves_the_newer_lane_alone(exc
     assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") is None
 
 
+def test_what_was_taken_off_its_lanes_comes_back_by_no_copy_of_its_attach(exchange):
+    """It would be claimed again from where it began, and the reducers would meet ranges that they have merged."""
+    attached = {"cursors": {0: 0}, "stops": {0: [5]}, "nows": {0: []}, "positions": []}
+    exchange.attach(STREAM, 2, 1, "q2", 2, attached)
+    exchange.detach(STREAM, 2, 1, "q2", {0: 2})
+    exchange.detach(STREAM, 2, 1, "q2", {0: 1})
+    exchange.attach(STREAM, 2, 1, "q2", 2, attached)
+    assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") is None
+    exchange.attach(STREAM, 2, 1, "q2", 3, attached)
+    assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") == b"3:0"
+
+
+def test_a_recovery_forgets_what_was_taken_off(exchange):
+    exchange.detach(STREAM, 2, 1, "q2", {0: 2})
+    assert exchange.redis.hgetall(Keys(STREAM).detached) == {b"q2": b"2"}
+    exchange.install(STREAM, 3, 1, run_id(exchange), state({}))
+    assert exchange.redis.exists(Keys(STREAM).detached) == 0
+
+
 @pytest.mark.parametrize("epoch", [0, 1, 32, 3_000])
 def test_a_check_that_is_told_late_is_not_told(exchange, epoch):
     """An older number would make what was reached after a check look as if it had been reached before. From the 32nd

@@ -142,6 +142,19 @@ def late_attaches_take_a_newer_lane(world: World) -> Iterator[None]:
         for p in state["cursors"]:
             if query in store.lanes[p] and store.lanes[p][query][0] > incarnation:
                 del store.lanes[p][query]
+        store.detached.clear()
+        real(store, generation, epoch, query, incarnation, state)
+
+    with patch.object(scripts, "attach", attach):
+        yield
+
+
+@bug
+def late_attaches_bring_back_what_was_detached(world: World) -> Iterator[None]:
+    real = scripts.attach
+
+    def attach(store: scripts.Store, generation: int, epoch: int, query: str, incarnation: int, state: dict) -> None:
+        store.detached.clear()
         real(store, generation, epoch, query, incarnation, state)
 
     with patch.object(scripts, "attach", attach):

@@ -33,6 +33,7 @@ class Store:
     positions: dict = field(default_factory=lambda: defaultdict(dict))
     owners: dict[int, int] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
+    detached: dict[str, int] = field(default_factory=dict)
 
     def check(self, generation: int) -> None:
         """Rule 4."""
@@ -73,6 +74,8 @@ def install(s: Store, generation: int, epoch: int, run_id: str, state: dict) -> 
 def attach(s: Store, generation: int, epoch: int, query: str, incarnation: int, state: dict) -> None:
     s.check_leader(generation, epoch)
     s.generation["leader"] = epoch
+    if incarnation <= s.detached.get(query, 0):
+        return
     for part, cursor in state["cursors"].items():
         held = s.lanes[part].get(query)
         if held is None or held[0] < incarnation:
@@ -98,6 +101,7 @@ def detach(s: Store, generation: int, epoch: int, query: str, attached: dict[int
     for p, incarnation in attached.items():
         if query in s.lanes[p] and s.lanes[p][query][0] <= incarnation:
             del s.lanes[p][query]
+    s.detached[query] = max(s.detached.get(query, 0), *attached.values())
 
 
 def facts(s: Store, generation: int, epoch: int, told: dict[str, object]) -> None:
@@ -200,4 +204,5 @@ def copy(s: Store) -> Store:
             for of in (s.lanes, s.stops, s.nows, s.log, s.positions)]
     lanes, stops, nows, log, positions = deep
     return Store(s.generation.copy(), s.seq, claims, s.leases.copy(), s.requests.copy(), s.counters.copy(),
-                 s.progress.copy(), lanes, s.main.copy(), stops, nows, log, positions, s.owners.copy(), s.facts.copy())
+                 s.progress.copy(), lanes, s.main.copy(), stops, nows, log, positions, s.owners.copy(), s.facts.copy(),
+                 s.detached.copy())

@@ -94,7 +94,8 @@ class Pair:
 
     def detach(self) -> None:
         query, generation, epoch = self.random.choice(("q1", "q2", "q3")), self._generation(), self._epoch()
-        seen = {p: self.random.randint(1, 6) for p in PARTITIONS}
+        # Less often a high one: what was taken off is not attached again.
+        seen = {p: min(self.random.randint(1, 6), self.random.randint(1, 6)) for p in PARTITIONS}
         self.both(lambda e: e.detach(STREAM, generation, epoch, query, seen))
 
     def facts(self) -> None:

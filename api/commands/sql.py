@@ -105,10 +105,10 @@ def follow(client: Client, id_: str, answers: SimpleQueue[Future]) -> Future:
     from rich.console import Console
     from rich.progress import Progress
 
-    found, over = {}, threading.Event()
+    found, over, console = {}, threading.Event(), Console(stderr=True)
     _beside("progress", _look, client, id_, found, over)
     try:
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        with Progress(console=console, transient=True) as bar:
             task = bar.add_task("running", total=None)
             while True:
                 bar.update(task, completed=found.get("done"), total=found.get("total") or None)
@@ -116,6 +116,7 @@ def follow(client: Client, id_: str, answers: SimpleQueue[Future]) -> Future:
                     return answers.get(timeout=PROGRESS_EVERY_S)
     finally:
         over.set()
+        console.show_cursor()  # Ctrl-C may come while the bar has hidden it, and is not begun
 
 
 def _look(client: Client, id_: str, found: dict, over: threading.Event) -> None:

@@ -6,9 +6,12 @@ import threading
 import time
 
 import pytest
+from rich.progress import Progress
 
 from api.commands import sql
 from mars.errors import NotReadyError, SqlError
+
+HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"
 
 
 class Api:
@@ -100,3 +103,17 @@ def test_the_main_thread_where_ctrl_c_is_raised_never_calls_the_api(api, on_term
     test_ctrl_c_stops_the_statement_at_the_api(api, on_terminal)
     assert {name for name, _ in api.called} >= {"sql", "cancel"}
     assert not any(is_main for _, is_main in api.called)
+
+
+def test_the_cursor_is_shown_again_even_if_the_bar_has_only_begun(api, monkeypatch, capsys):
+    def interrupted(bar: Progress) -> None:
+        bar.console.show_cursor(False)
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(Progress, "__enter__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sql.run(api, "SELECT 1")
+    told = capsys.readouterr().err
+    assert -1 < told.rfind(HIDDEN) < told.rfind(SHOWN)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from unittest.mock import patch
 
 from tests.simulate import claiming, redis, scripts
@@ -134,30 +135,33 @@ def late_trims_lower_positions(world: World) -> Iterator[None]:
         yield
 
 
-@bug
-def late_attaches_take_a_newer_lane(world: World) -> Iterator[None]:
+def attaching_after(forget: Callable[[scripts.Store, str, int], None]) -> AbstractContextManager:
+    """Each attach of (query, incarnation) comes to a store that has forgotten why it would refuse it."""
     real = scripts.attach
 
     def attach(store: scripts.Store, generation: int, epoch: int, query: str, incarnation: int, state: dict) -> None:
-        for p in state["cursors"]:
-            if query in store.lanes[p] and store.lanes[p][query][0] > incarnation:
-                del store.lanes[p][query]
-        store.detached.clear()
+        forget(store, query, incarnation)
         real(store, generation, epoch, query, incarnation, state)
 
-    with patch.object(scripts, "attach", attach):
+    return patch.object(scripts, "attach", attach)
+
+
+@bug
+def late_attaches_take_a_newer_lane(world: World) -> Iterator[None]:
+    def forget(store: scripts.Store, query: str, incarnation: int) -> None:
+        newer = [lanes for lanes in store.lanes.values() if query in lanes and lanes[query][0] > incarnation]
+        for lanes in newer:
+            del lanes[query]
+        if newer:  # what is newer came after a detach, which alone would refuse the older one
+            store.detached.pop(query, None)
+
+    with attaching_after(forget):
         yield
 
 
 @bug
 def late_attaches_bring_back_what_was_detached(world: World) -> Iterator[None]:
-    real = scripts.attach
-
-    def attach(store: scripts.Store, generation: int, epoch: int, query: str, incarnation: int, state: dict) -> None:
-        store.detached.clear()
-        real(store, generation, epoch, query, incarnation, state)
-
-    with patch.object(scripts, "attach", attach):
+    with attaching_after(lambda store, query, _: store.detached.pop(query, None)):
         yield
 
 

@@ -1,12 +1,13 @@
 # Each target sets up what it needs, then does its work. A second run takes less than a second to set up.
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test faults bench figures lock
+.PHONY: help setup demo check quick test faults bench figures lock
 
 VENV := .venv
 PY := $(VENV)/bin/python
 # Of the tests; each starts a Kafka, ZooKeeper and Redis of its own. TEST_ARGS="-n 0 ..." runs them in one.
 PROCESSES := 2
+QUICK := tests/mars tests/sql tests/mapper tests/reducer tests/refusals tests/test_imports.py tests/test_docs.py
 LOCKS := requirements.lock requirements-test.lock
 UV := $(shell command -v uv 2>/dev/null)
 # The first interpreter that is new enough; empty if there is none.
@@ -17,10 +18,17 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
 setup: $(VENV)/stamp-project $(VENV)/stamp-kernels ## all that a start needs; afterwards no start needs the network
-	@$(PY) -m api.services
+	@$(PY) -m api.instance.services
 
 demo: setup ## exact live results from nothing (DEMO_ARGS="--file x.csv" for your own data)
 	@$(VENV)/bin/mars demo $(DEMO_ARGS)
+
+check: setup ## style, types, imports, and documents against code; no service
+	@$(VENV)/bin/ruff check .
+	@$(PY) -m pytest -q -p no:xdist tests/test_imports.py tests/test_docs.py
+
+quick: setup ## the tests without services, in less than a minute
+	@$(PY) -m pytest -q -n $(PROCESSES) -m "not services and not e2e and not faults and not laws" $(QUICK) $(TEST_ARGS)
 
 test: setup ## the tests (TEST_ARGS="-k name" for some of them)
 	@$(PY) -m pytest -n $(PROCESSES) $(TEST_ARGS)
@@ -73,7 +81,7 @@ KERNELS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/mars/kernels
 ifeq ($(wildcard $(KERNELS)),)
 $(shell rm -f $(VENV)/stamp-kernels)
 endif
-$(VENV)/stamp-kernels: $(VENV)/stamp-project $(wildcard mapper/*.py mapper/*/*.py mars/*.py mars/*/*.py)
+$(VENV)/stamp-kernels: $(VENV)/stamp-project $(wildcard mapper/*.py mapper/*/*.py mars/*.py mars/*/*.py mars/*/*/*.py)
 	@if $(PY) -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("mapper.warm") is None)'; \
 	    then $(PY) -m mapper.warm; fi
 	@touch $@

@@ -1,7 +1,7 @@
 """The faces of Mars, and the processes behind them: the one package that knows all others.
 
-To read: `cli` and `commands` (the command line), `up` (the supervisor) and `services` (Kafka, ZooKeeper, Redis), `server`
-(Spark's driver, `jobs` of workers, the API), `app` and `routes_*` (REST), `statements*` (SQL to effects), `results*` and
-`events` (committed files to rows), `adhoc` and `adhoc_job` (a SELECT that runs once), `embedded` (SQL over results),
-`demo*`. Only `up`, `jobs` and `adhoc_job` touch `mapper` and `reducer`.
+To read: `cli` (the command line and its client), `instance` (the supervisor, Kafka, ZooKeeper and Redis, the server with
+Spark's driver and the workers' jobs), `rest` (paths and events), `statements` (SQL to effects and answers), `demo`. Rows
+come from `mars.results`. Only `instance.jobs`, `instance.jobs_daemon` and `statements.adhoc_job` touch `mapper` and
+`reducer`.
 """

@@ -23,6 +23,7 @@ from benchmarks.accuracy_run import Plan, Say, Turn, turn
 from benchmarks.clusters import packets
 from benchmarks.clusters.entrants import CLUSTERS, Cluster, chosen
 from benchmarks.clusters.node import NETWORK, PAUSE, WAYS
+from benchmarks.generator import UNIFORM
 from benchmarks.machine import command, machine
 from benchmarks.side_by_side import need_room
 from mars import config as configuration
@@ -74,7 +75,7 @@ def main() -> None:
         turns, left_out = run(clusters, plan, given.seed, Path(folder),
                               lambda text: print(text, file=sys.stderr, flush=True))
     about = {cluster.name: {"title": cluster.title, "guarantee": cluster.guarantee} for cluster in clusters}
-    answer = {"title": accuracy_table.TITLE, "command": command(), **asdict(plan), "machine": machine(),
+    answer = {"title": accuracy_table.TITLE, "command": command(), **asdict(plan), "keys": UNIFORM, "machine": machine(),
               "contenders": about, "turns": [asdict(turn) for turn in turns], "left_out": left_out}
     if given.json:
         given.json.write_text(json.dumps(answer, indent=1) + "\n")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from api.services import kafka
+from api.instance.services import kafka
 from benchmarks import exactness, topics
 from benchmarks.accuracy_figures import Curve, Cut, CutFigures, figures
 from benchmarks.clusters.entrants import Cluster

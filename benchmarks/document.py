@@ -17,7 +17,8 @@ from pathlib import Path
 
 from benchmarks import accuracy_table, overload_table, side_by_side_latency, side_by_side_table
 from benchmarks.document_goals import goals
-from benchmarks.document_joined import like_for_like, paper
+from benchmarks.document_joined import like_for_like, measured, paper
+from benchmarks.generator import SKEWED, UNIFORM
 from benchmarks.latency_limit import Limit
 from benchmarks.scaling_run import Result
 from benchmarks.steps import BATCH, Step
@@ -127,6 +128,7 @@ FIGURES = {
     "overload": Figure(f"benchmarks.overload --json {FOLDER}/overload.json", overload_table.figure),
 }
 JOINED = {"paper": paper, "like_for_like": like_for_like, "goals": goals}  # from the files of several figures
+OTHERS = "Figures whose own table below says `skewed keys` were not measured with the paper's uniform ones."
 BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency", "accuracy", "overload"}
 
 
@@ -138,17 +140,29 @@ def block(name: str, figure: Figure, folder: Path) -> str:
     document = json.loads(file.read_text())
     on = document["machine"]
     ran = document.get("command", figure.command)
-    lines = [f"`python -m {ran}`, on {on['cores']} cores of {on['processor']}:", "", *figure.render(document)]
+    lines = [f"`python -m {ran}`, on {on['cores']} cores of {on['processor']}, {drawn(document)} keys:", "",
+             *figure.render(document)]
     if figure.picture:
         lines += ["", f"![{document['title']}](benchmarks/{name}.svg)"]
     return "\n".join(lines)
+
+
+def drawn(document: dict) -> str:
+    """How keys were drawn; files that do not say it are of a time when all were skewed."""
+    return document.get("keys", SKEWED)
+
+
+def joined(name: str, folder: Path) -> str:
+    """A block from several files, and a word if not all that there are were measured with uniform keys."""
+    others = any(found and drawn(found) != UNIFORM for found in (measured(folder, file) for file in FIGURES))
+    return f"{JOINED[name](folder)}\n\n{OTHERS}" if others else JOINED[name](folder)
 
 
 def written(text: str, folder: Path) -> str:
     """The document with every block as its file says. A mark without a figure is an error."""
     for name in re.findall(r"<!-- (\w+) -->", text):
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        content = JOINED[name](folder) if name in JOINED else block(name, FIGURES[name], folder)
+        content = joined(name, folder) if name in JOINED else block(name, FIGURES[name], folder)
         text = mark.sub(lambda match, content=content: f"{match[1]}{content}\n{match[2]}", text)
     return text
 

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from api.services.errors import SetupError
-from api.services.paths import cache_dir
+from api.instance.services.errors import SetupError
+from api.instance.services.paths import cache_dir
 
 TIMEOUT_S = 1200
 

@@ -20,10 +20,10 @@ from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.producer import ProduceRequest
 
-from benchmarks.generator import POOL, POOLS, SIPS, Generator
+from benchmarks.generator import KEYS, POOL, POOLS, SIPS, UNIFORM, UNITS, Generator
 from benchmarks.record_batches import CODECS, encode
 from mars import config as configuration
-from mars.adapters.kafka_security import Security, security_of
+from mars.adapters.kafka.security import Security, security_of
 
 BATCH_TUPLES = 5_000
 TICK_S = 0.1
@@ -122,10 +122,12 @@ def main() -> None:
     parser.add_argument("--line-bytes", type=int, help="length of a tuple, 40 at least; 320 as JSON")
     parser.add_argument("--sips", type=int, default=SIPS, help="source addresses; 8 times as many groups")
     parser.add_argument("--pool", type=int, default=POOL, help="different tuples, times apart")
+    parser.add_argument("--keys", choices=KEYS, default=UNIFORM, help="are all groups as frequent?")
+    parser.add_argument("--unit", choices=UNITS, default="s", help="of the event time, which is written to the second")
     given = parser.parse_args()
     if max(BATCH_TUPLES, given.packed) % given.packed or given.tuples % given.packed or (given.rate and given.packed > 1):
         parser.error(f"--packed must divide --tuples and {BATCH_TUPLES}, and does not go with --rate")
-    pool = POOLS[given.format](given.seed, given.pool, given.sips, given.line_bytes)
+    pool = POOLS[given.format](given.seed, given.pool, given.sips, given.line_bytes, given.keys, given.unit)
     generator = Generator(given.start, given.event_rate, given.seed, pool)
     security = security_of(configuration.load())
     feed(Feeder(given.kafka, given.topic, security), generator, given.tuples, given.rate, given.packed, given.codec)

@@ -1,9 +1,10 @@
-"""The paper's tuples: CSV lines of 20 fields and 148 bytes, or the same as JSON of 320 bytes, made by the million,
+"""The paper's tuples: CSV lines of 20 fields and 150 bytes, or the same as JSON of 320 bytes, made by the million,
 and counted while they are made.
 
 A line is a ten-digit event time in seconds and one of a pool of ready tails (type, sip, dip, port, location
-and 14 fields more), so that making a line is one copy. Tails are drawn with skew: a few groups have most of
-the tuples.
+and 14 fields more), so that making a line is one copy. As in the paper each field is drawn uniformly from a known
+set, and the pool has every (sip, type) equally often: all groups have as many tuples, but for chance. With skewed
+keys a few of the groups have most of the tuples.
 """
 
 from __future__ import annotations
@@ -16,30 +17,36 @@ SCHEMA = ("timestamp BIGINT, type STRING, sip STRING, dip STRING, port INT, loca
           "session INT, region STRING, device STRING, payload STRING")
 QUERY = "SELECT sip, type, timestamp, count(*) FROM {stream} GROUP BY sip, type, timestamp WINDOWING 60 s"
 WINDOW_S = 60
-LINE_BYTES = 148
+LINE_BYTES = 150
 TIME_DIGITS = 10
 TYPES = ("dns", "http", "tls", "ssh", "smtp", "icmp", "ftp", "ntp")
 LOCATIONS = ("beijing", "shanghai", "berlin", "paris", "newyork")
 SIPS = 1_000
 POOL = 100_000
 LATE_SHARE, LATE_MAX_S = 0.03, 4
+UNIFORM, SKEWED = "uniform", "skewed"
+KEYS = (UNIFORM, SKEWED)
+UNITS = {"s": "", "ms": "000"}  # of the event time: what follows its ten digits
 
 
 class Pool:
-    """Ready tails. `tails` is one row of bytes each; `group` the number of the tail's (sip, type)."""
+    """Ready tails. `tails` is one row of bytes each; `group` the number of the tail's (sip, type).
+
+    There are `size` tails; with uniform keys as many fewer as all groups need to have the same number of them."""
 
     format = "CSV"
     head = b""  # what stands before the event time
     line_bytes = LINE_BYTES
 
-    def __init__(self, seed: int, size: int = POOL, sips: int = SIPS, line_bytes: int | None = None) -> None:
+    def __init__(self, seed: int, size: int = POOL, sips: int = SIPS, line_bytes: int | None = None,
+                 keys: str = UNIFORM, unit: str = "s") -> None:
         self.line_bytes = line_bytes or self.line_bytes
         draw = np.random.default_rng(seed)
         self.sips = [f"10.{a}.{b}.{c}" for a, b, c in np.unique(draw.integers(0, 256, (sips, 3)), axis=0)]
-        sip = (draw.beta(0.6, 1.6, size) * len(self.sips)).astype(np.int64)
-        type_ = draw.integers(0, len(TYPES), size)
-        self.group = sip * len(TYPES) + type_
-        self.groups = len(self.sips) * len(TYPES)
+        self.groups, self.zeros = len(self.sips) * len(TYPES), UNITS[unit]
+        self.group = {UNIFORM: uniform, SKEWED: skewed}[keys](draw, size, self.groups)
+        size = len(self.group)
+        sip, type_ = np.divmod(self.group, len(TYPES))
         numbers = draw.integers(0, [65536, 5, 1500, 10, 100, 2, 256, 64, 10000, 2, 500, 100000, 10000, 5, 1000, SIPS],
                                 (size, 16)).tolist()
         width = self.line_bytes - len(self.head) - TIME_DIGITS
@@ -55,7 +62,7 @@ class Pool:
 
     def tail(self, sip: str, type_: str, n: list[int], width: int) -> bytes:
         """All but the event time; a short line ends before the last field."""
-        return f",{','.join(self.values(sip, type_, n))},".encode().ljust(width, b"x")[:width]
+        return f"{self.zeros},{','.join(self.values(sip, type_, n))},".encode().ljust(width, b"x")[:width]
 
 
 class JsonPool(Pool):
@@ -71,10 +78,21 @@ class JsonPool(Pool):
         values = self.values(sip, type_, n)
         members = [f'"{name}":"{value}"' if type_ == "STRING" else f'"{name}":{value}'
                    for name, value, type_ in zip(names[1:-1], values, types[1:-1], strict=True)]
-        return f',{",".join(members)},"{names[-1]}":"'.encode().ljust(width - 2, b"x") + b'"}'
+        return f'{self.zeros},{",".join(members)},"{names[-1]}":"'.encode().ljust(width - 2, b"x") + b'"}'
 
 
 POOLS = {"csv": Pool, "json": JsonPool}
+
+
+def uniform(draw: np.random.Generator, size: int, groups: int) -> np.ndarray:
+    """The groups of at most `size` tails: each equally often, or, where groups are more than tails, some of them once."""
+    return draw.permutation(groups)[np.arange(max(size - size % groups, min(size, groups))) % groups]
+
+
+def skewed(draw: np.random.Generator, size: int, groups: int) -> np.ndarray:
+    """The groups of `size` tails: types equally often, a few addresses in most of the tails."""
+    sip = (draw.beta(0.6, 1.6, size) * (groups // len(TYPES))).astype(np.int64)
+    return sip * len(TYPES) + draw.integers(0, len(TYPES), size)
 
 
 class Generator:

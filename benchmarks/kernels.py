@@ -21,7 +21,7 @@ from benchmarks.record_batches import encode
 from mapper.batch import Messages
 from mapper.decode import decode
 from mapper.parse import Parser, blocks
-from mars.plan import Stream, StreamColumn
+from mars.model.plan import Stream, StreamColumn
 
 BATCH, BATCHES = 100_000, 3
 PACKED = 100  # lines a message

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.kernels import csv_parser, tuples
 from mapper.read import open_reader
-from mars.adapters.kafka_wire import Wire
+from mars.adapters.kafka.wire import Wire
 
 CLAIM = 50_000
 LIMIT = 16 << 20

@@ -20,8 +20,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from api import up
+from api.instance import up
 from benchmarks import plot
+from benchmarks.generator import KEYS, UNIFORM
 from benchmarks.latency_bench import Bench
 from benchmarks.latency_figures import Found, Load
 from benchmarks.latency_limit import Limit, search
@@ -41,8 +42,9 @@ def describe(found: Found) -> str:
     cores = "  ".join(f"{part} {used:.2f}" for part, used in found.cores.items())
     verdict = "EXACT" if found.exact else f"NOT EXACT: {found.difference}"
     held = "held" if found.trend.is_held else "NOT HELD"
-    return "\n".join([f"{load.name}: {load.rate:,.0f} tuples/s for {load.seconds:.0f} s, windows of {load.window_ms} ms; "
-                      f"{held}; {verdict}", *(f"  {name:<14} ms  {spread.text()}" for name, spread in spreads),
+    return "\n".join([f"{load.name}: {load.rate:,.0f} tuples/s with {load.keys} keys for {load.seconds:.0f} s, "
+                      f"windows of {load.window_ms} ms; {held}; {verdict}",
+                      *(f"  {name:<14} ms  {spread.text()}" for name, spread in spreads),
                       f"  cores in use: {sum(found.cores.values()):.2f} ({cores})"])
 
 
@@ -54,11 +56,12 @@ def picture(found: list[Found]) -> str:
     return plot.bars(TITLE, "ms", names, series)
 
 
-def loads(shares: list[float], rates: list[float], limit: float, seconds: float, window_ms: int) -> list[Load]:
+def loads(shares: list[float], rates: list[float], limit: float, seconds: float, window_ms: int,
+          keys: str = UNIFORM) -> list[Load]:
     """The loads that were asked for; shares are of `limit`."""
     wanted = [(f"share_{round(share * 100)}", share * limit) for share in shares]
     wanted += [(f"rate_{round(rate)}", rate) for rate in rates]
-    return [Load(name, rate, seconds, window_ms) for name, rate in wanted]
+    return [Load(name, rate, seconds, window_ms, keys=keys) for name, rate in wanted]
 
 
 def find_limit(bench: Bench) -> tuple[Limit, float]:
@@ -88,6 +91,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=40.0, help="for each load")
     parser.add_argument("--warm", type=float, default=15.0, help="seconds before the first load that are not measured")
     parser.add_argument("--window-ms", type=int, default=1_000)
+    parser.add_argument("--keys", choices=KEYS, default=UNIFORM, help="are all groups as frequent?")
     parser.add_argument("--json", type=Path, help="file to write the figures to")
     given = parser.parse_args()
     shares, rates = ([float(part) for part in text.split(",") if part] for text in (given.share, given.rate))
@@ -95,16 +99,17 @@ def main() -> None:
         config = configuration.load({"data": Path(folder)})
         run = up.detach(config, lambda name, detail, seconds: print(f"  {name:<16} {seconds:5.1f} s", file=sys.stderr))
         try:
-            with Bench(run, config, Path(folder)) as bench:
+            with Bench(run, config, Path(folder), given.keys) as bench:
                 if given.warm:
                     bench.warm(given.warm)
                 limit, burst = find_limit(bench) if shares and not given.limit else (Limit(given.limit or 0.0, None), None)
-                found = measure(bench, loads(shares, rates, limit.rate, given.seconds, given.window_ms))
+                found = measure(bench, loads(shares, rates, limit.rate, given.seconds, given.window_ms, given.keys))
         finally:
             up.down(config.data)
     if given.json:
-        given.json.write_text(json.dumps({"machine": machine(), "command": command(), "title": TITLE, "limit": limit.json(),
-                                          "burst": burst, "loads": [each.json() for each in found]}, indent=1))
+        answer = {"machine": machine(), "command": command(), "title": TITLE, "keys": given.keys, "limit": limit.json(),
+                  "burst": burst, "loads": [each.json() for each in found]}
+        given.json.write_text(json.dumps(answer, indent=1))
         given.json.with_suffix(".svg").write_text(picture(found))
     sys.exit(0 if all(each.exact for each in found) else 1)
 

@@ -20,11 +20,11 @@ import orjson
 import psutil
 import pyarrow as pa
 
-from api.client import Client
-from api.demo_check import compare
-from api.runfile import Run
+from api.cli.client import Client
+from api.demo.check import compare
+from api.instance.runfile import Run
 from benchmarks import topics, watch
-from benchmarks.generator import QUERY, SCHEMA
+from benchmarks.generator import QUERY, SCHEMA, UNIFORM
 from benchmarks.latency_figures import Found, Load, Spread, freshness, readable
 from benchmarks.latency_limit import Try
 from benchmarks.parts import Meter, processes
@@ -35,13 +35,15 @@ WARM_S, SETTLE_S = 3.0, 3.0
 WARM_RATE, BURST_S = 40_000, 8.0
 UNPACED = 5e6
 PARTITIONS = 4
+READERS = ("partial", "closed")
 
 
 class Bench:
     """An instance, and the loads that are put on it one after the other."""
 
-    def __init__(self, run: Run, config: Config, folder: Path) -> None:
-        self.run, self.config, self.folder = run, config, folder
+    def __init__(self, run: Run, config: Config, folder: Path, keys: str = UNIFORM,
+                 partitions: int = PARTITIONS) -> None:
+        self.run, self.config, self.folder, self.keys, self.partitions = run, config, folder, keys, partitions
         self.client = Client(run.api, config.api_token)
         self.offered = 0
 
@@ -54,7 +56,7 @@ class Bench:
     @contextlib.contextmanager
     def query(self, name: str, load: Load) -> Iterator[None]:
         """A topic, a stream and a query of that name; they go at the end."""
-        topics.create(self.run.kafka, name, PARTITIONS)
+        topics.create(self.run.kafka, name, self.partitions)
         self.client.sql(f"CREATE STREAM {name} ({SCHEMA}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP timestamp UNIT ms")
         select = QUERY.format(stream=name).replace("60 s", f"{load.window_ms} ms")
         self.client.sql(f"CREATE QUERY q_{name} AS {select} WATERMARK {load.watermark_ms} ms FROM EARLIEST")
@@ -66,33 +68,24 @@ class Bench:
             topics.delete(self.run.kafka, name)
 
     def produce(self, name: str, load: Load) -> subprocess.Popen:
-        """A producer process that has made its tuples ready and begins now."""
-        command = [sys.executable, "-m", "benchmarks.pacer", "--kafka", self.run.kafka, "--topic", name,
-                   "--rate", str(load.rate), "--seconds", str(load.seconds), "--linger-ms", str(load.linger_ms),
-                   "--window-ms", str(load.window_ms), "--patience", str(load.patience),
-                   "--log", str(self.folder / f"{name}.npz"), "--counts", str(self.folder / f"{name}.arrow")]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        if not process.stdout.readline():
-            raise MarsError("The producer ended", f"exit code {process.wait()}")
-        return process
+        """A producer of a topic of that name."""
+        return start_producer(self.run.kafka, name, load, self.folder)
 
     def warm(self, seconds: float) -> None:
         """A load that is not measured: in its first seconds a JVM spends a core on compiling itself."""
-        load = Load("warm", WARM_RATE, seconds)
-        with self.query("warm", load):
-            self.produce("warm", load).wait()
+        load = Load("warm", WARM_RATE, seconds, keys=self.keys)
+        with self.query("warm", load), self.produce("warm", load):
+            pass  # its end is awaited
 
     def burst(self, seconds: float = BURST_S) -> float:
         """Tuples per second that are committed while a producer sends all it can, its first second left out, and nobody
         reads."""
-        load = Load("burst", UNPACED, seconds, patience=1.0)
-        with self.query("burst", load):
-            producer = self.produce("burst", load)
+        load = Load("burst", UNPACED, seconds, patience=1.0, keys=self.keys)
+        with self.query("burst", load), self.produce("burst", load) as producer:
             time.sleep(1.0)
             counts = [self._committed("q_burst")]
             producer.stdout.readline()
             counts.append(self._committed("q_burst"))
-            producer.wait()
         (first, began), (last, ended) = counts
         if last == first:
             raise MarsError("Nothing was committed", f"in {ended - began:.0f} s under full load")
@@ -101,7 +94,7 @@ class Bench:
     def offer(self, rate: float, seconds: float) -> Try:
         """Is this rate held? Measured as any load is, with its readers and the check of its results."""
         self.offered += 1
-        found = self.measure(Load(f"try_{self.offered}", rate, seconds))
+        found = self.measure(Load(f"try_{self.offered}", rate, seconds, keys=self.keys))
         if not found.exact:
             raise MarsError("The results are wrong", f"at {rate:,.0f} tuples/s: {found.difference}")
         return found.trend
@@ -109,18 +102,18 @@ class Bench:
     def _committed(self, query: str) -> tuple[int, float]:
         return self.client.get(f"/v1/queries/{query}")["counters"]["tuples"], time.monotonic()
 
-    def measure(self, load: Load) -> Found:
-        """One load, from a topic of its own to the check of every group."""
+    def measure(self, load: Load, kinds: tuple[str, ...] = READERS) -> Found:
+        """One load, from a topic of its own to the check of every group. Without a reader its latencies are missing."""
         name = f"t_{load.name}"
-        files = {kind: self.folder / f"{name}.{kind}.jsonl" for kind in ("partial", "closed")}
+        files = {kind: self.folder / f"{name}.{kind}.jsonl" for kind in kinds}
         with self.query(name, load):
             readers = [watch.start(kind, self.run.api, f"q_{name}", file) for kind, file in files.items()]
             try:
                 os.sync()  # what loads before this one left to be written would be written beside it
                 time.sleep(1.0)
-                producer = self.produce(name, load)
-                with Meter({**processes(self.run, self.config),
-                            "readers": [psutil.Process(reader.pid) for reader in readers]}) as meter:
+                with self.produce(name, load) as producer, Meter({
+                        **processes(self.run, self.config),
+                        "readers": [psutil.Process(reader.pid) for reader in readers]}) as meter:
                     told = json.loads(producer.stdout.readline() or "{}")
                 if producer.wait() or not told:
                     raise MarsError("The producer failed", f"exit code {producer.returncode}")
@@ -150,9 +143,9 @@ class Bench:
             end_ms = begin + float(log["span_ms"])
         verdict = compare(expected, results)
         warm = begin[0] + WARM_S * 1000
-        fresh = freshness(made, partition, load.window_ms, read["partial"])
+        fresh = freshness(made, partition, load.window_ms, read.get("partial", []))
         sums = expected.group_by("timestamp").aggregate([("count", "sum")])
-        whole = readable(read["closed"], dict(zip(sums["timestamp"].to_pylist(), sums["count_sum"].to_pylist(),
+        whole = readable(read.get("closed", []), dict(zip(sums["timestamp"].to_pylist(), sums["count_sum"].to_pylist(),
                                                   strict=True)))
         starts = np.array(sorted(sums["timestamp"].to_pylist()))
         passed = starts + load.window_ms + load.watermark_ms
@@ -165,6 +158,19 @@ class Bench:
         return Found(load, sent, Spread.of(fresh[made > warm]), Spread.of((at - passed)[due]),
                      Spread.of((tuple_at - made - load.watermark_ms)[counted]), Spread.of((acked - end_ms)[end_ms > warm]),
                      trend, cores, not verdict.difference, verdict.difference)
+
+
+def start_producer(kafka: str, topic: str, load: Load, folder: Path) -> subprocess.Popen:
+    """A producer process that has made its tuples ready and begins now. It leaves its log and its counts in the folder, as
+    <topic>.npz and <topic>.arrow, and says on its output what it sent."""
+    command = [sys.executable, "-m", "benchmarks.pacer", "--kafka", kafka, "--topic", topic,
+               "--rate", str(load.rate), "--seconds", str(load.seconds), "--linger-ms", str(load.linger_ms),
+               "--window-ms", str(load.window_ms), "--patience", str(load.patience), "--keys", load.keys,
+               "--log", str(folder / f"{topic}.npz"), "--counts", str(folder / f"{topic}.arrow")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    if not process.stdout.readline():
+        raise MarsError("The producer ended", f"exit code {process.wait()}")
+    return process
 
 
 def _lines(file: Path) -> list[dict]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from benchmarks.generator import UNIFORM
 from benchmarks.latency_limit import Try
 
 
@@ -54,6 +55,7 @@ class Load:
     watermark_ms: int = 1_000
     linger_ms: float = 5.0
     patience: float = 3.0
+    keys: str = UNIFORM
 
 
 @dataclass(frozen=True)

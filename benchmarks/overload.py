@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks import overload_table
+from benchmarks.generator import UNIFORM
 from benchmarks.machine import command, machine
 from benchmarks.overload_figures import Growth, behind_most, growths
 from benchmarks.overload_queries import shapes
@@ -163,7 +164,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mars-overload-", dir=given.folder) as folder:
         found = measure(Path(folder), [int(count) for count in given.counts.split(",")], given.tuples, given.queries,
                         60 * given.minutes)
-    answer = {"title": TITLE, "command": command(), "machine": machine(), **found}
+    answer = {"title": TITLE, "command": command(), "machine": machine(), "keys": UNIFORM, **found}
     if given.json:
         given.json.write_text(json.dumps(answer, indent=1) + "\n")
     print("\n".join(overload_table.figure(answer)))

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pyarrow as pa
 
-from api import runfile, up
-from api.demo_check import compare
-from api.services import kafka
+from api.demo.check import compare
+from api.instance import runfile, up
+from api.instance.services import kafka
 from benchmarks import topics
 from benchmarks.contenders.mars import Mars, committed
 from benchmarks.generator import SCHEMA

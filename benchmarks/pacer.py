@@ -3,7 +3,8 @@
 `python -m benchmarks.pacer --kafka HOST:PORT --topic T --rate R --seconds S --window-ms W --log FILE --counts FILE`
 sends a record batch to every partition at each tick. A tuple's making is where the schedule has it, not when it could
 be sent: a producer that is held up makes its tuples older, and never fewer. In each partition one tuple of a tick is a
-probe: its type is `probe`, and its sip is p<partition>, so that their counts say how far a reader sees.
+probe: its type is `probe`, and its sip is p<partition>, so that their counts say how far a reader sees. SIGTERM ends the
+schedule early.
 
 FILE of --log (npz): `partition`, `made_ms` of each probe in the order of sending; `end_ms` of each tick, `acked_ms` of
 its batches, `tuples` of one tick. FILE of --counts (Arrow): the tuples of each group and window, the window in ms.
@@ -13,8 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.feed import IN_FLIGHT_MAX, Feeder
-from benchmarks.generator import TYPES, Pool
+from benchmarks.generator import KEYS, TYPES, UNIFORM, Pool
 from benchmarks.pacer_batches import PROBE, VARIANTS, Batches
 
 
@@ -50,13 +54,14 @@ def together(tick: int, due: int, joined: int) -> list[range]:
     return found
 
 
-def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: float, patience: float = 3.0) -> Log:
+def pace(feeder: Feeder, batches: dict[int, Batches], span_ms: float, seconds: float, patience: float = 3.0,
+         ended: Callable[[], bool] = lambda: False) -> Log:
     """Send the schedule of the next `seconds`. Late ticks follow together, in larger batches and without waiting for each
-    answer, as producers do: else this one would be the slowest part of what is measured. After `patience` times as long
-    the rest is left out: it is not made."""
+    answer, as producers do: else this one would be the slowest part of what is measured. After `patience` times as long,
+    or once `ended` says so, the rest is left out: it is not made."""
     log, began = Log(), time.time() * 1000 + 100
     tick, last, joined = 0, round(seconds * 1000 / span_ms), min(each.joined for each in batches.values())
-    while tick < last and time.time() * 1000 - began <= patience * seconds * 1000:
+    while tick < last and time.time() * 1000 - began <= patience * seconds * 1000 and not ended():
         due = min(last, int((time.time() * 1000 - began) / span_ms))
         sent = together(tick, max(due, tick + 1), joined)
         begins = [[began + number * span_ms for number in ticks] for ticks in sent]
@@ -140,14 +145,17 @@ def main() -> None:
     parser.add_argument("--log", required=True, type=Path)
     parser.add_argument("--counts", required=True, type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keys", choices=KEYS, default=UNIFORM, help="are all groups as frequent?")
     given = parser.parse_args()
     feeder = Feeder(given.kafka, given.topic)
-    pool = Pool(given.seed)
+    pool = Pool(given.seed, keys=given.keys)
     count, span_ms = ticks(given.rate, len(feeder.leaders), given.linger_ms)
     batches = {p: Batches(pool, p, count, span_ms, given.seed) for p in sorted(feeder.leaders)}
+    ending = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ending.set())
     print(json.dumps({"ready": True}), flush=True)
     ready = time.process_time()
-    log = pace(feeder, batches, span_ms, given.seconds, given.patience)
+    log = pace(feeder, batches, span_ms, given.seconds, given.patience, ending.is_set)
     sent = len(log.begin_ms) * count * len(batches)
     print(json.dumps({"sent": sent, "cpu_s": time.process_time() - ready}), flush=True)
     table = expected(log, batches, pool, given.window_ms)

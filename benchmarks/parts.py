@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import psutil
 
-from api.commands.status import workers
-from api.runfile import Run
+from api.cli.commands.status import workers
+from api.instance.runfile import Run
 from mars.config import Config
 
 SAMPLE_S = 0.25

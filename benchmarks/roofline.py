@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from api.services import Services, start_all
+from api.instance.services import Services, start_all
 from benchmarks import roofline_mapper, roofline_reducer
+from benchmarks.generator import UNIFORM
 from benchmarks.machine import command, machine
 from benchmarks.steps import BATCH, BATCHES, Step, least_ms
 from mars import config as configuration
@@ -72,7 +73,7 @@ def main() -> None:
             services.stop()
     print(f"memory is copied at {copied_gb_per_s():.1f} GB/s; {describe(steps)}")
     if given.json:
-        given.json.write_text(json.dumps({"machine": machine(), "command": command(), "batch": BATCH,
+        given.json.write_text(json.dumps({"machine": machine(), "command": command(), "batch": BATCH, "keys": UNIFORM,
                                           "steps": [asdict(s) for s in steps]}, indent=1))
 
 

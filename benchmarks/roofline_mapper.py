@@ -10,7 +10,7 @@ from pathlib import Path
 import google_crc32c
 import numpy as np
 
-from api.services import Services
+from api.instance.services import Services
 from benchmarks import floors, topics
 from benchmarks.generator import LINE_BYTES, QUERY, SCHEMA
 from benchmarks.steps import BATCH, BATCHES, Step, Stopwatch, least_ms
@@ -20,13 +20,13 @@ from mapper.batch import Messages, ParsedBatch
 from mapper.decode import decode
 from mapper.kernels import records as layout
 from mapper.parse import Parser
-from mars.adapters.exchange import Claim
-from mars.adapters.kafka_wire import Want, Wire
-from mars.cells_wire import encode
-from mars.plan import QueryPlan, Stream
-from sql.compile import compile_select
-from sql.create import compile_stream
-from sql.parse import parse
+from mars.adapters.kafka.wire import Want, Wire
+from mars.algebra.cells_wire import encode
+from mars.model.claims import Claim
+from mars.model.plan import QueryPlan, Stream
+from sql.check.compile import compile_select
+from sql.read.create import compile_stream
+from sql.read.parse import parse
 
 TOPIC = "roofline"
 FETCH_BYTES = 16 << 20
@@ -132,7 +132,7 @@ class Steps:
 
     def cells(self, parsed: ParsedBatch) -> TaskCells:
         """What the query makes of a batch."""
-        return aggregate_task(self.plan, self.stream, parsed, 0, 1_800_000_000_000, LIMIT_MS)
+        return aggregate_task(self.plan, self.stream, parsed, 0)
 
     def encode(self) -> Step:
         """Cells to bytes."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from api.services import Services
+from api.instance.services import Services
 from benchmarks import floors
 from benchmarks.roofline_mapper import STREAM_ID, scaled
 from benchmarks.roofline_mapper import Steps as MapperSteps
@@ -17,13 +17,13 @@ from mapper.push import TaskResult, entries
 from mars.adapters.exchange import Exchange
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
-from mars.cells_layout import schema
-from mars.cells_wire import decode, encode
-from mars.commits import Manifest
-from mars.registry import Query, QuerySet
-from reducer import commit
-from reducer.lanes import install_state
-from reducer.merge import Piece, QueryState
+from mars.algebra.cells_layout import schema
+from mars.algebra.cells_wire import decode, encode
+from mars.model.commits import Manifest
+from mars.model.registry import Query, QuerySet
+from reducer.committing import commit
+from reducer.leading.lanes import install_state
+from reducer.state.merge import Piece, QueryState
 
 LOOPS = 20
 PARTS = 2
@@ -57,7 +57,7 @@ class Steps:
         out, into = Stopwatch(pid), Stopwatch(pid)
         for _ in range(LOOPS):
             exchange.forget(STREAM_ID)
-            exchange.install(STREAM_ID, 1, 1, exchange.standing(STREAM_ID, ()).run_id,
+            exchange.install(STREAM_ID, 1, 1, exchange.standing(STREAM_ID, ()).server,
                              install_state(queries, [Manifest(STREAM_ID, part) for part in range(PARTS)]))
             received: list[list[Piece]] = [[] for _ in range(PARTS)]
             with out:
@@ -67,7 +67,7 @@ class Steps:
                     after = 0
                     while after < len(self.made):
                         _, found = exchange.receive(STREAM_ID, 1, part, after, 8 << 20)
-                        pieces += [Piece(e.seq, e.marker, e.cells) for e in found]
+                        pieces += [Piece(e.seq, e.header, share) for e in found for share in e.shares.values()]
                         after = pieces[-1].seq
         plain, kept = floors.PlainRedis(self.services.redis.address), Stopwatch(pid)
         given = Stopwatch(pid)
@@ -96,7 +96,7 @@ class Steps:
             assert (claim.start, claim.end) == (start, end)
             assert exchange.register(STREAM_ID, 1, claim, file)
             result = TaskResult("q1", parts, done.counts, done.bad_reasons)
-            assert exchange.push(STREAM_ID, 1, claim, claim.tasks, greatest, entries(claim, [result], PARTS, greatest, 0))
+            assert exchange.push(STREAM_ID, 1, claim, claim.tasks, greatest, entries(claim, [result], PARTS, greatest, None))
 
     def commit(self, received: list[list[Piece]]) -> list[Step]:
         """TUPLES_PER_COMMIT tuples merged, windows closed behind them, and committed."""
@@ -112,7 +112,7 @@ class Steps:
                     state = QueryState.resume(self.query, self.stream, None, [])
                     for piece in pieces:
                         state.accept(piece)
-                    state.close(pieces[-1].marker["met"] - BEHIND_S)
+                    state.close(pieces[-1].header.max_event_time - BEHIND_S)
                     commit.prepare(storage, Manifest(STREAM_ID, part), {"q1": state}, WEEK_MS)
                 with moved:
                     assert zookeeper.transact(*(("check", path, 0) for path in paths[:3]),
@@ -141,7 +141,7 @@ class Steps:
     def _sums_ms(self, received: list[list[Piece]]) -> float:
         """Per batch: each cell's count added where its place is known."""
         wanted = schema(self.plan, self.stream)
-        counts = [decode(piece.cells, wanted)["n"].to_numpy() for pieces in received for piece in pieces]
+        counts = [decode(piece.share.cells, wanted)["n"].to_numpy() for pieces in received for piece in pieces]
         places = [np.random.default_rng(1).permutation(len(each)) for each in counts]
         sums = np.zeros(max(map(len, counts)), np.int64)
         least = least_ms(lambda: [floors.add(sums, place, each) for place, each in zip(places, counts, strict=True)])

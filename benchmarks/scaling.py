@@ -11,12 +11,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from benchmarks import plot
-from benchmarks.generator import POOLS, SCHEMA, TYPES
+from benchmarks.generator import KEYS as DRAWN
+from benchmarks.generator import LINE_BYTES, POOLS, SCHEMA, TYPES, UNIFORM
 from benchmarks.machine import command, machine
 from benchmarks.scaling_run import Result, instance
 from benchmarks.scaling_topic import Point, filled
@@ -73,7 +74,7 @@ def long(tuples: int) -> list[Point]:
 
 
 def groups(tuples: int) -> list[Point]:
-    """Groups that tuples may have, all in one window. Tuples are skewed: of the last count 10^6 groups come, and more."""
+    """Groups that tuples may have, all in one window. Of the last count 10^6 groups come, and more, with skewed keys too."""
     counts = (100, 1_000, 10_000, 100_000, 1_600_000)
     return [Point(count, max(tuples, 5 * count), sips=max(count // len(TYPES), 1), pool=max(100_000, 5 * count // 2),
                   event_rate=max(tuples, 5 * count) // 30) for count in counts]
@@ -95,8 +96,8 @@ KEYS = ("timestamp", "type", "sip")
 
 def width(tuples: int) -> list[Point]:
     """Bytes of a tuple; about as many bytes in each topic."""
-    sizes = (50, 100, 148, 300, 1_000, 2_000)
-    return [Point(size, min(tuples, tuples * 148 // size), line_bytes=size) for size in sizes]
+    sizes = (50, 100, LINE_BYTES, 300, 1_000, 2_000)
+    return [Point(size, min(tuples, tuples * LINE_BYTES // size), line_bytes=size) for size in sizes]
 
 
 def codec(tuples: int) -> list[Point]:
@@ -213,10 +214,11 @@ def main() -> None:
     parser.add_argument("--tuples", type=int, default=3_000_000, help="tuples of a point, about")
     parser.add_argument("--only", help="these places of the axis alone, like 1,5000 or CSV")
     parser.add_argument("--repeat", type=int, default=3, help="times that each topic is read; the median is told")
+    parser.add_argument("--keys", choices=DRAWN, default=UNIFORM, help="are all groups as frequent?")
     parser.add_argument("--out", type=Path, help="folder for NAME.json and NAME.svg")
     given = parser.parse_args()
     curve, results = CURVES[given.name], []
-    points = curve.points(given.tuples)
+    points = [replace(point, keys_drawn=given.keys) for point in curve.points(given.tuples)]
     if given.only:
         points = chosen(points, given.only, parser)
     print(curve.title, HEAD, sep="\n", flush=True)
@@ -229,7 +231,7 @@ def main() -> None:
     print(said)
     if given.out:
         given.out.mkdir(parents=True, exist_ok=True)
-        found = {"machine": machine(), "command": command(), "title": curve.title, "axis": curve.axis,
+        found = {"machine": machine(), "command": command(), "title": curve.title, "axis": curve.axis, "keys": given.keys,
                  "model": said if given.name == "workers" else "", "points": [asdict(result) for result in results]}
         (given.out / f"{given.name}.json").write_text(json.dumps(found, indent=1))
         (given.out / f"{given.name}.svg").write_text(picture(curve, results))

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import psutil
 import pyarrow as pa
 
-from api import up
-from api.client import Client
-from api.demo_check import compare
-from api.runfile import Run
+from api.cli.client import Client
+from api.demo.check import compare
+from api.instance import up
+from api.instance.runfile import Run
 from benchmarks.generator import SCHEMA
 from benchmarks.parts import Meter, processes
 from benchmarks.scaling_topic import Filled, Point, filled

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import topics
-from benchmarks.generator import LINE_BYTES, POOL, QUERY, SIPS
-from mars.adapters.kafka_admin import KafkaAdmin
+from benchmarks.generator import LINE_BYTES, POOL, QUERY, SIPS, UNIFORM
+from mars.adapters.kafka.admin import KafkaAdmin
 from mars.errors import MarsError
 
 START_S = 1_700_000_000
@@ -41,6 +41,7 @@ class Point:
     keys: tuple[str, ...] = ("sip", "type", "timestamp")
     rate: int | None = None
     retention_bytes: int | None = None
+    keys_drawn: str = UNIFORM
     settings: dict[str, int] = field(default_factory=dict)
 
     def name(self) -> str:
@@ -96,6 +97,6 @@ def _feed(kafka: str, topic: str, counts: Path, point: Point) -> subprocess.Pope
     command = [sys.executable, "-m", "benchmarks.feed", "--kafka", kafka, "--topic", topic,
                "--counts", str(counts), "--tuples", str(point.tuples), "--packed", str(point.packed),
                "--start", str(START_S), "--event-rate", str(point.event_rate), "--codec", point.codec,
-               "--format", point.format,
+               "--format", point.format, "--keys", point.keys_drawn,
                "--line-bytes", str(point.line_bytes), "--sips", str(point.sips), "--pool", str(point.pool)]
     return subprocess.Popen(command + (["--rate", str(point.rate)] if point.rate else []), stdout=subprocess.DEVNULL)

@@ -14,7 +14,7 @@ import trustme
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from cryptography.hazmat.primitives import serialization
 
-from api.services import kafka, ports
+from api.instance.services import kafka, ports
 from mars.config import Config
 
 LISTENERS = ("PLAINTEXT", "SSL", "SASL_SSL", "MUTUAL")  # the last one is TLS that wants a certificate of ours too

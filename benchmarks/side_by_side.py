@@ -20,13 +20,13 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from api.services import kafka
-from api.services.service import Service
+from api.instance.services import kafka
+from api.instance.services.service import Service
 from benchmarks import exactness, topics
 from benchmarks.contenders.entrants import NAMES, Contender, chosen
 from benchmarks.contenders.protocol import Job
 from benchmarks.exactness import Exactness
-from benchmarks.generator import LINE_BYTES, WINDOW_S
+from benchmarks.generator import KEYS, LINE_BYTES, UNIFORM, WINDOW_S
 from benchmarks.machine import command, machine
 from benchmarks.side_by_side_table import TITLE, describe, picture
 from benchmarks.topics import Topic
@@ -71,7 +71,7 @@ class Comparison:
 
 
 def compare(contenders: list[Contender], tuples: int, warm: int, repeat: int, seed: int, folder: Path,
-            say: Say = lambda text: None) -> Comparison:
+            say: Say = lambda text: None, keys: str = UNIFORM) -> Comparison:
     """All of it, in an empty folder that is left without running processes."""
     need_room(folder, tuples)
     config = configuration.load({"data": folder / "broker"})
@@ -85,7 +85,7 @@ def compare(contenders: list[Contender], tuples: int, warm: int, repeat: int, se
             say(f"{contender.name} is left out: {error}")
     broker = kafka.start(config, config.data)
     try:
-        filled = fill(broker.address, ready, tuples, warm, seed, folder, say)
+        filled = fill(broker.address, ready, tuples, warm, seed, folder, say, keys)
         turns = []
         for round_ in range(repeat):
             for contender in ready:
@@ -111,13 +111,13 @@ def size(contender: Contender, tuples: int) -> int:
 
 
 def fill(address: str, contenders: list[Contender], tuples: int, warm: int, seed: int, folder: Path,
-         say: Say) -> dict[int, Topic]:
+         say: Say, keys: str) -> dict[int, Topic]:
     """A topic for each size that is needed, by size; a smaller one is a prefix of a larger. 0 is the one to get warm on, if
     that is wanted."""
-    filled = {0: topics.fill(address, "warm", warm, PARTITIONS, seed + 1, folder)} if warm else {}
+    filled = {0: topics.fill(address, "warm", warm, PARTITIONS, seed + 1, folder, keys)} if warm else {}
     for count in sorted({size(contender, tuples) for contender in contenders}):
-        filled[count] = topics.fill(address, f"tuples_{count}", count, PARTITIONS, seed, folder)
-        say(f"{count:,} tuples in a topic of {PARTITIONS} partitions, one a message, {LINE_BYTES} B each")
+        filled[count] = topics.fill(address, f"tuples_{count}", count, PARTITIONS, seed, folder, keys)
+        say(f"{count:,} tuples in a topic of {PARTITIONS} partitions, one a message, {LINE_BYTES} B each, {keys} keys")
     return filled
 
 
@@ -175,6 +175,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", default="", help=f"some of {','.join(NAMES)}")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keys", choices=KEYS, default=UNIFORM, help="are all groups as frequent?")
     parser.add_argument("--folder", type=Path, help="where a temporary folder is made")
     parser.add_argument("--json", type=Path, help="file for all figures; a picture is put beside it")
     given = parser.parse_args()
@@ -184,8 +185,8 @@ def main() -> None:
         parser.error(str(error))
     with tempfile.TemporaryDirectory(prefix="mars-side-by-side-", dir=given.folder) as folder:
         found = compare(contenders, given.tuples, given.warm, given.repeat, given.seed, Path(folder),
-                        lambda text: print(text, file=sys.stderr, flush=True))
-    settings = {name: getattr(given, name) for name in ("tuples", "warm", "repeat", "seed")}
+                        lambda text: print(text, file=sys.stderr, flush=True), given.keys)
+    settings = {name: getattr(given, name) for name in ("tuples", "warm", "repeat", "seed", "keys")}
     answer = document(found, contenders, {"command": command(), **settings})
     if given.json:
         given.json.write_text(json.dumps(answer, indent=1) + "\n")

@@ -28,10 +28,11 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from api.services import kafka
+from api.instance.services import kafka
 from benchmarks import topics
 from benchmarks.contenders.entrants import Contender, chosen
 from benchmarks.contenders.protocol import Job
+from benchmarks.generator import KEYS, UNIFORM
 from benchmarks.latency_figures import Spread, readable
 from benchmarks.latency_limit import Limit, Try, search
 from benchmarks.machine import command, machine
@@ -54,6 +55,7 @@ class Load:
     rate: float
     seconds: float
     warm: float
+    keys: str = UNIFORM
 
 
 def turn(contender: Contender, address: str, load: Load, folder: Path) -> tuple[dict[str, Spread], Try]:
@@ -82,7 +84,7 @@ def produce(address: str, topic: str, load: Load, folder: Path) -> None:
     """Make and send the tuples; leaves the producer's log and counts in the folder."""
     words = ["--kafka", address, "--topic", topic, "--rate", str(load.rate), "--seconds", str(load.warm + load.seconds),
              "--patience", "3", "--window-ms", str(WINDOW_MS), "--log", str(folder / "log.npz"),
-             "--counts", str(folder / "counts.arrow")]
+             "--counts", str(folder / "counts.arrow"), "--keys", load.keys]
     subprocess.run([sys.executable, "-m", "benchmarks.pacer", *words], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -192,15 +194,16 @@ def main() -> None:
     parser.add_argument("--warm", type=float, default=20.0)
     parser.add_argument("--shares", default="", help="of its own limit, as 0.1,0.5: measure each contender there too")
     parser.add_argument("--only", default=CONTENDERS)
+    parser.add_argument("--keys", choices=KEYS, default=UNIFORM, help="are all groups as frequent?")
     parser.add_argument("--json", type=Path, help="file for all figures")
     given = parser.parse_args()
-    load = Load(given.rate, given.seconds, given.warm)
+    load = Load(given.rate, given.seconds, given.warm, given.keys)
     with tempfile.TemporaryDirectory(prefix="mars-side-by-side-") as folder:
         found = compare(chosen(given.only.split(",")), load, [float(share) for share in given.shares.split(",") if share],
                         Path(folder))
     if given.json:
-        given.json.write_text(json.dumps({"rate": given.rate, "seconds": given.seconds, "machine": machine(),
-                                          "command": command(), **found}, indent=1) + "\n")
+        given.json.write_text(json.dumps({"rate": given.rate, "seconds": given.seconds, "keys": given.keys,
+                                          "machine": machine(), "command": command(), **found}, indent=1) + "\n")
     every = [*found["latency"].values(), *(at["latency"] for each in found["own"].values() for at in each["shares"])]
     sys.exit(1 if any(spread["missing"] for each in every for spread in each.values()) else 0)
 

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from api import up
-from api.client import Client
-from api.demo_check import Verdict, compare
-from api.runfile import Run
-from benchmarks.generator import POOLS, QUERY, SCHEMA
+from api.cli.client import Client
+from api.demo.check import Verdict, compare
+from api.instance import up
+from api.instance.runfile import Run
+from benchmarks.generator import KEYS, POOLS, QUERY, SCHEMA, UNIFORM
 from benchmarks.parts import Meter, processes
 from mars import config as configuration
-from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka.admin import KafkaAdmin
 from mars.config import Config
 from mars.errors import MarsError
 
@@ -50,15 +50,16 @@ class Measured:
     open_windows: int
     exact: bool
     difference: str
+    keys: str
 
 
 def measure(config: Config, tuples: int, partitions: int, packed: int, say=lambda text: None,
-            format_: str = "csv") -> Measured:
+            format_: str = "csv", keys: str = UNIFORM) -> Measured:
     """Start, fill, run, check; everything is stopped again."""
     run = up.detach(config, lambda name, detail, seconds: say(f"  {name:<16} {seconds:5.1f} s"))
     try:
         counts = config.data / "expected.arrow"
-        fill(run, counts, tuples, partitions, packed, format_)
+        fill(run, counts, tuples, partitions, packed, format_, keys)
         say(f"  topic filled with {tuples:,} tuples")
         with Client(run.api, config.api_token) as client, Meter(processes(run, config)) as meter:
             seconds = run_query(client, tuples, POOLS[format_].format)
@@ -66,17 +67,18 @@ def measure(config: Config, tuples: int, partitions: int, packed: int, say=lambd
             verdict = check(client, counts)
     finally:
         up.down(config.data)
-    return summary(tuples, POOLS[format_].line_bytes, seconds, meter, verdict)
+    return summary(tuples, POOLS[format_].line_bytes, seconds, meter, verdict, keys)
 
 
-def fill(run: Run, counts: Path, tuples: int, partitions: int, packed: int, format_: str) -> None:
+def fill(run: Run, counts: Path, tuples: int, partitions: int, packed: int, format_: str,
+         keys: str) -> None:
     """Make the topic and let the producer process fill it."""
     admin = KafkaAdmin(run.kafka)
     admin.create(TOPIC, partitions)
     admin.close()
     subprocess.run([sys.executable, "-m", "benchmarks.feed", "--kafka", run.kafka, "--topic", TOPIC,
                     "--counts", str(counts), "--tuples", str(tuples), "--packed", str(packed), "--format", format_,
-                    "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND)],
+                    "--keys", keys, "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND)],
                    check=True, stdout=subprocess.DEVNULL)
 
 
@@ -106,20 +108,22 @@ def check(client: Client, counts: Path) -> Verdict:
         return compare(pa.ipc.open_file(source).read_all(), results)
 
 
-def summary(tuples: int, tuple_bytes: int, seconds: float, meter: Meter, verdict: Verdict) -> Measured:
+def summary(tuples: int, tuple_bytes: int, seconds: float, meter: Meter, verdict: Verdict,
+            keys: str) -> Measured:
     """The figures of one run."""
     million = tuples / 1e6
     return Measured(
         tuples, round(seconds, 2), round(tuples / seconds), round(tuples * tuple_bytes / seconds / 1e6, 1),
         {name: round(cpu / million, 3) for name, cpu in meter.cpu_s.items()},
         {name: round(peak / 1e6) for name, peak in meter.peak_bytes.items()},
-        verdict.groups, verdict.open_windows, not verdict.difference, verdict.difference)
+        verdict.groups, verdict.open_windows, not verdict.difference, verdict.difference, keys)
 
 
 def describe(found: Measured) -> str:
     """The figures for people."""
-    lines = [f"{found.tuples:,} tuples in {found.seconds:.2f} s: {found.tuples_per_s / 1e6:.2f} M tuples/s, "
-             f"{found.megabytes_per_s:.0f} MB/s", f"{'part':<12}{'CPU s per M':>12}{'peak MB':>10}"]
+    lines = [f"{found.tuples:,} tuples with {found.keys} keys in {found.seconds:.2f} s: "
+             f"{found.tuples_per_s / 1e6:.2f} M tuples/s, {found.megabytes_per_s:.0f} MB/s",
+             f"{'part':<12}{'CPU s per M':>12}{'peak MB':>10}"]
     lines += [f"{name:<12}{cpu:>12.3f}{found.peak_megabytes[name]:>10.0f}"
               for name, cpu in found.cpu_s_per_million.items()]
     verdict = f"EXACT: {found.groups:,} groups" if found.exact else f"NOT EXACT: {found.difference}"
@@ -135,12 +139,13 @@ def main() -> None:
     parser.add_argument("--reducers", type=int, default=2)
     parser.add_argument("--packed", type=int, default=1, help="tuples in a message")
     parser.add_argument("--format", choices=POOLS, default="csv")
+    parser.add_argument("--keys", choices=KEYS, default=UNIFORM, help="are all groups as frequent?")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mars-bench-") as folder:
         config = configuration.load({"data": Path(folder), "mappers": given.mappers, "reducers": given.reducers})
         found = measure(config, given.tuples, given.partitions, given.packed,
-                        lambda text: print(text, file=sys.stderr), given.format)
+                        lambda text: print(text, file=sys.stderr), given.format, given.keys)
     print(json.dumps(asdict(found)) if given.json else describe(found))
     sys.exit(0 if found.exact else 1)
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from benchmarks.generator import TIME_DIGITS, Generator
-from mars.adapters.kafka_admin import KafkaAdmin
+from benchmarks.generator import TIME_DIGITS, UNIFORM, Generator
+from mars.adapters.kafka.admin import KafkaAdmin
 from mars.errors import MarsError
 
 START_S = 1_700_000_000
@@ -38,12 +38,13 @@ class Topic:
         return pc.max(self.expected["timestamp"]).as_py()
 
 
-def fill(kafka: str, name: str, tuples: int, partitions: int, seed: int, folder: Path) -> Topic:
+def fill(kafka: str, name: str, tuples: int, partitions: int, seed: int, folder: Path,
+         keys: str = UNIFORM) -> Topic:
     """Make a topic of `tuples` tuples; the same seed gives the same ones, and a smaller number a prefix of them. END_TUPLES
     more in each partition, END_AFTER_S later and of many groups, let every window of the others close."""
     create(kafka, name, partitions)
     counts = folder / f"{name}.arrow"
-    subprocess.run(producing(kafka, name, tuples, seed, counts), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(producing(kafka, name, tuples, seed, counts, keys), check=True, stdout=subprocess.DEVNULL)
     end(kafka, name, partitions, end_s(tuples))
     return Topic(name, partitions, tuples, tuples + partitions * END_TUPLES, counted(counts))
 
@@ -61,11 +62,11 @@ def delete(kafka: str, name: str) -> None:
     client.delete_topics([name])[name].result(DELETE_S)
 
 
-def producing(kafka: str, name: str, tuples: int, seed: int, counts: Path) -> list[str]:
+def producing(kafka: str, name: str, tuples: int, seed: int, counts: Path, keys: str = UNIFORM) -> list[str]:
     """The command that fills a topic and leaves the independent count in a file."""
     return [sys.executable, "-m", "benchmarks.feed", "--kafka", kafka, "--topic", name, "--counts", str(counts),
             "--tuples", str(tuples), "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND),
-            "--seed", str(seed)]
+            "--seed", str(seed), "--keys", keys]
 
 
 def counted(counts: Path) -> pa.Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
@@ -32,18 +33,24 @@ def start(kind: str, url: str, query: str, out: Path) -> multiprocessing.Process
 
 def partial(url: str, query: str, out: Path) -> None:
     """Ask for the probes' counts of the last seconds, every POLL_MS; a late answer delays only the next question."""
-    due = time.time() * 1000
+    due, latest = time.time() * 1000, {}
     with httpx.Client(base_url=url, timeout=60, trust_env=False) as client, out.open("wb", buffering=0) as sink:
         while True:
             due = max(due + POLL_MS, time.time() * 1000)
             time.sleep(max(0.0, due / 1000 - time.time()))
             asked = time.time() * 1000
-            since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(asked / 1000 - BACK_S))
+            since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since_s(asked, latest)))
             answer = client.get(f"/v1/queries/{query}/results", params={
                 "partial": "true", "where": f"type = '{PROBE}'", "from": since, "limit": 10_000})
             answer.raise_for_status()
-            sink.write(orjson.dumps({"asked_ms": asked, "seen": _seen(orjson.loads(answer.content)),
-                                     "ms": time.time() * 1000}) + b"\n")
+            seen = _seen(orjson.loads(answer.content))
+            latest.update((sip, max(start, latest.get(sip, start))) for start, sip, _ in seen)
+            sink.write(orjson.dumps({"asked_ms": asked, "seen": seen, "ms": time.time() * 1000}) + b"\n")
+
+
+def since_s(asked_ms: float, latest_ms: Mapping[str, int]) -> float:
+    """From which window on to ask: BACK_S before now, or before the latest window of the probe that is seen least far."""
+    return min([asked_ms, *latest_ms.values()]) / 1000 - BACK_S
 
 
 def closed(url: str, query: str, out: Path) -> None:

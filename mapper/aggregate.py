@@ -8,15 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from mapper.batch import REASONS, ParsedBatch
-from mars import cells
-from mars.evaluate import evaluate
-from mars.plan import UNITS_PER_SECOND, QueryPlan, Stream
-
-# The calendar ends with years 1 and 9999; a year is left at both ends for the bounds of windows.
-FIRST_SECOND, END_SECOND = -62_104_060_800, 253_370_764_800
-MARGIN_S = 100 * 366 * 86_400
-NO_OBJECT = [REASONS.index("not JSON"), REASONS.index("not a JSON object")]  # nothing of such a tuple reads
-NO_CALENDAR_TIME = REASONS.index("out of range")
+from mapper.timing import time_reasons
+from mars.algebra import cells
+from mars.algebra.evaluate import evaluate
+from mars.model.plan import QueryPlan, Stream
 
 
 @dataclass
@@ -41,16 +36,14 @@ class TaskCells:
         return {"tuples": self.tuples, "bad": self.bad, "future": self.future, "filtered": self.filtered}
 
 
-def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partition: int, now_ms: int,
-                   future_limit_ms: int) -> TaskCells:
+def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partition: int) -> TaskCells:
     """The cells and counters of one query for one batch.
 
-    A tuple is tested in this order: bad, future (more than `future_limit_ms` ahead of `now_ms`, the claim's time),
-    filtered (WHERE is not true); what is left counts.
+    A tuple is tested in this order: bad, future (as the batch says), filtered (WHERE is not true); what is left counts.
     """
     length = len(batch)
     reads, bad_reasons = _reading(plan, stream, batch)
-    timely = reads & ~(batch.event_time > stream.units(now_ms + future_limit_ms))
+    timely = reads if batch.future is None else reads & ~batch.future
     counts = timely
     if plan.where is not None:
         holds = evaluate(plan.where, batch.columns, length).fill_null(False)
@@ -59,17 +52,6 @@ def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partitio
     parts = cells.split(table, stream.key_parts)
     read, on_time, counted = (int(np.count_nonzero(mask)) for mask in (reads, timely, counts))
     return TaskCells(parts, length, length - read, read - on_time, on_time - counted, counted, bad_reasons)
-
-
-def max_event_time(stream: Stream, batch: ParsedBatch, now_ms: int, future_limit_ms: int) -> int | None:
-    """The batch's part in its partition's watermark, in stream units: the greatest min(event time, now) of the tuples
-    whose event time reads and is not future, though they may be bad for other reasons; None if there is none."""
-    timely = ~(batch.event_time > stream.units(now_ms + future_limit_ms))
-    for prefix, reasons in time_reasons(stream, batch):
-        timely &= (reasons == 0) if prefix else ~np.isin(reasons, NO_OBJECT)
-    if not timely.any():
-        return None
-    return min(int(batch.event_time[timely].max()), stream.units(now_ms))
 
 
 def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.ndarray, dict[str, int]]:
@@ -85,18 +67,3 @@ def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.nd
         reads &= reasons == 0
     return reads, found
 
-
-def time_reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarray]]:
-    """(prefix, reason per tuple) of everything that keeps a tuple's event time from being read."""
-    name, time = stream.time_column, batch.event_time
-    reasons = []
-    if batch.tuple_bad is not None:
-        reasons.append(("", batch.tuple_bad))
-    if name in batch.bad:
-        reasons.append((f"{name}: ", batch.bad[name]))
-    second = UNITS_PER_SECOND[stream.time_unit]
-    # In ns the calendar is longer than int64: there the ends of windows must still fit.
-    first, end = max(FIRST_SECOND * second, -2**63 + MARGIN_S * second), min(END_SECOND * second, 2**63 - MARGIN_S * second)
-    if len(time) and not first <= int(time.min()) <= int(time.max()) < end:
-        reasons.append((f"{name}: ", ((time < first) | (time >= end)) * np.uint8(NO_CALENDAR_TIME)))
-    return reasons

@@ -44,6 +44,10 @@ class ParsedBatch:
     event_time: int64 in the stream's unit; 0 where it does not read (then bad[time column] or tuple_bad says why; a NULL
                 event time is bad with reason 'null event time')
     offset, line: int64 Kafka offset and int32 line in the message of each tuple (line 0 for one tuple a message)
+    future:     bool per tuple whose event time lies too far ahead of its record's time, or None if there is none
+    max_event_time: the batch's part in its partition's watermark, in stream units: the greatest min(event time, time of the
+                record) of the tuples whose event time reads and is not future; None if there is none
+    The last two are entered by mapper.timing.judge.
     """
 
     columns: dict[str, pa.Array]
@@ -52,6 +56,8 @@ class ParsedBatch:
     line: np.ndarray
     bad: dict[str, np.ndarray] = field(default_factory=dict)
     tuple_bad: np.ndarray | None = None
+    future: np.ndarray | None = None
+    max_event_time: int | None = None
 
     def __len__(self) -> int:
         return len(self.event_time)

@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass, field
 
 from mapper.ends import Ends
-from mars.adapters.exchange import Claim, Exchange
+from mars.adapters.exchange import Exchange
 from mars.adapters.view import StreamView
 from mars.config import Config
+from mars.model.claims import Claim
 
 STAY_CLAIMS = 4
 SMALL_S = 0.5

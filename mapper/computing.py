@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from mapper import spill
-from mapper.aggregate import aggregate_task, max_event_time
+from mapper.aggregate import aggregate_task
 from mapper.batch import Messages, ParsedBatch
 from mapper.letters import LetterBox
 from mapper.parse import Parser
@@ -25,12 +25,15 @@ from mapper.push import (
     without_letters,
 )
 from mapper.shared import Fetched, Shared
+from mapper.timing import judge
 from mars import faults
-from mars.adapters.exchange import FULL_SHARE, Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.adapters.exchange import FULL_SHARE, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.view import StreamView, instance_id, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
-from mars.cells_wire import encode
-from mars.plan import QueryPlan
+from mars.algebra.cells_wire import encode
+from mars.computing import refusal
+from mars.model.claims import Claim
+from mars.model.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
 PARSERS_MAX = 16  # each keeps dictionaries of its columns' texts
@@ -108,7 +111,7 @@ class Computing:
             del self.parsers[next(iter(self.parsers))]
         claim = fetched.claim
         faults.poison("reading", claim.partition, claim.start, claim.end)
-        batch = parser.parse(fetched.content)
+        batch = judge(stream, parser.parse(fetched.content), fetched.content, self.config.future_limit_ms)
         fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
         if sizes := self.shared.sizes.get(stream.id):  # the stream may just have been dropped
             sizes.learn_tuples(claim.end - claim.start, len(batch))
@@ -116,12 +119,11 @@ class Computing:
 
     def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
         view, claim = fetched.view, fetched.claim
-        limit = self.config.future_limit_ms
         self.shared.insist(partial(self.shared.suspects.compute, view, claim))
         results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
         if not fetched.letters_kept:
             results = [without_letters(result) for result in results]
-        greatest = max_event_time(view.stream, batch, claim.now_ms, limit) if batch is not None else None
+        greatest = batch.max_event_time if batch is not None else None
         faults.point("mapper.aggregated")
         for group in groups(results):
             refused = Refused(group)
@@ -155,9 +157,12 @@ class Computing:
             return unread(nothing)
         if plan is None or batch is None:
             return nothing
+        if reason := refusal(plan, view.stream):
+            stop_queries(self.shared.zookeeper, view.stream, [query], "QUARANTINED", reason)
+            return nothing
         faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
         try:
-            done = aggregate_task(plan, view.stream, batch, claim.partition, claim.now_ms, self.config.future_limit_ms)
+            done = aggregate_task(plan, view.stream, batch, claim.partition)
         except Exception as error:
             log.exception("query %s cannot be computed", query)
             stop_queries(self.shared.zookeeper, view.stream, [query], "QUARANTINED",

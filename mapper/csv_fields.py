@@ -13,7 +13,7 @@ import numpy as np
 from mapper.batch import Messages
 from mapper.kernels import csv
 from mapper.parse_fields import Column, Fields, Room, expected, side_column
-from mars.plan import Stream
+from mars.model.plan import Stream
 
 
 class CsvFields:

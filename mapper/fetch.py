@@ -13,8 +13,8 @@ import numpy as np
 from mapper.batch import Messages
 from mapper.decode import CorruptRecords, Decoded, decode, no_messages
 from mapper.surplus import AnswerSize, Held, Surplus
-from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
-from mars.adapters.kafka_wire import FetchedPartition, Want, Wire
+from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
+from mars.adapters.kafka.wire import FetchedPartition, Want, Wire
 from mars.errors import MarsError
 
 AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # of each partition, when something is awaited

@@ -26,8 +26,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from mapper.batch import Messages
 from mapper.decode import no_messages
 from mapper.fetch import Range
-from mars.adapters.kafka_errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
-from mars.adapters.kafka_security import Security, librdkafka
+from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
+from mars.adapters.kafka.security import Security, librdkafka
 
 TIMEOUT_S = 10.0
 POLL_S = 0.2

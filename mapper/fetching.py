@@ -13,15 +13,17 @@ from mapper.fetch import Range, RangeTooLarge, Reader
 from mapper.read import open_reader
 from mapper.shared import Fetched, Shared
 from mapper.stop import STATES, state_of, why
-from mars import faults, names
-from mars.adapters.exchange import Claim, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.kafka_errors import KafkaRefused, KafkaUnreachable, TopicRecreated, UnknownTopic
-from mars.adapters.kafka_security import security_of
+from mars import faults
+from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, TopicRecreated, UnknownTopic
+from mars.adapters.kafka.security import security_of
 from mars.adapters.view import StreamView, read_stream, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.errors import NotReadyError
-from mars.plan import QueryPlan
-from mars.registry import RUNNING
+from mars.model import names
+from mars.model.claims import Claim
+from mars.model.plan import QueryPlan
+from mars.model.registry import RUNNING
 
 log = logging.getLogger("mars.mapper")
 BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
@@ -210,7 +212,7 @@ class Fetching:
 
     def _plans(self, view: StreamView, claim: Claim) -> dict[str, QueryPlan]:
         """The plans of the claim's live tasks. A task that ZooKeeper does not know is either too new for this view,
-        which is then read again, or dead: it brings no cells, and its marker is dropped by its incarnation."""
+        which is then read again, or dead: it brings no cells, and its entry is dropped by its incarnation."""
         queries = view.queries.queries
         if any(q not in queries or queries[q].incarnation < i for q, i in claim.tasks.items()):
             self.shared.zookeeper.client.sync(names.CATALOG)

@@ -17,16 +17,19 @@ from mapper import spill
 from mapper.computing import Computing
 from mapper.fetching import Fetching
 from mapper.shared import Shared
-from mars import faults, names
+from mars import faults
+from mars.adapters.computable import admit_worker
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import NotReadyError
+from mars.model import names
 
 
 def run_mapper(config_json: str, slot: int) -> None:
     """Work as mapper `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
+    admit_worker(config)
     keep_large_blocks()
     # Loading the kernels takes a second; no claim must wait for it.
     mapper.warm.warm(say=lambda *_, **__: None)

@@ -17,8 +17,8 @@ from mapper.kernels import BAD, ESCAPED, FRACTION, LITERAL, NESTED, NULL, NUMBER
 from mapper.kernels.json import Tree, work_for
 from mapper.kernels.json_shapes import no_shapes
 from mapper.parse_fields import Column, Fields, Room, expected, side_column
-from mars.plan import Stream
-from mars.types import decimal_parts
+from mars.model.plan import Stream
+from mars.model.types import decimal_parts
 
 WRONG_TYPE = BAD + REASONS.index("wrong JSON type")
 AS_TEXT = {NUMBER: TEXT, FRACTION: TEXT, LITERAL: TEXT, NESTED: TEXT, TEXT: TEXT, ESCAPED: ESCAPED}

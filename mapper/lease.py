@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 
-from mars.adapters.exchange import Claim, Exchange
+from mars.adapters.exchange import Exchange
 from mars.errors import MarsError
+from mars.model.claims import Claim
 
 log = logging.getLogger("mars.mapper")
 

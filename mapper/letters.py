@@ -18,12 +18,13 @@ from mapper.aggregate import time_reasons
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.kernels import texts
 from mapper.parse import Parser
-from mars import faults, letters
-from mars.adapters.exchange import Claim
+from mars import faults
 from mars.adapters.letters import LetterStore
 from mars.adapters.storage import Storage
 from mars.config import Config
-from mars.plan import Stream
+from mars.model import letters
+from mars.model.claims import Claim
+from mars.model.plan import Stream
 
 log = logging.getLogger("mars.mapper")
 PAYLOAD_BYTES_MAX = 1 << 20  # of one letter: as much as a message has by Kafka's default
@@ -69,8 +70,8 @@ class LetterBox:
 
 
 def letters_of(parser: Parser, partition: int, messages: Messages, batch: ParsedBatch) -> pa.Table | None:
-    """The letters (mars.letters.SCHEMA) of a batch in the order of its tuples, None if there are none. Their reasons are
-    that of the tuple as a whole, or else all others: its event time's, then its columns' in the stream's order."""
+    """The letters (mars.model.letters.SCHEMA) of a batch in the order of its tuples, None if there are none. Their reasons
+    are that of the tuple as a whole, or else all others: its event time's, then its columns' in the stream's order."""
     found = _reasons(parser.stream, batch)
     if not found:
         return None

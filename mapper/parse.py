@@ -12,7 +12,7 @@ from mapper.json_fields import JsonFields
 from mapper.kernels.numbers import NULLED
 from mapper.parse_columns import ColumnReader
 from mapper.parse_fields import expected
-from mars.plan import Stream
+from mars.model.plan import Stream
 
 NULL_EVENT_TIME = REASONS.index("null event time")
 BLOCK_MESSAGES, BLOCK_BYTES = 8192, 1 << 20  # what is read at a time: about as much as a core's own cache holds

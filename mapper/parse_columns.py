@@ -17,7 +17,7 @@ from mapper.kernels import numbers, texts, times
 from mapper.kernels.numbers import LIBRARY, NULLED, OUT_OF_RANGE
 from mapper.parse_dictionary import Dictionary
 from mapper.parse_fields import Column, longer
-from mars.types import decimal_parts, to_arrow
+from mars.model.types import decimal_parts, to_arrow
 
 READS = """
 INT, BIGINT     [+-]digits, spaces and tabs around

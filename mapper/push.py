@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mars.adapters.exchange import Claim
 from mars.config import Config
-from mars.letters import NOT_KEPT
+from mars.model.claims import Claim
+from mars.model.entries import Header, Share, encode
+from mars.model.letters import NOT_KEPT
 
 GROUP_BYTES = 512 * 1024
 REDIS_SHARE_MAX = 0.25  # of Redis's limit, for the cells of one task: they are there more than once while they are pushed
@@ -71,21 +72,10 @@ def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
 
 
 def entries(claim: Claim, group: list[TaskResult], key_parts: int, max_event_time: int | None,
-            log: tuple[int, int] | None) -> list[tuple[dict, bytes]]:
-    """One (marker, cells) per key part, an empty one too: the marker alone moves positions and watermarks.
-
-    marker: p partition, s start, e end, t {query: incarnation}, now, met greatest event time, log the leader epoch and the
-    offset up to which the log was of it, l [[query, bytes], ...] in the order of the cells; in key part 0 alone, so that a
-    tuple counts once per query,
-    n {query: counts} and r {query: bad reasons}.
-    """
-    made = []
-    for part in range(key_parts):
-        marker = {"p": claim.partition, "s": claim.start, "e": claim.end,
-                  "t": {r.query: claim.tasks[r.query] for r in group}, "now": claim.now_ms, "met": max_event_time,
-                  "log": log, "l": [[r.query, len(r.parts[part])] for r in group if r.parts[part]]}
-        if part == 0:
-            marker["n"] = {r.query: r.counts for r in group}
-            marker["r"] = {r.query: r.bad_reasons for r in group if r.bad_reasons}
-        made.append((marker, b"".join(r.parts[part] for r in group)))
-    return made
+            log: tuple[int, int] | None) -> list[tuple[bytes, bytes]]:
+    """One encoded entry per key part, an empty one too."""
+    header = Header(claim.partition, claim.start, claim.end, {r.query: claim.tasks[r.query] for r in group}, max_event_time,
+                    log)
+    first = {r.query: Share(r.parts[0], r.counts, r.bad_reasons) for r in group}
+    others = [{r.query: Share(r.parts[part]) for r in group} for part in range(1, key_parts)]
+    return [encode(header, shares) for shares in (first, *others)]

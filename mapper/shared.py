@@ -15,13 +15,14 @@ from mapper.batch import Messages, ParsedBatch
 from mapper.claim import Sizes
 from mapper.lease import LeaseKeeper
 from mapper.suspect import Suspects
-from mars.adapters.exchange import Claim, Exchange, ExchangeFullError
+from mars.adapters.exchange import Exchange, ExchangeFullError
 from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
-from mars.plan import QueryPlan
+from mars.model.claims import Claim
+from mars.model.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
 GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon

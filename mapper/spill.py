@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from mapper.batch import ParsedBatch
-from mars.adapters.exchange import Claim
-from mars.plan import Stream
+from mars.model.claims import Claim
+from mars.model.plan import Stream
 
 HOST = socket.gethostname()
 
@@ -32,7 +32,9 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
     arrays |= {f"bad {name}": pa.array(reasons) for name, reasons in batch.bad.items()}
     if batch.tuple_bad is not None:
         arrays["tuple_bad"] = pa.array(batch.tuple_bad)
-    metadata = {"mars": _header(stream, generation, claim)}
+    if batch.future is not None:
+        arrays["future"] = pa.array(batch.future.view(np.uint8))
+    metadata = {"mars": _header(stream, generation, claim), "max_event_time": json.dumps(batch.max_event_time)}
     # What follows from the rest is left out: a third of the file is what a plain batch needs.
     if _is_column(batch, stream):
         metadata["event_time"] = stream.time_column
@@ -138,4 +140,6 @@ def _batch(table: pa.Table) -> ParsedBatch:
         columns={n.removeprefix("column "): chunk(n) for n in names if n.startswith("column ")},
         event_time=numbers(time), offset=offset, line=line,
         bad={n.removeprefix("bad "): numbers(n) for n in names if n.startswith("bad ")},
-        tuple_bad=numbers("tuple_bad") if "tuple_bad" in names else None)
+        tuple_bad=numbers("tuple_bad") if "tuple_bad" in names else None,
+        future=numbers("future").view(np.bool_) if "future" in names else None,
+        max_event_time=json.loads(metadata[b"max_event_time"]))

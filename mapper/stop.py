@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mapper.decode import CorruptRecords
-from mars.adapters.exchange import Claim
-from mars.adapters.kafka_errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
-from mars.log_epochs import truncated
-from mars.registry import ANEW
+from mars.adapters.kafka.errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.model.claims import Claim
+from mars.model.log_epochs import truncated
+from mars.model.registry import ANEW
 
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
           CorruptRecords: "FAILED", CorruptLog: "FAILED"}

@@ -10,10 +10,11 @@ from __future__ import annotations
 import logging
 import threading
 
-from mars.adapters.exchange import Claim, Exchange
+from mars.adapters.exchange import Exchange
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
-from mars.plan import QueryPlan
+from mars.model.claims import Claim
+from mars.model.plan import QueryPlan
 
 log = logging.getLogger("mars.mapper")
 LOOK_S = 0.01

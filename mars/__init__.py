@@ -4,13 +4,13 @@ The truth is a reducer's commit: open windows, the offset up to which the log is
 closed, made visible by one compare-and-set in ZooKeeper. Kafka is the log; Redis can be emptied at any moment.
 
     Kafka -> mapper: claim fetch decode parse spill aggregate push -> Redis
-          -> reducer: receive merge close commit -> files under the state URI -> api: results
+          -> reducer: receive merge close commit -> files under the state URI -> results -> api
 
     sql/      text to a query plan         mapper/   tuples to partial aggregates
     reducer/  partials to committed rows   api/      command line, REST, the processes
 
-`api` may import all; `sql`, `mapper` and `reducer` do not know each other; this package imports none of them. It holds what
-they share. To read: `plan` and `expressions` (what runs), `window`, `aggregates`, `cells` (the arithmetic), `commits`,
-`registry`, `names` (what is kept where), `adapters` and `lua` (the outside), `config`, `errors`. docs/architecture.md has
-the words, the way of a tuple and the numbered rules that comments name.
+`api` may import all; `sql`, `mapper` and `reducer` do not know each other; this package imports none of them. It holds
+what they share. To read: `model` (plans, commits, and where all lies), `algebra` (windows, aggregates, cells), `adapters`
+and `lua` (the outside), `results` (committed files to rows), `config`, `errors`. docs/architecture.md has the words, the
+way of a tuple and the numbered rules that comments name.
 """

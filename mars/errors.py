@@ -40,6 +40,18 @@ class NotFoundError(MarsError):
     status = 404
 
 
+class RequestError(MarsError):
+    """A parameter, cursor or body that does not fit."""
+
+    status = 422
+
+
+class FormatError(MarsError):
+    """None of the accepted media types can be given."""
+
+    status = 406
+
+
 class ConflictError(MarsError):
     """A name that exists already, or an object in the wrong state."""
 

@@ -1,17 +1,40 @@
 """Where compiled kernels are kept, and how kernels are declared; imported before numba by every kernel module.
 
 A kernel is a free function over numpy arrays. It is compiled once per machine and kept on disk, and it releases the
-interpreter lock, so that several of them run beside fetching and pushing.
+interpreter lock, so that several of them run beside fetching and pushing. No fast-math flag is set: each operation is
+rounded as IEEE 754 says and in the order in which it is written, on every CPU.
+
+The code is kept in NUMBA_CACHE_DIR (by default mars/kernels in the user's cache folder), in a folder named after the sources
+of all kernels: numba itself would go on using a kernel whose helper in another file has changed, and a Mars that was
+upgraded would give the old one's answers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
-CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE_HOME / "mars" / "kernels"))
+MARS = Path(__file__).parent
+MAPPER = MARS.parent / "mapper" / "kernels"
 
-import numba  # noqa: E402  (numba reads its cache folder once, when it is imported)
+
+def cache_folder() -> Path:
+    """The folder for the compiled form of these very sources."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mars" / "kernels"
+    base = Path(os.environ.get("NUMBA_CACHE_DIR") or base)
+    ours = [(file.name, file.read_bytes()) for file in (MARS / "algebra").rglob("*.py")]
+    sources = [source for source in ours if b"@kernel" in source[1]]
+    sources += [(file.name, file.read_bytes()) for file in MAPPER.glob("*.py")]
+    # With checks of bounds, as tests ask for, the code is another one; numba does not tell the two apart.
+    checked = os.environ.get("NUMBA_BOUNDSCHECK", "")
+    digest = hashlib.sha256(repr(sorted(sources)).encode() + checked.encode()).hexdigest()[:16]
+    return base if base.name == digest else base / digest
+
+
+# numba reads its settings when it is imported, and every kernel module imports it by way of this one.
+os.environ["NUMBA_CACHE_DIR"] = str(cache_folder())
+
+import numba  # noqa: E402
 
 kernel = numba.njit(nogil=True, cache=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mars import aggregates, grouping, hashing
+from mars.algebra import aggregates, grouping, hashing
+from mars.algebra.evaluation import elementary, powers
 
 
 def warm() -> None:
@@ -10,3 +11,5 @@ def warm() -> None:
     grouping.warm()
     hashing.warm()
     aggregates.warm()
+    elementary.warm()
+    powers.warm()

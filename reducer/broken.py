@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 
-from mars import names
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import InvariantError
+from mars.model import names
 
 REPEAT_S = 600
 

@@ -13,7 +13,8 @@ import uuid
 import orjson
 
 import mars.warm
-from mars import faults, names
+from mars import faults
+from mars.adapters.computable import admit_worker, stop_uncomputable
 from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView
@@ -23,16 +24,17 @@ from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import InvariantError, NotReadyError
+from mars.model import names
 from reducer.broken import answer
-from reducer.elect import Candidate
-from reducer.fallback import fall_back
+from reducer.committing.fallback import fall_back
 from reducer.fitness import Fitness
 from reducer.home import state_folder
 from reducer.keypart import KeyPart
-from reducer.lead import Leader
-from reducer.letters import keep_letters
+from reducer.leading.elect import Candidate
+from reducer.leading.lead import Leader
+from reducer.leading.letters import keep_letters
 from reducer.refused import Refused
-from reducer.uncomputable import UncomputableError, quarantine
+from reducer.state.uncomputable import UncomputableError, quarantine
 
 log = logging.getLogger("mars.reducer")
 VIEW_AGE_S = 0.5
@@ -43,6 +45,7 @@ def run_reducer(config_json: str, slot: int) -> None:
     """Work as reducer `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
+    admit_worker(config)
     keep_large_blocks()
     mars.warm.warm()
     reducer = Reducer(config, slot)
@@ -180,6 +183,8 @@ class Reducer:
         """Load a key part that is new here, of another assignment or another generation; else follow its query set. One
         with other partitions is loaded too: it may have closed windows without them (rule 23)."""
         view, part = self.views[key[0]], self.parts.get(key)
+        if (part is None or part.view.queries_version != view.queries_version) and stop_uncomputable(self.zookeeper, view):
+            return  # the query set without them comes at once
         try:
             if (part is None or part.owner_version != owner_version
                     or part.view.generation_version != view.generation_version

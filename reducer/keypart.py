@@ -5,39 +5,40 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from mars import faults, names
-from mars.adapters.exchange import Entry, Exchange, StaleGenerationError
+from mars import faults
+from mars.adapters.exchange import Exchange, StaleGenerationError
 from mars.adapters.storage import Storage
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
-from mars.cells_layout import schema
-from mars.cells_wire import decode
-from mars.commits import Earlier, Manifest, Pointer, QueryCommit
+from mars.algebra.cells_layout import schema
+from mars.algebra.cells_wire import decode
 from mars.config import Config
 from mars.errors import InvariantError, NotReadyError
-from mars.registry import Query
-from reducer import commit
-from reducer.close import Facts, watermark
-from reducer.fallback import STATE_LOST, points
-from reducer.history import History, Point, needed_nows, pointer_to
-from reducer.limits import Limits
-from reducer.logs import Logs
-from reducer.merge import Piece, QueryState
-from reducer.pace import Pace
-from reducer.pointer import set_pointer
-from reducer.sweep import has_gone, living_points, sweep
-from reducer.trim import Trim
-from reducer.uncomputable import UncomputableError, computing
+from mars.model import names
+from mars.model.commits import Earlier, Manifest, Pointer, QueryCommit
+from mars.model.entries import Entry, Header
+from mars.model.registry import Query
+from reducer.committing import commit
+from reducer.committing.fallback import STATE_LOST, points
+from reducer.committing.history import History, Point, pointer_to
+from reducer.committing.pace import Pace
+from reducer.committing.pointer import set_pointer
+from reducer.committing.sweep import has_gone, living, living_points, sweep
+from reducer.committing.trim import Trim
+from reducer.state.close import Facts, watermark
+from reducer.state.limits import Limits
+from reducer.state.logs import Logs
+from reducer.state.merge import Piece, QueryState
+from reducer.state.uncomputable import UncomputableError, computing
 
 log = logging.getLogger("mars.reducer")
 RECEIVE_BYTES = 8 * 1024 * 1024
 RECEIVE_S = 0.25
 FACTS_AGE_S = 5.0
-NOWS_S = 1.0
 SWEEP_S = 30.0
 
 
@@ -68,7 +69,6 @@ class KeyPart:
     facts: Facts = Facts()
     asked: int = -1
     done_at: float = 0.0
-    nows_at: float = 0.0
     swept_at: float = field(init=False)
     sweep_at: float = math.inf  # when to sweep without a commit
     logs: Logs = field(default_factory=Logs)
@@ -120,7 +120,6 @@ class KeyPart:
         if has_gone([self.manifest, *(point.manifest for point in self.history.points())], view.queries.queries):
             # Its last files are too young to be deleted now, and no commit may follow that would do it.
             self.sweep_at = min(self.sweep_at, time.monotonic() + commit.KEEP_UNUSED_S + SWEEP_S)
-        self.manifest.queries = {id_: q for id_, q in self.manifest.queries.items() if id_ in view.queries.queries}
         deferred, self.deferred = self.deferred, []
         for id_, piece in deferred:
             self._route(id_, piece)
@@ -164,7 +163,7 @@ class KeyPart:
         raw, entries = self.exchange.receive(self.view.stream.id, self.view.generation, self.number, self.after,
                                              RECEIVE_BYTES)
         self.received_at = time.monotonic()
-        self.has_more = sum(len(entry.cells) for entry in entries) > RECEIVE_BYTES // 2
+        self.has_more = sum(entry.cells_bytes for entry in entries) > RECEIVE_BYTES // 2
         facts = Facts.parse(raw)
         if facts.done != self.facts.done:
             self.done_at = self.received_at
@@ -172,21 +171,15 @@ class KeyPart:
         return entries
 
     def _merge(self, entry: Entry) -> None:
-        """Hand each task's share of the entry to its query, in the order in which the cells lie."""
+        """Hand each task's share of the entry to its query."""
         self.after = entry.seq
-        self.trim.undone[entry.seq] = entry.marker
-        self.trim.is_due = self.trim.is_due or self._is_done(entry.marker)
-        lengths = dict(entry.marker["l"])
-        places, at = {}, 0
-        for query, length in entry.marker["l"]:
-            places[query] = at
-            at += length
-        for query in entry.marker["t"]:
-            start = places.get(query, 0)
-            self._route(query, Piece(entry.seq, entry.marker, entry.cells[start:start + lengths.get(query, 0)]))
+        self.trim.undone[entry.seq] = entry.header
+        self.trim.is_due = self.trim.is_due or self._is_done(entry.header)
+        for query, share in entry.shares.items():
+            self._route(query, Piece(entry.seq, entry.header, share))
 
     def _route(self, query: str, piece: Piece) -> None:
-        incarnation = piece.marker["t"][query]
+        incarnation = piece.header.tasks[query]
         state = self.states.get(query)
         if state and state.query.incarnation == incarnation:
             with computing(query):
@@ -197,8 +190,6 @@ class KeyPart:
     def _close(self) -> None:
         heard, asks = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None, False
         for id_, state in self.states.items():
-            if state.commit.counted:
-                continue  # what comes again was in time once: no window closes until all of it is back (rule 25)
             reached = watermark(state.query.plan, self.view.stream, self.view.queries.partitions, state.commit,
                                 state.query.start, heard)
             passed = state.checked.offer(reached, self.facts)
@@ -257,12 +248,12 @@ class KeyPart:
 
     def _prepare(self) -> commit.Prepared:
         """Write the files of the next commit."""
-        self._forget_nows()
         copied = self._write_anew()
-        self.manifest.generation, self.manifest.seq = self.view.generation, self.after
+        # The view may be older than the commit that was loaded. So a query that it lacks stays in the manifest until here,
+        # and leaves it with the transaction that proves the view.
+        last = replace(living(self.manifest, self.view.queries.queries), generation=self.view.generation)
         try:
-            return commit.prepare(self.storage, self.manifest, self.states,
-                                  self.config.result_retention_days * 86_400_000, copied)
+            return commit.prepare(self.storage, last, self.states, self.config.result_retention_days * 86_400_000, copied)
         except OSError:
             # No room: there may be some in files that nothing needs any more, and only a commit would delete them.
             self.sweep_at = min(self.sweep_at, self.swept_at + SWEEP_S)
@@ -330,24 +321,13 @@ class KeyPart:
         committed = self.manifest.queries.get(query)
         return committed.positions if committed else {}
 
-    def _is_done(self, marker: dict) -> bool:
+    def _is_done(self, header: Header) -> bool:
         """Is each live task of the entry committed? A task of an incarnation not known yet is live."""
-        for query, incarnation in marker["t"].items():
+        for query, incarnation in header.tasks.items():
             if incarnation >= self.view.queries.next_incarnation:
                 return False
             state = self.states.get(query)
             live = state is not None and state.query.incarnation == incarnation
-            if live and self._committed(query).get(marker["p"], -1) < marker["e"]:
+            if live and self._committed(query).get(header.partition, -1) < header.end:
                 return False
         return True
-
-    def _forget_nows(self) -> None:
-        """Now and then: drop the nows that no re-claim can need (rule 26)."""
-        if time.monotonic() - self.nows_at < NOWS_S:
-            return
-        self.nows_at = time.monotonic()
-        own = [(partition, id_) for id_, state in self.states.items() for partition in state.commit.nows]
-        least = self.exchange.least_positions(self.view.stream.id, self.view.stream.key_parts, own)
-        for id_, state in self.states.items():
-            for partition, pairs in state.commit.nows.items():
-                state.commit.nows[partition] = needed_nows(pairs, least.get((partition, id_), 0))

@@ -8,10 +8,10 @@ from decimal import Context, Decimal, InvalidOperation
 
 import pyarrow as pa
 
-from mars import types
-from mars.evaluation import casts
-from mars.expressions import Literal
-from mars.types import decimal_parts
+from mars.algebra.evaluation import casts
+from mars.model import types
+from mars.model.expressions import Literal
+from mars.model.types import decimal_parts
 
 WIDE = Context(prec=100)
 INT_MAX, BIGINT_MAX = 2**31 - 1, 2**63 - 1

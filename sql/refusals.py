@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Protocol
 
-from mars import types
 from mars.errors import SqlError
+from mars.model import types
 
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "WINDOWING", "WATERMARK", "GRACE",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sql.clauses import Clauses
+from sql.read.clauses import Clauses
 
 
 @dataclass(frozen=True)

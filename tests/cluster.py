@@ -21,16 +21,17 @@ import redis
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from api import results
-from api.context import Context
-from api.pages import LIMIT_MAX, Selection
-from api.results_snapshot import Snapshot
-from api.services import redis as redis_service
-from api.services import zookeeper as zookeeper_service
-from api.services.process import Child
-from api.statements import execute
-from mars import faults, names
+from api.instance.services import redis as redis_service
+from api.instance.services import zookeeper as zookeeper_service
+from api.instance.services.process import Child
+from api.statements.context import Context
+from api.statements.dispatch import execute
+from mars import faults
 from mars.config import Config
+from mars.model import names
+from mars.results.cursors import LIMIT_MAX, Selection
+from mars.results.pages import page as result_page
+from mars.results.snapshot import Snapshot
 from tests.conftest import Stack
 
 ROOT = Path(__file__).parent.parent
@@ -206,10 +207,10 @@ class Cluster:
 
     def rows(self, query: str) -> pa.Table:
         """The rows of all closed windows, in result order, page by page."""
-        page = results.page(self.context, query, Selection(), LIMIT_MAX)
+        page = result_page(self.context.results, query, Selection(), LIMIT_MAX)
         pages = [page.rows]
         while page.next:
-            page = results.page(self.context, query, Selection(), LIMIT_MAX, page.next)
+            page = result_page(self.context.results, query, Selection(), LIMIT_MAX, page.next)
             pages.append(page.rows)
         return pa.concat_tables(pages)
 

@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 from confluent_kafka import Producer
 
-from api.services import Services, start_all
+from api.instance.services import Services, start_all
 from mars.config import Config, load
 from tests import spread
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from api.services import ports
+from api.instance.services import ports
 
 # By what they take, the longest first; all others follow in the order of their names. The files of one line share what
 # is slow to start: a whole Mars, or Spark in this process.
 LONGEST = (
     ("benchmarks/test_overload.py", "benchmarks/test_scaling.py", "benchmarks/test_throughput.py",
-     "benchmarks/test_latency.py"),
+     "benchmarks/test_latency.py", "benchmarks/test_backfill.py", "benchmarks/test_steady.py"),
     ("faults/test_crash_points.py",),
-    ("api/test_up.py",),
+    ("api/instance/test_up.py",),
     ("test_queries.py",),
     ("benchmarks/test_side_by_side.py",),
     ("simulate/test_simulate.py",),
@@ -25,13 +25,15 @@ LONGEST = (
     ("faults/test_states.py",),
     ("faults/test_zombies.py",),
     ("mapper/test_read_kafka.py",),
-    ("test_differential.py", "mars/test_evaluate_against_spark.py", "sql/test_types_against_spark.py",
+    ("test_differential.py", "mars/algebra/test_evaluate_against_spark.py", "sql/test_types_against_spark.py",
      "sql/test_forms_against_spark.py"),
     ("faults/test_dead_letters.py",),
     ("faults/test_truncated.py",),
     ("benchmarks/test_roofline.py",),
-    ("api/services/test_services.py",),
-    ("api/test_secure_kafka.py",),
+    ("api/instance/services/test_services.py",),
+    ("api/instance/test_secure_kafka.py",),
+    ("api/rest/test_openapi.py",),
+    ("mars/test_one_answer.py",),
 )
 RANKS = {f"tests/{file}": rank for rank, files in enumerate(LONGEST) for file in files}
 

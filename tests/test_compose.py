@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from api.services import jars, redis, zookeeper
+from api.instance.services import jars, redis, zookeeper
 from mars.config import Config, load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,7 +93,7 @@ def test_redis_refuses_rather_than_forgets(services: Parsed) -> None:
 
 
 def test_kafka_is_set_up_as_our_own(services: Parsed) -> None:
-    from api.services import kafka
+    from api.instance.services import kafka
     own = dict(line.split("=", 1) for line in kafka._SETTINGS.splitlines())
     own["message.max.bytes"] = str(kafka.MESSAGE_BYTES_MAX)
     inside = {key.removeprefix("KAFKA_").replace("_", ".").lower(): value

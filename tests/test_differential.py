@@ -21,12 +21,12 @@ from pyspark.sql import SparkSession
 from mapper.aggregate import aggregate_task
 from mapper.batch import Messages
 from mapper.parse import Parser
-from mars import cells
-from mars.plan import QueryPlan, Stream
-from sql.compile import compile_select
-from sql.create import compile_stream
-from sql.parse import parse
-from sql.spark import spark_sql
+from mars.algebra import cells
+from mars.model.plan import QueryPlan, Stream
+from sql.check.compile import compile_select
+from sql.read.create import compile_stream
+from sql.read.parse import parse
+from sql.say.spark import spark_sql
 from tests.queries.generate import messages
 
 pytestmark = pytest.mark.timeout(300)
@@ -35,7 +35,6 @@ COLUMNS = ("t BIGINT, k STRING, i INT, b BIGINT, x DOUBLE, d DECIMAL(10, 2), day
 STREAM = replace(compile_stream(parse(f"CREATE STREAM s ({COLUMNS}) FROM KAFKA 's' FORMAT CSV TIMESTAMP t UNIT s")),
                  key_parts=3)
 PARTITIONS, TUPLES = 2, 1_500
-NOW_MS, NO_LIMIT = 2_000_000_000_000, 0
 
 BY_HAND = (
     "SELECT k, t, count(*), sum(b), avg(i) FROM s GROUP BY k, t WINDOWING 60 s",
@@ -160,7 +159,7 @@ def by_mars(plan: QueryPlan, stream: Stream, data: list[list[bytes]], rng: rando
         while at < len(values):
             size = rng.choice((1, 7, 50, 400))
             batch = parser.parse(as_messages(values[at:at + size], at))
-            done = aggregate_task(plan, stream, batch, partition, NOW_MS, NO_LIMIT)
+            done = aggregate_task(plan, stream, batch, partition)
             for held, cell in zip(parts, done.parts, strict=True):
                 held.append(cells.decode(cells.encode(cell)))
             at += size

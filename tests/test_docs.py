@@ -11,13 +11,14 @@ from pathlib import Path
 import click
 import pytest
 
-from api.cli import mars
-from mars import faults, names, registry
-from mars.commits import COUNTERS
+from api.cli.program import mars
+from mars import faults
 from mars.config import PREFIX, Config
+from mars.model import names, registry
+from mars.model.commits import COUNTERS
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+FILES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXT = {file.name: file.read_text() for file in FILES}
 EVERYTHING = "\n".join(TEXT.values())
 RULES = range(1, 28)
@@ -124,7 +125,7 @@ def test_states_and_counters() -> None:
 
 
 def test_metrics() -> None:
-    source = (ROOT / "api" / "metrics.py").read_text()
+    source = (ROOT / "api" / "rest" / "metrics.py").read_text()
     made = {f"mars_query_{name}_total" for name in COUNTERS}
     made |= set(re.findall(r'GaugeMetricFamily\("(\w+)"', source))
     assert set(re.findall(r"`(mars_(?:query|workers)\w*)`", section(TEXT["operations.md"], "Metrics"))) == made
@@ -143,7 +144,7 @@ def test_znodes_and_keys() -> None:
     assert set(re.findall(r"`(/mars/[^`]+)`", text)) == set(paths)
     keys = names.Keys(1)
     plain = {value.removeprefix(keys.prefix) for name, value in vars(keys).items() if name != "prefix"}
-    numbered = {f"{name}:<{of}>" for name, of in (("lanes", "p"), ("stops", "p"), ("nows", "p"), ("log", "k"),
+    numbered = {f"{name}:<{of}>" for name, of in (("lanes", "p"), ("stops", "p"), ("log", "k"),
                                                   ("positions", "k"))}
     table = [cells[0] for cells in rows(text) if not cells[0].startswith("`/")]
     assert set(re.findall(r"`([^`]+)`", "".join(table))) == plain | numbered

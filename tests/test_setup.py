@@ -51,5 +51,5 @@ def test_two_locks_agree() -> None:
 
 
 def test_the_last_step_is_silent_when_all_is_there() -> None:
-    run = subprocess.run([sys.executable, "-m", "api.services"], cwd=ROOT, capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-m", "api.instance.services"], cwd=ROOT, capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from api.services.process import Child
+from api.instance.services.process import Child
 from benchmarks.clusters import packets
 
 NETWORK, PAUSE = "network", "pause"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyspark
 
 import benchmarks
-from api.services import java, ports
-from api.services.process import Child
+from api.instance.services import java, ports
+from api.instance.services.process import Child
 from benchmarks.clusters.node import Node
 from mars.config import Config
 

@@ -32,9 +32,9 @@ import psutil
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 import benchmarks
-from api.services import ports, zookeeper
-from api.services.process import Child
-from api.services.service import Service
+from api.instance.services import ports, zookeeper
+from api.instance.services.process import Child
+from api.instance.services.service import Service
 from benchmarks.clusters.node import Node
 from benchmarks.contenders.process import ProcessContender
 from benchmarks.contenders.program import AT_LEAST, Setup

@@ -19,10 +19,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from api import runfile
-from api.client import Client
-from api.results_format import timestamp_text
-from api.services.process import Child
+from api.cli.client import Client
+from api.instance import runfile
+from api.instance.services.process import Child
 from benchmarks import watch
 from benchmarks.contenders.program import EXACTLY
 from benchmarks.contenders.protocol import Job
@@ -30,6 +29,7 @@ from benchmarks.generator import SCHEMA
 from mars import config as configuration
 from mars.config import Config
 from mars.errors import MarsError
+from mars.results.formats import timestamp_text
 
 POLL_S = 0.05
 START_S, STOP_S = 120.0, 30.0

@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyarrow import csv
 
 import benchmarks
-from api.services import jars, java
-from api.services.process import Child
+from api.instance.services import jars, java
+from api.instance.services.process import Child
 from benchmarks import environments
 from benchmarks.contenders.program import Program, Setup
 from benchmarks.contenders.protocol import Job

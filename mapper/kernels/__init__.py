@@ -1,33 +1,14 @@
 """Compiled kernels: free functions over buffers, one module per subject, no Python objects inside.
 
 Every kernel is compiled once for explicit types, releases the GIL, and reads buffers that it may not write (numba
-refuses to). `python -m mapper.warm` compiles them all. The code is kept on disk, in NUMBA_CACHE_DIR (by default
-mars/kernels in the user's cache folder), in a folder named after the sources: numba itself would go on using a kernel
-whose helper in another file has changed.
+refuses to). `python -m mapper.warm` compiles them all; mars/kernel_cache.py says where the code is kept.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from importlib.resources import files
-from pathlib import Path
+from mars.kernel_cache import numba
 
-
-def _cache_folder() -> Path:
-    """The folder for the compiled form of these very sources."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mars" / "kernels"
-    base = Path(os.environ.get("NUMBA_CACHE_DIR") or base)
-    sources = sorted((file.name, file.read_bytes()) for file in files(__name__).iterdir() if file.name.endswith(".py"))
-    digest = hashlib.sha256(repr(sources).encode()).hexdigest()[:16]
-    return base if base.name == digest else base / digest
-
-
-# numba reads its settings when it is imported, and every kernel module imports it by way of this package.
-os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
-
-from numba import njit, types  # noqa: E402
-
+njit, types = numba.njit, numba.types
 U8 = types.Array(types.uint8, 1, "C", readonly=True)  # what is read; writable arrays convert to it
 I64 = types.Array(types.int64, 1, "C", readonly=True)
 I64_2D = types.Array(types.int64, 2, "C", readonly=True)

@@ -12,15 +12,16 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from mars import names
+from mars import computing
 from mars.adapters.catalog_names import find_stream, query_place, require_free, unknown
 from mars.adapters.changes import Change, answering, change
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import ConflictError, NotFoundError
-from mars.identifiers import identifier
-from mars.plan import QueryPlan, Stream
-from mars.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
+from mars.model import names
+from mars.model.identifiers import identifier
+from mars.model.plan import QueryPlan, Stream
+from mars.model.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
 
 T = TypeVar("T")
 Source = ZooKeeper | ViewCache
@@ -180,7 +181,8 @@ class CatalogStore:
                                   "only a RUNNING query can be paused")
 
     def resume(self, name: str) -> Query:
-        """Let a query that is paused or was stopped by a fault go on. ConflictError if it runs."""
+        """Let a query that is paused or was stopped by a fault go on. ConflictError if it runs, or if this code must not
+        compute it."""
         return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it runs already")
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Query], bool], refusal: str) -> Query:
@@ -191,6 +193,8 @@ class CatalogStore:
             if not allowed(query):
                 raise ConflictError("wrong state", f"query {query.name} is {query.state}: {refusal}",
                                     f"see `DESCRIBE {query.name}`")
+            if state == RUNNING and (reason := computing.refusal(query.plan, stream)):
+                raise ConflictError("this Mars would change the query's answers", reason, f"see `DESCRIBE {query.name}`")
             queries.raise_incarnation(id_, state)
             return query, [("set", names.queries(stream.id), queries.dump(), version)]
 

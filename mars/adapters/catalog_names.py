@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 
 from mars.errors import ConflictError, NotFoundError, SqlError
-from mars.plan import Stream
-from mars.registry import Catalog
+from mars.model.plan import Stream
+from mars.model.registry import Catalog
 
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 

@@ -18,9 +18,9 @@ from kazoo.exceptions import (
 )
 from kazoo.handlers.threading import KazooTimeoutError
 
-from mars import names
 from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import NotReadyError
+from mars.model import names
 
 T = TypeVar("T")
 Change = tuple[T, list[tuple]]  # what is made, and the transaction that makes it

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
@@ -17,7 +17,9 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from mars.errors import MarsError, NotReadyError
-from mars.names import CHECKS, INSTANCE_KEY, Keys, channel
+from mars.model.claims import Claim
+from mars.model.entries import Entry, decode
+from mars.model.names import CHECKS, INSTANCE_KEY, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
 
@@ -42,45 +44,14 @@ class ExchangeFullError(MarsError):
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A range [start, end) of one partition with its frozen tasks (query id -> incarnation), held by `epoch` until the
-    lease runs out. `now_ms` is Redis's time when the range was first claimed; `file` is the registered local file. `kills`:
-    'reading' or 'computing' the range has ended each worker that had nothing else at work (rule 10), else ''. `grouped`:
-    some of its tasks are done, so that it cannot be split."""
-
-    id: int
-    partition: int
-    start: int
-    end: int
-    tasks: dict[str, int]
-    epoch: int
-    now_ms: int
-    given: int
-    file: dict | None
-    kills: str = ""
-    grouped: bool = False
-
-    @property
-    def is_suspect(self) -> bool:
-        """Was it given before? Its holder may have ended because of it."""
-        return self.given > 1
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a key part's log: its SEQ, its marker, and the cells of all its tasks."""
-
-    seq: int
-    marker: dict
-    cells: bytes
-
-
-@dataclass(frozen=True)
 class Standing:
-    """What the leader compares with ZooKeeper: the run id of the server now, (generation, run id) as installed or None,
-    and what rides on the lanes: query id -> partition -> incarnation."""
+    """What the leader compares with ZooKeeper: which server answers, (generation, server) as installed or None, and what
+    rides on the lanes: query id -> partition -> incarnation.
 
-    run_id: str
+    A server's name is its run id and its replication id: a restart gives a new run id, a fail-over a new replication id, so
+    that a server which was replaced and came back has another name too."""
+
+    server: str
     installed: tuple[int, str] | None
     attached: dict[str, dict[int, int]]
 
@@ -126,12 +97,7 @@ class Exchange:
         same request number gives the same claim again while it is held; a lower one is refused (StaleEpochError)."""
         text = self._call("claim", stream_id, generation, worker, request, lease_ms, most, bound, key_parts,
                           json.dumps(ends), "" if stay is None else stay, int(allow_new), least)
-        if not text:
-            return None
-        raw = json.loads(text)
-        return Claim(raw["id"], int(raw["partition"]), int(raw["start"]), int(raw["end"]),
-                     {q: int(i) for q, i in raw["tasks"].items()}, raw["epoch"], int(raw["now"]), raw["given"],
-                     raw.get("file"), raw.get("kills", ""), raw.get("grouped", False))
+        return Claim.load(text) if text else None
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int, given: int | None = None) -> bool:
         """Hold the claim for another lease (0: give it back now). With a shorter lease than the claim has, a worker that
@@ -151,22 +117,23 @@ class Exchange:
                           json.dumps(file)) == 1
 
     def push(self, stream_id: int, generation: int, claim: Claim, tasks: dict[str, int],
-             max_event_time: int | None, entries: list[tuple[dict, bytes]]) -> int:
-        """One entry (marker, cells) per key part, under one new SEQ, which is returned. 0: these tasks were pushed
-        already, or the claim was given to another."""
-        flat = [part for marker, cells in entries for part in (json.dumps(marker, separators=(",", ":")), cells)]
-        return self._call("push", stream_id, generation, claim.id, claim.epoch, claim.start, claim.end,
+             max_event_time: int | None, entries: list[tuple[bytes, bytes]]) -> int:
+        """One entry, as `entries.encode` gives it, per key part, under one new SEQ, which is returned. 0: these tasks were
+        pushed already, or the claim was given to another."""
+        flat = [part for entry in entries for part in entry]
+        return self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
                           json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat)
 
     # -- reducers -----------------------------------------------------------------------------------------------
 
     def receive(self, stream_id: int, generation: int, key_part: int, after: int,
                 bytes_max: int) -> tuple[dict[str, str], list[Entry]]:
-        """The leader's facts, and the entries of a key part's log after a SEQ in SEQ order, up to about `bytes_max`."""
+        """The leader's facts, and the entries of a key part's log after a SEQ in SEQ order, up to about `bytes_max`.
+        InvariantError if one of them is of another version."""
         facts, entries = self._call("receive", stream_id, generation, key_part, after, bytes_max)
         flat = [value.decode() for value in facts]
         return (dict(zip(flat[::2], flat[1::2], strict=True)),
-                [Entry(int(id_.split(b"-")[0]), json.loads(fields[1]), fields[3]) for id_, fields in entries])
+                [decode(int(id_.split(b"-")[0]), fields[1], fields[3]) for id_, fields in entries])
 
     def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int],
              positions: dict[tuple[int, str], int]) -> None:
@@ -179,22 +146,13 @@ class Exchange:
         with self._translated():
             self.redis.publish(channel(CHECKS, stream_id), "")
 
-    def least_positions(self, stream_id: int, key_parts: int,
-                        of: Collection[tuple[int, str]] | None = None) -> dict[tuple[int, str], int]:
-        """(partition, query) -> the least committed position over all key parts, as far as it has been told; of all, or of
-        these."""
-        fields = None if of is None else [f"{partition}:{query}" for partition, query in of]
-        if fields == []:
-            return {}
+    def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
+        """(partition, query) -> the least committed position over all key parts, as far as it has been told."""
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
             for key_part in range(key_parts):
-                key = Keys(stream_id).positions(key_part)
-                pipe.hgetall(key) if fields is None else pipe.hmget(key, fields)
+                pipe.hgetall(Keys(stream_id).positions(key_part))
             told = pipe.execute()
-        if fields is not None:
-            told = [{field.encode(): position for field, position in zip(fields, positions, strict=True)
-                     if position is not None} for positions in told]
         least: dict[tuple[int, str], int] = {}
         for field in set(told[0]).intersection(*told[1:]):
             partition, query = field.decode().split(":")
@@ -203,31 +161,30 @@ class Exchange:
 
     # -- leader -------------------------------------------------------------------------------------------------
 
-    def install(self, stream_id: int, generation: int, leader_epoch: int, run_id: str, state: dict) -> None:
-        """Recovery: everything of the stream is replaced by `state`. The generation must have been raised before the
-        commits were read of which `state` is made (rule 5)."""
-        self._call("install", stream_id, generation, leader_epoch, run_id, json.dumps(state))
+    def install(self, stream_id: int, generation: int, leader_epoch: int, server: str, state: dict) -> None:
+        """Recovery: everything of the stream is replaced by `state`, on the server of this name. The generation must have
+        been raised before the commits were read of which `state` is made (rule 5)."""
+        self._call("install", stream_id, generation, leader_epoch, server, json.dumps(state))
 
     def standing(self, stream_id: int, partitions: tuple[int, ...]) -> Standing:
         """How the stream stands here, as of one moment of one server."""
         keys = Keys(stream_id)
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
-            pipe.info("server").hmget(keys.generation, "generation", "run_id")
+            pipe.info("server").info("replication").hmget(keys.generation, "generation", "server")
             for partition in partitions:
                 pipe.hgetall(keys.lanes(partition))
-            server, (generation, run_id), *lanes = pipe.execute()
+            process, replication, (generation, server), *lanes = pipe.execute()
         attached: dict[str, dict[int, int]] = {}
         for partition, lane in zip(partitions, lanes, strict=True):
             for query, value in lane.items():
-                if query != b"main":
-                    attached.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
-        installed = (int(generation), run_id.decode()) if generation and run_id else None
-        return Standing(server["run_id"], installed, attached)
+                attached.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
+        installed = (int(generation), server.decode()) if generation and server else None
+        return Standing(f"{process['run_id']}:{replication['master_replid']}", installed, attached)
 
     def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int,
                state: dict) -> None:
-        """Give an incarnation of a query its lane: cursors, stops, nows by partition, and committed positions."""
+        """Give an incarnation of a query its lane: cursors and stops by partition, and committed positions."""
         self._call("attach", stream_id, generation, leader_epoch, query, incarnation, json.dumps(state))
 
     def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str,

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from mars import letters
 from mars.adapters.storage import UNFINISHED, CorruptFileError, Entry, Storage
-from mars.letters import LetterFile
+from mars.model import letters
+from mars.model.letters import LetterFile
 
 BLOCK_BYTES = 4096  # what the smallest file takes from a disk
 SMALL_BYTES = 1 << 20  # smaller files are put together
@@ -53,8 +53,8 @@ class LetterStore:
         return list(self._listed(stream_id))
 
     def in_order(self, stream_id: int, after: tuple[int, int, int] | None = None) -> Iterator[pa.Table]:
-        """The letters behind a place, each once, in the order of places; see mars.letters.in_order. FileNotFoundError if a
-        file goes meanwhile: begin again behind the last one seen."""
+        """The letters behind a place, each once, in the order of places; see mars.model.letters.in_order. FileNotFoundError
+        if a file goes meanwhile: begin again behind the last one seen."""
         return letters.in_order(self.files(stream_id), lambda file: self.read(stream_id, file), after)
 
     def deleted(self, stream_id: int) -> int:

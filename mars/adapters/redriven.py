@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars import letters
 from mars.adapters.letters import folder
 from mars.adapters.storage import Storage
+from mars.model import letters
 
 NAME = re.compile(r"([0-9a-f]+)(?:\.(\d+)-(\d+)-(\d+)-(\d+))?\.(pending|redriven)")
 EVERYWHERE = (0, 0, 1 << 31, 0)  # the span of a file whose name has none

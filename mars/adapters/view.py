@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from mars import names
 from mars.adapters.zookeeper import ZooKeeper
-from mars.plan import Stream
-from mars.registry import RUNNING, QuerySet
+from mars.model import names
+from mars.model.plan import Stream
+from mars.model.registry import RUNNING, QuerySet
 
 
 @dataclass(frozen=True)

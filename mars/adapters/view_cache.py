@@ -15,11 +15,11 @@ from kazoo.exceptions import NoNodeError
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import WatchedEvent
 
-from mars import names
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode, ZooKeeper
-from mars.plan import Stream
-from mars.registry import Catalog, QuerySet
+from mars.model import names
+from mars.model.plan import Stream
+from mars.model.registry import Catalog, QuerySet
 
 NET_S = 2.0
 T = TypeVar("T")
@@ -47,12 +47,16 @@ class ViewCache:
         return self._cached("data", path, self._read)
 
     def get_all(self, paths: list[str]) -> list[Znode | None]:
-        """`get` of each path; what must be read is asked for at once, so that it takes as long as one."""
+        """`get` of each path; what must be read is asked for at once, so that it takes as long as one. What changed before
+        something else that was read here is read anew by the next call: so two calls that answer alike are of one moment."""
         began, changes = time.monotonic(), self._changes
         held = {path: self._fresh(("data", path), began) for path in paths}
         asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if held[path] is None}
-        return [self._keep(("data", path), began, changes, self._answer(path, asked[path])) if path in asked
-                else held[path][1] for path in paths]
+        found = {path: self._answer(path, asked[path]) for path in asked}
+        if asked:
+            self._zookeeper.settle()  # before another thread finds what was read beside what is older
+        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path][1]
+                for path in paths]
 
     def children(self, path: str) -> list[str]:
         """Names of the children, sorted; empty if there is no such znode."""

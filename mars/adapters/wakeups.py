@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import redis
 
-from mars import names
+from mars.model import names
 
 log = logging.getLogger(__name__)
 LISTEN_S = 1.0

@@ -20,6 +20,7 @@ from kazoo.exceptions import (
     RuntimeInconsistency,
 )
 from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.states import Callback
 from kazoo.retry import KazooRetry
 
 from mars.errors import NotReadyError
@@ -33,6 +34,7 @@ REFUSED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError, RolledB
 ZOOKEEPER_AWAY = (KazooException, KazooTimeoutError)
 LARGE_BYTES = 1_000_000  # ZooKeeper ends the connection of a request above its jute.maxbuffer, 1 MB if it is not set
 LARGE_AGAIN_S = 60.0
+SETTLE_S = 5.0
 
 
 class TooLargeError(NotReadyError, KazooException):
@@ -142,6 +144,14 @@ class ZooKeeper:
             if not isinstance(failure, REFUSED):
                 raise failure
         return not failures
+
+    def settle(self) -> None:
+        """Return once watchers have been told of all changes before what has been read so far: kazoo tells them in a thread
+        of its own, and an answer may come sooner. KazooTimeoutError if that takes too long."""
+        told = threading.Event()
+        self.client.handler.dispatch_callback(Callback("settle", told.set, ()))
+        if not told.wait(SETTLE_S):
+            raise KazooTimeoutError("watchers are not told")
 
     def stop(self) -> None:
         """End the session; its ephemeral znodes go with it."""

@@ -15,13 +15,10 @@ for part, cursor in pairs(state.cursors) do
   if not held or tonumber(string.match(held, '^(%d+):')) < tonumber(ARGV[4]) then
     redis.call('HSET', lanes, query, ARGV[4] .. ':' .. cursor)
     for _, stop in ipairs(state.stops[part]) do redis.call('ZADD', p .. 'stops:' .. part, stop, stop) end
-    for _, pair in ipairs(state.nows[part]) do
-      redis.call('ZADD', p .. 'nows:' .. part, pair[1], pair[1] .. ':' .. pair[2] .. ':' .. pair[3])
-    end
   end
 end
 for _, entry in ipairs(state.positions) do
   local told = redis.call('HGET', p .. 'positions:' .. entry[1], entry[2])
-  if not told or tonumber(told) < entry[3] then redis.call('HSET', p .. 'positions:' .. entry[1], entry[2], entry[3]) end
+  if not told or tonumber(told) < tonumber(entry[3]) then redis.call('HSET', p .. 'positions:' .. entry[1], entry[2], entry[3]) end
 end
 return 1

@@ -9,14 +9,17 @@ local p, worker = KEYS[1], ARGV[2]
 local request, lease_ms, most, bound = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local key_parts, ends, stay, allow_new = tonumber(ARGV[7]), cjson.decode(ARGV[8]), ARGV[9], ARGV[10] == '1'
 local least_length = tonumber(ARGV[11])
-local known = redis.call('HMGET', p .. 'generation', 'generation', 'run_id')
+local known = redis.call('HMGET', p .. 'generation', 'generation', 'server')
 if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
--- A server that was restarted may have forgotten at what time a range was claimed (rule 26): nothing until the recovery.
-if not string.find(redis.call('INFO', 'server'), 'run_id:' .. tostring(known[2]) .. '\r', 1, true) then
-  return {err = 'GENERATION ' .. known[1] .. ' of another server'}
-end
+-- A server that was restarted or replaced may be an earlier state of itself: it gives nothing until the recovery.
+local identity = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') .. ':' ..
+                 string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
+if known[2] ~= identity then return {err = 'GENERATION ' .. known[1] .. ' of another server'} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- An offset as text: as numbers, JSON and Lua's own texts keep 14 digits of it.
+local function whole(offset) return string.format('%.0f', offset) end
 
 local function give(claim)
   claim.worker, claim.deadline, claim.lease = worker, now + lease_ms, lease_ms
@@ -51,7 +54,7 @@ local function put_aside(claim, changes)
   redis.call('ZADD', p .. 'leases', now, piece.id)
 end
 
--- A claim whose lease ran out: the same range, tasks and now, a higher epoch. The third time, or if it has ended a holder
+-- A claim whose lease ran out: the same range and tasks, a higher epoch. The third time, or if it has ended a holder
 -- that had nothing else at work (`mark`), it is split (rule 9), at last to one offset and one task, which then kills
 -- (rule 10). Each stage is counted by itself: what kills does it at the same stage each time, chance does not.
 local expired = redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1)[1]
@@ -67,7 +70,8 @@ if expired then
   local claim = cjson.decode(redis.call('HGET', p .. 'claims', expired))
   claim.given = claim.given + 1
   if claim.mark then claim['ended_' .. claim.mark], claim.mark = (claim['ended_' .. claim.mark] or 0) + 1, nil end
-  local length, names = claim['end'] - claim.start, {}
+  local first, last = tonumber(claim.start), tonumber(claim['end'])
+  local length, names = last - first, {}
   for name in pairs(claim.tasks) do names[#names + 1] = name end
   table.sort(names)
   local tasks, reading = claim.tasks, claim.ended_reading or 0
@@ -75,10 +79,10 @@ if expired then
   if (claim.given >= 3 or ended > 0) and not claim.grouped and length > 1 then
     local size = math.ceil(length / math.min(length, 16))
     claim.file, claim.ended_reading, claim.ended_computing = nil, nil, nil
-    for start = claim.start + size, claim['end'] - 1, size do
-      put_aside(claim, {start = start, ['end'] = math.min(start + size, claim['end'])})
+    for start = first + size, last - 1, size do
+      put_aside(claim, {start = whole(start), ['end'] = whole(math.min(start + size, last))})
     end
-    claim['end'], claim.given = claim.start + size, 2
+    claim['end'], claim.given = whole(first + size), 2
   elseif reading >= 3 and length == 1 then
     claim.kills = 'reading'
   elseif ended >= 3 and #names > 1 then
@@ -92,34 +96,22 @@ if expired then
 end
 if not allow_new then return '' end
 
--- The lanes of a partition: who rides on main, and the cursors of the others. Equal to main means joined (rule 17).
+-- The lanes of a partition by their cursors: queries whose cursors are equal ride together, and share a claim (rule 17). The
+-- cursors ascend; the last one is the front.
 local function lanes_of(part)
   local flat = redis.call('HGETALL', p .. 'lanes:' .. part)
-  local main, joined, others, furthest = nil, {}, {}, nil
+  local riders, cursors = {}, {}
   for i = 1, #flat, 2 do
-    if flat[i] == 'main' then main = tonumber(flat[i + 1]) end
-  end
-  for i = 1, #flat, 2 do
-    if flat[i] ~= 'main' then
-      local incarnation, cursor = string.match(flat[i + 1], '^(%d+):(.+)$')
-      if cursor == 'main' or tonumber(cursor) == main then
-        joined[#joined + 1] = {flat[i], incarnation, cursor == 'main'}
-      else
-        others[#others + 1] = {flat[i], incarnation, tonumber(cursor)}
-        if not furthest or tonumber(cursor) > furthest then furthest = tonumber(cursor) end
-      end
+    local incarnation, text = string.match(flat[i + 1], '^(%d+):(%d+)$')
+    local cursor = tonumber(text)
+    if not riders[cursor] then
+      riders[cursor] = {}
+      cursors[#cursors + 1] = cursor
     end
+    table.insert(riders[cursor], {flat[i], incarnation})
   end
-  if #joined == 0 and furthest then
-    -- Nobody rides on main: the furthest lane becomes it.
-    main = furthest
-    local rest = {}
-    for _, lane in ipairs(others) do
-      if lane[3] == main then joined[#joined + 1] = {lane[1], lane[2], false} else rest[#rest + 1] = lane end
-    end
-    others = rest
-  end
-  return main, joined, others
+  table.sort(cursors)
+  return cursors, riders
 end
 
 -- The bound (rule 8): the least committed position of the lane's queries over all key parts.
@@ -137,83 +129,67 @@ local function least_committed(part, members, cursor)
   return least
 end
 
-local function range_end(part, start, members, others, main)
-  local last = math.min(start + most, ends[part])
-  local stop = redis.call('ZRANGEBYSCORE', p .. 'stops:' .. part, '(' .. start, '+inf', 'LIMIT', 0, 1)[1]
+-- Up to where a claim of a lane may go: not across a stop (rule 7), nor across the cursor of the next lane, so that both
+-- ride together from there on.
+local function range_end(part, start, members, next_cursor)
+  local last = math.min(start + most, ends[part], next_cursor or math.huge)
+  local stop = redis.call('ZRANGEBYSCORE', p .. 'stops:' .. part, '(' .. whole(start), '+inf', 'LIMIT', 0, 1)[1]
   if stop then last = math.min(last, tonumber(stop)) end
-  for _, lane in ipairs(others) do
-    if lane[3] > start then last = math.min(last, lane[3]) end
-  end
-  if main > start then last = math.min(last, main) end
   return math.min(last, least_committed(part, members, start) + bound)
 end
 
 local progress = {}
 local flat = redis.call('HGETALL', p .. 'progress')
 for i = 1, #flat, 2 do progress[flat[i]] = tonumber(flat[i + 1]) end
-local best, best_lane, behind = nil, nil, {}
+-- The front whose partition is furthest behind in event time; and of each query that is behind the front of a partition,
+-- the lane that is furthest behind, whoever rides there with it.
+local front, behind = nil, {}
+local function is_further(member, distance) return not behind[member[1]] or distance > behind[member[1]].distance end
 for part, last in pairs(ends) do
-  local main, joined, others = lanes_of(part)
-  -- Nothing is asked about a partition that has nothing: of many partitions most have nothing at most times.
-  if #joined > 0 and last - main >= least_length then
-    local e = range_end(part, main, joined, others, main)
-    if e - main >= least_length then
-      local candidate = {part = part, start = main, e = e, members = joined, main = true,
-                         score = part == stay and -math.huge or progress[part] or -1e300}
-      if not best or candidate.score < best.score then best = candidate end
+  local cursors, riders = lanes_of(part)
+  for i, start in ipairs(cursors) do
+    local score = part == stay and -math.huge or progress[part] or -1e300
+    local distance = cursors[#cursors] - start
+    local members = riders[start]
+    -- Nothing is asked about a lane that has nothing, or that would not be chosen: most have nothing at most times.
+    local wanted
+    if distance == 0 then
+      wanted = not front or score < front.score
+    else
+      for _, member in ipairs(members) do wanted = wanted or is_further(member, distance) end
     end
-  end
-  local least = nil
-  for _, lane in ipairs(others) do
-    if lane[3] < main and (not least or lane[3] < least) then least = lane[3] end
-  end
-  if least and last - least >= least_length then
-    local members = {}
-    for _, lane in ipairs(others) do if lane[3] == least then members[#members + 1] = lane end end
-    local e = range_end(part, least, members, others, main)
-    if e - least >= least_length and (not best_lane or main - least > best_lane.score) then
-      best_lane = {part = part, start = least, e = e, members = members, main = false, score = main - least,
-                   joins = e == main, at = main}
+    if wanted and last - start >= least_length then
+      local e = range_end(part, start, members, cursors[i + 1])
+      if e - start >= least_length then
+        local found = {part = part, start = start, e = e, members = members, score = score, distance = distance}
+        if distance == 0 then
+          front = found
+        else
+          for _, member in ipairs(members) do if is_further(member, distance) then behind[member[1]] = found end end
+        end
+      end
     end
   end
 end
--- Lanes behind main get a third of the claims, never nothing (rule 11).
-local turn = tonumber(redis.call('HGET', p .. 'counters', 'claim') or '0') % 3 == 0
-local chosen = best
-if best_lane and (turn or not best) then chosen = best_lane end
+-- Lanes behind a front get a third of the claims, never nothing, and take turns by query (rule 11): queries whose furthest
+-- lane is the same have one turn.
+local turns = {}
+for name, lane in pairs(behind) do
+  if not lane.name then turns[#turns + 1] = lane end
+  if not lane.name or name < lane.name then lane.name = name end
+end
+local given = tonumber(redis.call('HGET', p .. 'counters', 'claim') or '0')
+local chosen = front
+if #turns > 0 and (given % 3 == 0 or not front) then
+  table.sort(turns, function(one, other) return one.name < other.name end)
+  chosen = turns[math.floor(given / 3) % #turns + 1]
+end
 if not chosen then return '' end
 
--- A range that a query has merged before is claimed again with the now of that time (rule 26), which need not be that of
--- another query. Those that want the least one, or none, share the claim; the others wait in lanes of their own.
-local function wanted_nows(part, e, members)
-  local wanted, missing, first = {}, {}, 0
-  for _, member in ipairs(members) do missing[member[1]] = true end
-  while next(missing) do
-    local found = redis.call('ZRANGEBYSCORE', p .. 'nows:' .. part, string.format('%.0f', e), '+inf', 'LIMIT', first, 200)
-    for _, entry in ipairs(found) do
-      local time, query = string.match(entry, '^%d+:(%d+):(.+)$')
-      if missing[query] then wanted[query], missing[query] = tonumber(time), nil end
-    end
-    if #found < 200 then break end
-    first = first + 200
-  end
-  return wanted
-end
-
-local part, e, tasks = chosen.part, chosen.e, {}
-local wanted, again = wanted_nows(part, e, chosen.members), nil
-for _, time in pairs(wanted) do again = math.min(time, again or time) end
+local tasks, e = {}, whole(chosen.e)
 for _, member in ipairs(chosen.members) do
-  local shares = (wanted[member[1]] or again) == again
-  local cursor = string.format('%.0f', shares and e or chosen.start)
-  if shares then
-    tasks[member[1]] = tonumber(member[2])
-    if chosen.main or chosen.joins then cursor = 'main' end
-  end
-  redis.call('HSET', p .. 'lanes:' .. part, member[1], member[2] .. ':' .. cursor)
+  tasks[member[1]] = tonumber(member[2])
+  redis.call('HSET', p .. 'lanes:' .. chosen.part, member[1], member[2] .. ':' .. e)
 end
--- Written for a lane too: a lane that has just become main has so far only its own cursor.
-redis.call('HSET', p .. 'lanes:' .. part, 'main', string.format('%.0f', chosen.main and e or chosen.at))
-return give({id = redis.call('HINCRBY', p .. 'counters', 'claim', 1), partition = tonumber(part), start = chosen.start,
-             ['end'] = e, tasks = tasks, now = again or now, given = 1,
-             main = chosen.main})
+return give({id = redis.call('HINCRBY', p .. 'counters', 'claim', 1), partition = tonumber(chosen.part),
+             start = whole(chosen.start), ['end'] = e, tasks = tasks, given = 1})

@@ -1,28 +1,29 @@
 #!lua
 -- One SEQ and one entry per key part for a claim, or for a group of its tasks; then these tasks are done (step 6). Who waits
 -- for entries is woken.
--- KEYS[1] prefix. ARGV: generation, claim, epoch, start, end, tasks as JSON {query: incarnation}, greatest event time or '',
---   then for each key part: marker, cells
--- Returns the SEQ; 0 if the claim or these tasks are not the caller's any more (pushed already, or given away).
+-- KEYS[1] prefix. ARGV: generation, claim, start, end, tasks as JSON {query: incarnation}, greatest event time or '',
+--   then for each key part: header, cells
+-- Returns the SEQ; 0 if the claim is not there any more, was split, or these tasks have left it. Who holds it is not asked:
+-- all who were given it make the same of it, and the first to push is as good as the last.
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
 if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end
 local held = redis.call('HGET', p .. 'claims', ARGV[2])
 if not held then return 0 end
 local claim = cjson.decode(held)
-if claim.epoch ~= tonumber(ARGV[3]) or claim.start ~= tonumber(ARGV[4]) or claim['end'] ~= tonumber(ARGV[5]) then return 0 end
-local tasks = cjson.decode(ARGV[6])
+if claim.start ~= ARGV[3] or claim['end'] ~= ARGV[4] then return 0 end
+local tasks = cjson.decode(ARGV[5])
 for query, incarnation in pairs(tasks) do
   if claim.tasks[query] ~= incarnation then return 0 end
 end
 local sequence = redis.call('INCR', p .. 'seq')
-for i = 8, #ARGV, 2 do
-  redis.call('XADD', p .. 'log:' .. ((i - 8) / 2), sequence .. '-0', 'm', ARGV[i], 'c', ARGV[i + 1])
+for i = 7, #ARGV, 2 do
+  redis.call('XADD', p .. 'log:' .. ((i - 7) / 2), sequence .. '-0', 'm', ARGV[i], 'c', ARGV[i + 1])
 end
-if ARGV[7] ~= '' then
+if ARGV[6] ~= '' then
   local known = redis.call('HGET', p .. 'progress', claim.partition)
-  if not known or tonumber(known) < tonumber(ARGV[7]) then
-    redis.call('HSET', p .. 'progress', claim.partition, ARGV[7])
+  if not known or tonumber(known) < tonumber(ARGV[6]) then
+    redis.call('HSET', p .. 'progress', claim.partition, ARGV[6])
   end
 end
 for query in pairs(tasks) do claim.tasks[query] = nil end

@@ -7,7 +7,7 @@ if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation
 local held = redis.call('HGET', p .. 'claims', ARGV[2])
 if not held then return 0 end
 local claim = cjson.decode(held)
-if claim.epoch ~= tonumber(ARGV[3]) or claim.start ~= tonumber(ARGV[4]) or claim['end'] ~= tonumber(ARGV[5]) then return 0 end
+if claim.epoch ~= tonumber(ARGV[3]) or claim.start ~= ARGV[4] or claim['end'] ~= ARGV[5] then return 0 end
 claim.file = cjson.decode(ARGV[6])
 redis.call('HSET', p .. 'claims', ARGV[2], cjson.encode(claim))
 return 1

@@ -12,10 +12,10 @@ while left > 0 do
   if not entry then last = '' break end
   after = string.match(entry[1], '^(%d+)')
   last, left = after, left - 1
-  local marker = cjson.decode(entry[2][2])
-  for _, pair in ipairs(marker.l) do
-    local task = pair[1] .. ':' .. string.format('%.0f', marker.t[pair[1]])
-    bytes[task] = (bytes[task] or 0) + pair[2]
+  local header = cjson.decode(entry[2][2])
+  for _, told in ipairs(header.tasks or {}) do
+    local task = told[1] .. ':' .. string.format('%.0f', told[2])
+    if told[3] > 0 then bytes[task] = (bytes[task] or 0) + told[3] end
   end
 end
 local flat = {}

@@ -9,14 +9,15 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
-from api.app import create_app
-from api.context import Context
-from api.results_schema import schema_of
-from mars import names
-from mars.adapters.kafka_admin import KafkaAdmin
-from mars.commits import Manifest, Pointer, QueryCommit, ResultSegment, dump_index
-from mars.plan import Stream
-from mars.registry import Query
+from api.rest.app import create_app
+from api.statements.context import Context
+from mars.adapters.kafka.admin import KafkaAdmin
+from mars.config import Config
+from mars.model import names
+from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, dump_index
+from mars.model.plan import Stream
+from mars.model.registry import Query
+from mars.results.schema import schema_of
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +32,27 @@ def context(stack) -> Iterator[Context]:
 @pytest.fixture(scope="session")
 def client(context) -> TestClient:
     """A client of the application; what the application raises comes as an answer."""
-    return TestClient(create_app(context), raise_server_exceptions=False)
+    return TestClient(create_app(context), "http://localhost", raise_server_exceptions=False)
+
+
+class _With:
+    """A context with another configuration."""
+
+    def __init__(self, context: Context, config: Config) -> None:
+        self._context, self.config = context, config
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._context, name)
+
+
+@pytest.fixture
+def client_with(context) -> Callable[..., TestClient]:
+    """Makes clients of the application with other settings."""
+    def make(**settings: object) -> TestClient:
+        config = Config(**{**context.config.model_dump(), **settings})
+        return TestClient(create_app(_With(context, config)), "http://localhost")
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from api import up
-from api.runfile import Run
+from api.instance import up
+from api.instance.runfile import Run
 from mars import config as configuration
 from mars.config import Config
 

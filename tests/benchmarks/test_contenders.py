@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from api.services import jars
+from api.instance.services import jars
 from benchmarks.clusters.storm import StormCluster
 from benchmarks.contenders.entrants import PROGRAMS
 from benchmarks.contenders.process import ProcessContender, _list

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from api.client import Client
+from api.cli.client import Client
 from benchmarks.contenders.mars import Mars, committed
 from benchmarks.generator import TYPES
 from benchmarks.overload import Limit, Restart, Twice, limit, twice

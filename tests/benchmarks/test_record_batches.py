@@ -7,7 +7,7 @@ from kafka.record import MemoryRecords
 
 from benchmarks.feed import Feeder, pack
 from benchmarks.record_batches import CODECS, encode, varint
-from mars.adapters.kafka_admin import KafkaAdmin
+from mars.adapters.kafka.admin import KafkaAdmin
 
 
 def rows(count: int, size: int) -> np.ndarray:

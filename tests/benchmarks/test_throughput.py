@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from api.client import Client
+from api.cli.client import Client
 from benchmarks import throughput
 from benchmarks.throughput import NAME, STREAM, Measured, describe, measure
 from mars import config as configuration

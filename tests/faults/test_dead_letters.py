@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from api import letters, statements
-from api.letters import Condition
-from api.pages import LIMIT_MAX
+from api.statements import dispatch, letter_pages
+from api.statements.letter_pages import Condition
+from mars.results.cursors import LIMIT_MAX
 from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(240)]
@@ -97,7 +97,7 @@ class Case:
         """The letters that REST gives."""
         context = self.cluster.context
         stream = context.catalog.stream(self.stream)
-        page = letters.page(context, stream, Condition(None), LIMIT_MAX)
+        page = letter_pages.page(context, stream, Condition(None), LIMIT_MAX)
         assert page.next is None
         rows = page.rows.to_pylist()
         assert not any(row["cut"] for row in rows)
@@ -105,7 +105,7 @@ class Case:
 
     def redrive(self, condition: str = "") -> int:
         """How many letters were sent again."""
-        answer = statements.execute(self.cluster.context, f"REDRIVE DEAD LETTERS FROM {self.stream} {condition}")
+        answer = dispatch.execute(self.cluster.context, f"REDRIVE DEAD LETTERS FROM {self.stream} {condition}")
         return answer.table["letters"][0].as_py()
 
 

@@ -12,10 +12,10 @@ from urllib.parse import urlparse
 
 import pytest
 
-from mars import names
 from mars.adapters.exchange import Exchange
-from mars.commits import Manifest, Pointer, Segment
 from mars.errors import MarsError
+from mars.model import names
+from mars.model.commits import Manifest, Pointer, Segment
 from tests.cluster import Cluster
 from tests.faults.workload import BASE, Workload
 

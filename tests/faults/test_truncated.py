@@ -18,15 +18,15 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from api.offsets import AWAY_S, EndOffsets
-from api.services import kafka
-from api.services.service import Service
+from api.instance.services import kafka
+from api.instance.services.service import Service
+from api.statements.offsets import AWAY_S, EndOffsets
 from mapper.read import open_reader
-from mars.adapters.kafka_wire import Wire
+from mars.adapters.kafka.wire import Wire
 from mars.config import load
 from mars.errors import NotReadyError
-from mars.log_epochs import Epochs, compare
-from reducer.watch_topic import Seen, TopicWatch
+from mars.model.log_epochs import Epochs, compare
+from reducer.leading.watch_topic import Seen, TopicWatch
 from tests.cluster import Cluster
 from tests.conftest import Stack
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from mars import names
-from mars.names import Keys
+from mars.model import names
+from mars.model.names import Keys
 
 pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(240)]
 

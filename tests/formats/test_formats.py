@@ -11,17 +11,17 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from api.identity import FILE, FORMAT, Identity
-from mars import names
+from api.instance.identity import FILE, FORMAT, Identity
 from mars.adapters.letters import LetterStore
 from mars.adapters.storage import Storage
 from mars.adapters.view import read_stream
 from mars.adapters.zookeeper import Znode
-from mars.cells import merge
-from mars.cells_finish import finish
-from mars.commits import Pointer
+from mars.algebra.cells import merge
+from mars.algebra.cells_finish import finish
 from mars.config import Config
-from mars.registry import Catalog
+from mars.model import names
+from mars.model.commits import Pointer
+from mars.model.registry import Catalog
 from reducer.keypart import KeyPart
 from tests.reducer.pieces import result_segments
 

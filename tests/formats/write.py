@@ -14,12 +14,12 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from api import runfile
-from api.client import Client
-from api.identity import FORMAT
-from mars import names
-from mars.adapters.kafka_admin import KafkaAdmin
+from api.cli.client import Client
+from api.instance import runfile
+from api.instance.identity import FORMAT
+from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.zookeeper import ZooKeeper
+from mars.model import names
 
 TOPIC, TUPLES, PARTITIONS = "kept", 4_000, 2
 QUERIES = {

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mars import cells, hashing
-from mars.evaluation.arrays import order_keys
-from mars.grouping import group
+from mars.algebra import cells, hashing
+from mars.algebra.evaluation.arrays import order_keys
+from mars.algebra.grouping import group
 from tests.laws.tuples import PLAN, ROWS, STREAM, aggregated, agree, finished, naive
 
 pytestmark = pytest.mark.laws

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mars import aggregates
-from mars.aggregates import Order
-from mars.expressions import Column
-from mars.plan import AggregateCall
+from mars.algebra import aggregates
+from mars.algebra.aggregates import Order
+from mars.model.expressions import Column
+from mars.model.plan import AggregateCall
 
 pytestmark = pytest.mark.laws
 CALLS = {type_: AggregateCall("var_pop", Column("x", type_), None, "DOUBLE") for type_ in ("BIGINT", "DOUBLE")}

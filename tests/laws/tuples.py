@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from mars import cells, types
-from mars.expressions import Call, Column, Literal
-from mars.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.algebra import cells
+from mars.model import types
+from mars.model.expressions import Call, Column, Literal
+from mars.model.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
 
 STREAM = Stream("s", 1, "topic", "id", tuple(StreamColumn(*column) for column in (
     ("t", "BIGINT"), ("name", "STRING"), ("level", "DOUBLE"), ("i", "BIGINT"), ("x", "DOUBLE"), ("d", "DECIMAL(10,2)"),

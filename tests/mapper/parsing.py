@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mapper.batch import REASONS, Messages, ParsedBatch
-from mars.plan import Stream, StreamColumn
+from mars.model.plan import Stream, StreamColumn
 
 
 def messages(items: Iterable[bytes], first: int = 0) -> Messages:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,10 +13,11 @@ from mapper import computing, shared
 from mapper.computing import Computing, Refused
 from mapper.push import TaskResult
 from mapper.shared import Fetched, Shared
-from mars.adapters.exchange import Claim, ExchangeFullError, StaleGenerationError
+from mars.adapters.exchange import ExchangeFullError, StaleGenerationError
+from mars.model.claims import Claim
 
 LIMIT = 1000
-CLAIM = Claim(1, 3, 100, 200, {"large": 1, "small": 1}, 1, 0, 1, None)
+CLAIM = Claim(1, 3, 100, 200, {"large": 1, "small": 1}, 1, 1, None)
 VIEW = SimpleNamespace(stream=SimpleNamespace(id=1, key_parts=2), generation=1)
 
 
@@ -29,7 +32,7 @@ class Redis:
         self.clock.now += 1.0
         if self.used + sum(len(cells) for _, cells in entries) > LIMIT:
             raise ExchangeFullError("Redis is at its memory limit")
-        self.took.append({q: n for marker, _ in entries for q, n in marker["l"]} | {"tasks": tasks})
+        self.took.append({q: n for marker, _ in entries for q, _, n in json.loads(marker)["tasks"] if n} | {"tasks": tasks})
         return 7
 
     def memory(self) -> tuple[int, int]:
@@ -100,3 +103,16 @@ def test_a_local_file_that_is_not_registered_is_not_left_behind(monkeypatch):
     with pytest.raises(StaleGenerationError):
         made._keep(fetched, [1])
     assert deleted == [{"path": "f"}]
+
+
+def test_a_query_that_other_code_made_is_never_computed(monkeypatch):
+    stops, own = [], object.__new__(Shared)
+    monkeypatch.setattr(computing, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
+    monkeypatch.setattr(computing, "aggregate_task", Mock(side_effect=AssertionError("computed")))
+    own.zookeeper, made = None, object.__new__(Computing)
+    made.shared = own
+    plan = SimpleNamespace(versions=(("hash", 1), ("count", 99)))
+    done = made._task(VIEW, CLAIM, "large", plan, SimpleNamespace())
+    assert done == TaskResult("large", [b"", b""], {}, {})
+    assert [stop[:2] for stop in stops] == [(["large"], "QUARANTINED")]
+    assert "count of version 99" in stops[0][2]

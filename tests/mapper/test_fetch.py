@@ -10,8 +10,8 @@ from mapper import fetch, surplus
 from mapper.decode import CorruptRecords, decode
 from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, RawReader
 from mapper.surplus import AnswerSize, Held, Surplus
-from mars.adapters.kafka_errors import KafkaUnreachable, OffsetOutOfRange
-from mars.adapters.kafka_wire import FetchedPartition, Want
+from mars.adapters.kafka.errors import KafkaUnreachable, OffsetOutOfRange
+from mars.adapters.kafka.wire import FetchedPartition, Want
 from tests.mapper.record_batches import Record, batch, values
 
 LIMIT = 1 << 20

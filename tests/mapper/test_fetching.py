@@ -19,7 +19,7 @@ from mapper.fetching import Fetching
 from mapper.shared import GIVEN_BACK_MS, Fetched, Shared
 from mapper.suspect import Suspects
 from mars.adapters.exchange import StaleGenerationError
-from mars.adapters.kafka_errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange
+from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange
 from mars.config import Config
 from mars.errors import NotReadyError
 

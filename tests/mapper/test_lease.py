@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from mapper.lease import LeaseKeeper
-from mars.adapters.exchange import Claim, ExchangeFullError
+from mars.adapters.exchange import ExchangeFullError
 from mars.errors import NotReadyError
+from mars.model.claims import Claim
 
-CLAIM = Claim(7, 0, 100, 200, {"q1": 1}, 3, 0, 1, None)
+CLAIM = Claim(7, 0, 100, 200, {"q1": 1}, 3, 1, None)
 
 
 class Exchange:

@@ -14,10 +14,10 @@ from mapper import letters as made
 from mapper.batch import Messages
 from mapper.letters import LetterBox, letters_of
 from mapper.parse import Parser
-from mars import letters
 from mars.adapters.letters import LetterStore
 from mars.adapters.storage import Storage
 from mars.config import Config
+from mars.model import letters
 from tests.mapper.parsing import messages, stream
 
 CSV = stream({"t": "BIGINT", "k": "STRING", "v": "INT"})

@@ -13,10 +13,9 @@ from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 
 from mapper.fetch import Range, Reader
 from mapper.read import open_reader
-from mars.adapters import kafka_wire
-from mars.adapters.kafka_channel import CLIENT_ID
-from mars.adapters.kafka_errors import KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
-from mars.adapters.kafka_wire import Wire
+from mars.adapters.kafka.channel import CLIENT_ID
+from mars.adapters.kafka.errors import KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
+from mars.adapters.kafka.wire import Wire
 from mars.errors import ConfigurationError
 
 pytestmark = pytest.mark.services
@@ -242,7 +241,7 @@ def test_deleted_records_are_named_with_what_is_left(make_topic):
 
 def test_a_broker_that_does_not_know_where_its_own_log_begins_has_no_remote_storage(make_topic, monkeypatch):
     topic = make_topic()
-    monkeypatch.setattr(kafka_wire, "LOCAL_MIN", 99)
+    monkeypatch.setattr("mars.adapters.kafka.wire.LOCAL_MIN", 99)
     assert topic.raw.wire.reads_itself(topic.name, 0, 0)
 
 

@@ -11,19 +11,21 @@ import pytest
 from mapper import spill
 from mapper.batch import Messages, ParsedBatch
 from mapper.parse import Parser
-from mars.adapters.exchange import Claim
-from mars.plan import Stream, StreamColumn
+from mapper.timing import judge
+from mars.model.claims import Claim
+from mars.model.plan import Stream, StreamColumn
 
 STREAM = Stream("s", 3, "t", "id", (StreamColumn("t", "BIGINT"), StreamColumn("k", "STRING")), "CSV", "t", "ms")
-CLAIM = Claim(1, 0, 10, 20, {"q": 1}, 5, 1_000, 1, None)
+CLAIM = Claim(1, 0, 10, 20, {"q": 1}, 5, 1, None)
 
 
 def parsed(*values: bytes, columns: tuple[str, ...] = ("t", "k")) -> ParsedBatch:
-    """The batch of these messages, at offsets from 10 on."""
+    """The batch of these messages, at offsets from 10 on, as of time 0: what is later than 2 is future."""
     length = np.array([len(v) for v in values])
     start = np.concatenate([[0], np.cumsum(length)[:-1]])
     places = (start, length, np.arange(10, 10 + len(values)), np.zeros(len(values), np.int64))
-    return Parser(STREAM, columns).parse(Messages(np.frombuffer(b"".join(values), np.uint8), *places))
+    messages = Messages(np.frombuffer(b"".join(values), np.uint8), *places)
+    return judge(STREAM, Parser(STREAM, columns).parse(messages), messages, 2)
 
 
 @pytest.mark.parametrize("batch", [
@@ -33,6 +35,8 @@ def test_what_is_written_is_read_again(tmp_path, batch):
     file = spill.write(tmp_path, STREAM, 2, CLAIM, batch, (4, 7))
     assert spill.log_of(replace(CLAIM, file=json.loads(json.dumps(file)))) == (4, 7)
     again = spill.read(STREAM, 2, replace(CLAIM, file=file))
+    assert (again.future is None, again.max_event_time) == (batch.future is None, batch.max_event_time)
+    assert again.future is None or again.future.tolist() == batch.future.tolist()
     for name in ("event_time", "offset", "line"):
         assert getattr(again, name).tolist() == getattr(batch, name).tolist()
     assert {n: c.to_pylist() for n, c in again.columns.items()} == {n: c.to_pylist() for n, c in batch.columns.items()}

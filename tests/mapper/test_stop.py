@@ -7,11 +7,11 @@ import pytest
 from mapper.decode import CorruptRecords
 from mapper.push import too_many_cells
 from mapper.stop import state_of, why
-from mars.adapters.exchange import Claim
-from mars.adapters.kafka_errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
+from mars.adapters.kafka.errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.config import Config
+from mars.model.claims import Claim
 
-CLAIM = Claim(1, 3, 100, 200, {"q1": 1}, 1, 0, 1, None)
+CLAIM = Claim(1, 3, 100, 200, {"q1": 1}, 1, 1, None)
 
 
 @pytest.mark.parametrize(("error", "state", "said"), [

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from mapper.suspect import Suspects
-from mars.adapters.exchange import Claim
+from mars.model.claims import Claim
 
 VIEW = SimpleNamespace(stream=SimpleNamespace(id=1, name="s"), generation=1)
 
 
 def claim(given: int, kills: str = "") -> Claim:
-    return Claim(7, 0, 5, 6, {"q1": 1}, 3, 0, given, None, kills)
+    return Claim(7, 0, 5, 6, {"q1": 1}, 3, given, None, kills)
 
 
 class Marks(list):

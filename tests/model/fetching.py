@@ -38,9 +38,9 @@ class Fetching(Model[State]):
         "throttled answers are no end": "RawReader._next: an empty answer counts only if it was not throttled",
         "asked alone": "RawReader._next: an empty answer counts only for a partition asked alone",
         "last stable offset at the end": "RawReader._next: an empty answer counts only with all of the range stable",
-        "topic id in the request": "kafka_wire.Wire.fetch: a topic made anew is another one",
-        "leader epoch in the request": "kafka_wire.Wire.fetch: a log that was cut and written again says so",
-        "no reset": "kafka_errors.OffsetOutOfRange: a position that is gone is an error, never the nearest other one",
+        "topic id in the request": "wire.Wire.fetch: a topic made anew is another one",
+        "leader epoch in the request": "wire.Wire.fetch: a log that was cut and written again says so",
+        "no reset": "errors.OffsetOutOfRange: a position that is gone is an error, never the nearest other one",
     }
 
     def start(self) -> State:

@@ -1,7 +1,8 @@
 """Queries that come, pause and go on: incarnations, lanes, stops, and reducers that learn of it late.
 
-One partition of N offsets, two key parts, two queries: m rides on main and only drives it here, q is created, paused and
-resumed. The query set is in ZooKeeper, the lanes in Redis, the pointers in ZooKeeper again: each is a step of its own.
+One partition of N offsets, two key parts, two queries: of m there is only its cursor, which q may share; q is created,
+paused and resumed. The query set is in ZooKeeper, the lanes in Redis, the pointers in ZooKeeper again: each is a step of
+its own. A key part may move to a reducer that still knows an older query set.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import NamedTuple
 from tests.model.explore import Model, put, without
 
 N, RUNS, KEY_PARTS = 2, (1, 2), (0, 1)
-JOINED = 9
 
 
 class Entry(NamedTuple):
@@ -24,21 +24,24 @@ class Entry(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A key part in its reducer: the incarnation of q in the query set as known here, and its position."""
+    """A key part in its reducer: the incarnation of q in the query set as known here, its position, and whether the
+    manifest that the next commit follows still has q."""
 
     incarnation: int = 0
     running: bool = False
     position: int = 0
+    has_q: bool = True
 
 
 class State(NamedTuple):
-    """ZooKeeper: q's incarnation and whether it runs, `committed` positions of q. Redis: main, q's lane (incarnation,
-    cursor) or None, stops, logs. `leader`: the incarnation that it attaches and the positions that it has read."""
+    """ZooKeeper: q's incarnation and whether it runs, `committed` positions of q. Redis: m's cursor, q's lane (incarnation,
+    cursor) or None, stops, logs. `leader`: the incarnation that it attaches and the positions that it has read. `moves`:
+    how often a key part may still move."""
 
     incarnation: int = 0
     running: bool = False
     committed: tuple[int, int] = (0, 0)
-    main: int = 0
+    m: int = 0
     lane: tuple[int, int] | None = None
     stops: tuple[int, ...] = ()
     hands: tuple[Entry, ...] = ()
@@ -46,6 +49,7 @@ class State(NamedTuple):
     parts: tuple[Part, ...] = (Part(), Part())
     leader: tuple[int, tuple[int, ...]] | None = None
     pauses: int = 1
+    moves: int = 1
     wrong: str = ""
 
 
@@ -61,8 +65,9 @@ class Lanes(Model[State]):
         "stops": "attach.lua: no claim crosses another key part's committed position",
         "unknown incarnations kept": "KeyPart._is_done: an entry of an incarnation not known yet stays in the log",
         "unknown incarnations deferred": "KeyPart._route: and is merged once the query set was read again",
-        "join at equal cursors": "claim.lua: a lane joins main only where their cursors are equal",
+        "share at equal cursors": "claim.lua: queries share a claim only where their cursors are equal",
         "other incarnations dropped": "KeyPart._route: cells of an old attachment are never merged",
+        "manifest keeps unknown queries": "KeyPart.commit: what the view lacks goes where the transaction proves it",
     }
 
     def start(self) -> State:
@@ -126,18 +131,19 @@ class Lanes(Model[State]):
                 hands=without(state.hands, i), logs=tuple((*log, hand) for log in state.logs))
 
     def _claim(self, state: State) -> Iterator[tuple[str, State]]:
-        main, lane = state.main, state.lane
-        joined = lane is not None and (lane[1] in (JOINED, main) or not self.on("join at equal cursors"))
-        for end in self._ends(state, main, N):
-            if joined:
-                yield f"claim.lua: main [{main},{end}) for m, and q as {lane[0]}", state._replace(
-                    main=end, lane=(lane[0], JOINED), hands=(*state.hands, Entry(main, end, lane[0])))
+        m, lane = state.m, state.lane
+        q = lane[1] if lane else None
+        shared = q == m or (lane is not None and not self.on("share at equal cursors"))
+        for end in self._ends(state, m, q if q is not None and q > m else N):
+            if shared:
+                yield f"claim.lua: [{m},{end}) for m, and q as {lane[0]}", state._replace(
+                    m=end, lane=(lane[0], end), hands=(*state.hands, Entry(m, end, lane[0])))
             else:
-                yield f"claim.lua: main [{main},{end}) for m", state._replace(main=end)
-        if lane and not joined and lane[1] < main:
-            for end in self._ends(state, lane[1], main):
-                yield f"claim.lua: lane [{lane[1]},{end}) for q as {lane[0]}", state._replace(
-                    lane=(lane[0], JOINED if end == main else end), hands=(*state.hands, Entry(lane[1], end, lane[0])))
+                yield f"claim.lua: [{m},{end}) for m", state._replace(m=end)
+        if lane and not shared:
+            for end in self._ends(state, q, m if m > q else N):
+                yield f"claim.lua: [{q},{end}) for q as {lane[0]}", state._replace(
+                    lane=(lane[0], end), hands=(*state.hands, Entry(q, end, lane[0])))
 
     @staticmethod
     def _ends(state: State, start: int, last: int) -> list[int]:
@@ -150,16 +156,25 @@ class Lanes(Model[State]):
         yield from self._merge(state, k, part)
         if (part.incarnation, part.running) != (state.incarnation, state.running):
             keeps = part.running and not self.on("new incarnation, committed state")
-            position = part.position if keeps else state.committed[k]
+            position = part.position if keeps else state.committed[k] if part.has_q else 0
             yield f"KeyPart.take_queries: key part {k}, q as {state.incarnation}", self._set(
-                state, k, Part(state.incarnation, state.running, position))
+                state, k, Part(state.incarnation, state.running, position, part.has_q))
+        if state.moves and state.incarnation:
+            has_q = self.on("manifest keeps unknown queries")
+            yield f"KeyPart.load: key part {k}, by an owner whose query set has no q yet", self._set(
+                state, k, Part(position=state.committed[k], has_q=has_q))._replace(moves=state.moves - 1)
         current = part.incarnation == state.incarnation or not self.on("commit checks the query set")
         if current and part.position != state.committed[k]:
-            yield f"KeyPart.commit: key part {k}, q at {part.position}", state._replace(
-                committed=put(state.committed, k, part.position))
+            yield f"KeyPart.commit: key part {k}, q at {part.position}", self._commit(state, k, part)
         kept = tuple(entry for entry in state.logs[k] if not self._is_done(state, k, entry))
         if kept != state.logs[k]:
             yield f"trim.lua: key part {k}", self._forget(state, k, kept)
+
+    @staticmethod
+    def _commit(state: State, k: int, part: Part) -> State:
+        before = state.committed[k]
+        wrong = f"WENT BACK: key part {k} from {before} to {part.position}" if part.position < before else state.wrong
+        return state._replace(committed=put(state.committed, k, part.position), wrong=wrong)
 
     @staticmethod
     def _set(state: State, k: int, part: Part) -> State:

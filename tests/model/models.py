@@ -9,16 +9,15 @@ from tests.model.claims import Claims
 from tests.model.explore import Model
 from tests.model.fetching import Fetching
 from tests.model.lanes import Lanes
-from tests.model.nows import Nows
 from tests.model.owners import Owners
 from tests.model.poison import Poison
 from tests.model.recovery import Recovery, RollBack
 from tests.model.truncating import Truncating
 from tests.model.visibility import Visibility
-from tests.model.watermarks import NewLeader, NewPartitions, Watermarks
+from tests.model.watermarks import DeposedLeader, NewLeader, NewPartitions, Watermarks
 
 MODELS: tuple[type[Model], ...] = (Claims, Fetching, Truncating, Recovery, RollBack, Owners, Lanes, Watermarks,
-                                   NewPartitions, NewLeader, Nows, Visibility, Poison, Altering)
+                                   NewPartitions, NewLeader, DeposedLeader, Visibility, Poison, Altering)
 
 
 def whole() -> list[Model]:

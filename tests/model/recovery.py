@@ -46,6 +46,8 @@ class State(NamedTuple):
     hands: tuple[tuple[int, int, int], ...] = ()
     parts: tuple[tuple[int, int], ...] = ((1, 0), (1, 0))
     leaders: tuple[Leader, ...] = ()
+    late: Leader | None = None
+    echoes: int = 1
     losses: int = 1
     copies: int = 0
     elections: int = 1
@@ -54,7 +56,8 @@ class State(NamedTuple):
 
 
 class Recovery(Model[State]):
-    """Generation, commits and install against each other."""
+    """Generation, commits and install against each other. The leader's epoch is not asked: as every run raises, no two
+    installs have one generation."""
 
     rules = (1, 3, 4, 5, 7, 13, 14, 19)
     safeguards = {
@@ -64,11 +67,8 @@ class Recovery(Model[State]):
         "stops": "lanes.install_state: no claim crosses another key part's committed position",
         "new generation, committed state": "Reducer._keep_up: what was not committed is thrown away",
         "every run raises": "Leader._recover_if_needed: a leader that goes on with another's recovery raises anew",
-        "install refuses older leaders": "install.lua: by the leader's epoch",
-        "install refuses old generations": "install.lua: a generation is installed once",
+        "install refuses old generations": "install.lua: a generation is installed once, also if a copy comes late",
     }
-    # As every run raises, no two installs have one generation; a late one is seen as unequal and recovered from.
-    spare = ("install refuses older leaders", "install refuses old generations")
 
     def start(self) -> State:
         return State()
@@ -153,6 +153,9 @@ class Recovery(Model[State]):
         redis = state.redis
         for i, leader in enumerate(state.leaders):
             yield from self._go_on(state, i, leader)
+        if state.late and state.redis.run == state.run:  # no connection outlives its server
+            arrived = self._install(state, state.late)._replace(late=None)
+            yield f"install.lua: the copy of generation {state.late.raised}", arrived
         if any(leader.epoch == state.epoch for leader in state.leaders):
             return
         same_run = redis.run == state.run or not self.on("run id compared")
@@ -180,14 +183,18 @@ class Recovery(Model[State]):
             yield f"leader {leader.epoch} raises the generation to {raised}", state._replace(
                 generation=raised, leaders=put(state.leaders, i, leader._replace(raised=raised)))
             return
-        older = redis.leader > leader.epoch and self.on("install refuses older leaders")
-        if older or (redis.generation >= leader.raised and self.on("install refuses old generations")):
-            yield f"install.lua: leader {leader.epoch} is refused", state._replace(leaders=rest)
-            return
+        done = state._replace(leaders=rest)
+        yield f"install.lua: leader {leader.epoch}, generation {leader.raised}", self._install(done, leader)
+        if state.echoes:
+            yield f"install.lua: generation {leader.raised}, of which a copy is under way", self._install(
+                done, leader)._replace(late=leader, echoes=0)
+
+    def _install(self, state: State, leader: Leader) -> State:
+        if state.redis.generation >= leader.raised and self.on("install refuses old generations"):
+            return state
         least, stops = min(leader.read), tuple(sorted({p for p in leader.read if p > min(leader.read)}))
         hands = () if self.on("scripts check the generation") else state.hands
-        yield f"install.lua: leader {leader.epoch}, generation {leader.raised} at {least}", state._replace(
-            redis=Redis(leader.raised, state.run, leader.epoch, least, stops), leaders=rest, hands=hands)
+        return state._replace(redis=Redis(leader.raised, state.run, leader.epoch, least, stops), hands=hands)
 
     # -- faults ---------------------------------------------------------------------------------------------------
 
@@ -221,4 +228,4 @@ class RollBack(Recovery):
     spare = ()
 
     def start(self) -> State:
-        return State(copies=1, elections=0, kills=0)
+        return State(copies=1, elections=0, kills=0, echoes=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mars.log_epochs import Epochs, compare, note
+from mars.model.log_epochs import Epochs, compare, note
 from tests.model.explore import Model
 
 LENGTH, CUTS = 2, 2

@@ -1,6 +1,6 @@
 """What a reader and a sink see: windows that every key part has passed, whole, and never another way afterwards.
 
-Two key parts, one window of which each key part holds one row; a commit may be found damaged and the one before it taken.
+Two key parts, one window of which each key part holds one row; twice a commit may be found damaged and an earlier one taken.
 The reader reads one pointer after the other. The sink writes rows and its progress, and may be killed between the two.
 """
 
@@ -38,7 +38,7 @@ class State(NamedTuple):
     sink: int = 0
     progress: int = 0
     writing: bool = False
-    damages: int = 1
+    damages: int = 2
     kills: int = 1
     wrong: str = ""
 
@@ -48,11 +48,11 @@ class Visibility(Model[State]):
 
     rules = (21, 24, 25, 27)
     safeguards = {
-        "every key part has passed": "api/results.py: a window shows once all pointers are past it",
+        "every key part has passed": "mars/results/pages.py: a window shows once all pointers are past it",
         "commit when only positions moved": "KeyPart._commit_is_due: a key part without groups must not hide a window",
         "closed windows stay closed": "cells.late_split: rows at or below the published watermark are not written again",
-        "fall-back keeps what is published": "fallback.keep_results: watermark and results survive a fall-back",
-        "readers wait for lost rows": "SnapshotReader.read_whole: rows that lay in the damaged file are made again first",
+        "readers wait for lost rows": "SnapshotReader.read_whole: what they have seen is made again first",
+        "a second fall-back remembers too": "history.pointer_to: the watermark that readers knew before the first one",
         "sink's progress with its rows": "(not in the code yet) one transaction in the sink",
         "sink waits for all key parts": "(not in the code yet) windows are given when they are visible",
     }
@@ -98,15 +98,11 @@ class Visibility(Model[State]):
 
     def _fall_back(self, state: State, k: int) -> Iterator[tuple[str, State]]:
         lost, before = state.committed[k], state.earlier[k]
-        again = before._replace(number=lost.number + 1)
-        kept = again
-        if self.on("fall-back keeps what is published"):
-            kept = kept._replace(watermark=lost.watermark, rows=lost.rows)
-        if lost.watermark > again.watermark and self.on("readers wait for lost rows"):
-            again = again._replace(published=lost.watermark)
-        for text, commit in (("state", kept), ("file with state and results", again)):
-            yield (f"fall_back: key part {k}: a {text} is damaged, from commit {lost.number} to {before.number}",
-                   self._set(state, k, commit)._replace(committed=put(state.committed, k, commit), damages=0))
+        known = max(lost.watermark, lost.published if self.on("a second fall-back remembers too") else 0)
+        waits = known > before.watermark and self.on("readers wait for lost rows")
+        again = before._replace(number=lost.number + 1, published=known if waits else 0)
+        yield (f"fall_back: key part {k}: a file is damaged, from commit {lost.number} to {before.number}",
+               self._set(state, k, again)._replace(committed=put(state.committed, k, again), damages=state.damages - 1))
 
     # -- readers and sinks ----------------------------------------------------------------------------------------
 

@@ -56,6 +56,8 @@ class State(NamedTuple):
     checks: int = 4
     leaders: int = 0
     additions: int = 0
+    deposals: int = 0
+    frozen: int | None = None
     wrong: str = ""
 
 
@@ -66,7 +68,7 @@ class Watermarks(Model[State]):
     times = ((1, 2), (1,), (1,))
     safeguards = {
         "own position at the high watermark": "close._is_idle: a fact counts only where everything is merged",
-        "high, not last stable": "Wire.high_watermarks: an open transaction is not idle",
+        "high, not last stable": "Wire.newest_ends: an open transaction is not idle",
         "a check begins later": "CheckedWatermark.offer: a check that began after the watermark was reached must end",
         "still reached": "CheckedWatermark.offer: a partition that has got records meanwhile is not idle any more",
         "numbered before asking": "TopicWatch.look: the number is published before the broker is asked",
@@ -100,6 +102,9 @@ class Watermarks(Model[State]):
                     yield f"a tuple of time {self.times[p][length]} in partition {p}, its transaction is open", longer
             if state.stable[p] < length:
                 yield f"the transaction in partition {p} ends", state._replace(stable=put(state.stable, p, length))
+        if state.deposals:
+            yield "partition 1 gets another leader, and the one before does not know it", state._replace(
+                deposals=0, frozen=state.appended[1])
         if state.additions and state.exists == 2:
             yield "partition 2 is added", state._replace(exists=3, additions=0)
 
@@ -126,7 +131,9 @@ class Watermarks(Model[State]):
                     check=check._replace(listed=state.exists))
         elif check.highs is None:
             highs = state.appended if self.on("high, not last stable") else state.stable
-            yield f"Wire.high_watermarks: {highs}", state._replace(check=check._replace(highs=highs))
+            if state.frozen is not None and not self.on("the newest leader is asked"):
+                highs = put(highs, 1, state.frozen)
+            yield f"Wire.newest_ends: {highs}", state._replace(check=check._replace(highs=highs))
         else:
             idle = tuple(high if high == before and p < check.listed else NEVER
                          for p, (high, before) in enumerate(zip(check.highs, state.highs, strict=True)))
@@ -218,3 +225,12 @@ class NewLeader(Watermarks):
 
     def start(self) -> State:
         return State(leaders=1)
+
+
+class DeposedLeader(Watermarks):
+    """The same with a partition whose leader was deposed and answers on: its end stands still for whoever asks it."""
+
+    safeguards = {"the newest leader is asked": "Wire.newest_ends: the latest leader that any broker knows"}
+
+    def start(self) -> State:
+        return State(deposals=1)

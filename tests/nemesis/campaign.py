@@ -18,25 +18,27 @@ from tests.nemesis.loaded import LoadedStream
 
 WARM_S, BETWEEN_S = 3.0, (0.5, 2.0)
 PAIR_SHARE = 2.0
+FORMS = ("CSV", "JSON")  # of the tuples, a round each in turn
 
 
 class Campaign:
     """Goes on where its journal ends. `stopping` may be set at any time: the round under way is judged, then it ends."""
 
     def __init__(self, journal: Journal, seed: int, rate: int = 20_000, round_s: float = 150.0, limit_s: float = 60.0,
-                 only: tuple[str, ...] = (), say: Callable[[str], None] = print) -> None:
+                 only: tuple[str, ...] = (), say: Callable[[str], None] = print, brokers: int = 1) -> None:
         self.journal, self.seed, self.rate, self.round_s, self.say = journal, seed, rate, round_s, say
         self.limit_s = limit_s
         is_root = privileges.enter_mount_namespace()
         self.nodes = nodes.make() if is_root else None
-        self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else [])])
+        self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else []),
+                                 *(["brokers"] if brokers > 1 else [])])
         self.kinds, self.lacking = schedule.possible(self.rights, only)
-        self.named = [kind for kind in named.kinds() if not only or kind.__name__ in only]
+        self.named = [kind for kind in named.kinds(brokers) if not only or kind.__name__ in only]
         self.index, self.rounds = journal.next_index(), journal.count("named")
         self.stopping = threading.Event()
         self.wrong: list[str] = []
         self.folder = Path(tempfile.mkdtemp(prefix="mars-nemesis-"))
-        self.instance = Instance(self.folder, self.nodes)
+        self.instance = Instance(self.folder, self.nodes, brokers)
         self.mounted: list[Path] = []
 
     def run(self, seconds: float, faults_max: int | None = None) -> bool:
@@ -76,7 +78,8 @@ class Campaign:
     def _round(self, end: float, last_index: int | None) -> None:
         """A stream from its making to its dropping."""
         began, number = time.monotonic(), f"r{int(time.time())}"
-        stream = LoadedStream(self.instance, number, self.rate, self.seed + self.index)
+        form = FORMS[self.journal.count("round") % len(FORMS)]
+        stream = LoadedStream(self.instance, number, self.rate, self.seed + self.index, form)
         try:
             self.stopping.wait(WARM_S)
             end = min(end, began + self.round_s)
@@ -101,8 +104,10 @@ class Campaign:
         readers = stream.readers
         self.journal.add("round", seconds=round(under_load_s, 1), tuples=verdict.tuples, rows=verdict.rows,
                          late=verdict.late, skipped=verdict.skipped, reads=readers.reads, events=readers.events, wrong=wrong)
-        self.say(f"round of {under_load_s:.0f} s: {verdict.tuples:,} tuples, {verdict.rows:,} rows, {verdict.late:,} late, "
-                 f"{verdict.skipped:,} read twice and counted once, {readers.reads:,} looks, {readers.events:,} events: "
+        self.say(f"round of {under_load_s:.0f} s of {form}: {verdict.tuples:,} tuples, {verdict.rows:,} rows, "
+                 f"{verdict.late:,} late, "
+                 f"{verdict.skipped:,} read twice and counted once, {readers.reads:,} looks, "
+                 f"{readers.open_windows.reads:,} at open windows, {readers.events:,} events, {len(stream.guests)} guests: "
                  f"{'WRONG' if wrong else 'all exact'}")
         self._note(wrong)
 

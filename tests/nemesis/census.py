@@ -6,10 +6,13 @@ import json
 import time
 from collections.abc import Callable
 
-from mars import names
+from kazoo.exceptions import NoNodeError
+
 from mars.adapters.storage import Storage
-from mars.commits import Manifest, Pointer
-from mars.registry import QuerySet
+from mars.model import names
+from mars.model.commits import Manifest, Pointer
+from mars.model.entries import decode
+from mars.model.registry import QuerySet
 from tests.nemesis.instance import Instance
 
 PATIENCE_S, AGAIN_S = 20.0, 1.5
@@ -68,6 +71,16 @@ def lost(instance: Instance, stream_id: int) -> list[str]:
             for k, p, start, end in sorted(found)]
 
 
+def broken(instance: Instance, stream_id: int) -> list[str]:
+    """The invariant that a reducer of the stream found broken (rule 13). The recovery that follows makes the answer right
+    again; but no fault excuses that there was one."""
+    try:
+        found = json.loads(instance.zk.get(names.broken(stream_id))[0])
+    except NoNodeError:
+        return []
+    return [f"an invariant broke in generation {found['generation']}: {found['what']}"]
+
+
 def manifest(instance: Instance, stream_id: int, key_part: int) -> Manifest:
     """The last commit of a key part."""
     pointer = Pointer.load(instance.zk.get(names.pointer(stream_id, key_part))[0])
@@ -84,14 +97,13 @@ def _uncovered(instance: Instance, stream_id: int) -> set[tuple[int, int, int, i
     held = [(claim["partition"], claim["start"], claim["end"], claim["tasks"]) for claim in claims]
     found = set()
     for k in parts:
-        markers = [json.loads(fields[b"m"]) for _, fields in client.xrange(keys.log(k))]
-        ways = held + [(marker["p"], marker["s"], marker["e"], marker["t"]) for marker in markers]
+        headers = [decode(0, fields[b"m"], fields[b"c"]).header for _, fields in client.xrange(keys.log(k))]
+        ways = held + [(header.partition, header.start, header.end, header.tasks) for header in headers]
         commits = manifest(instance, stream_id, k).queries
         for id_, query in queries.running().items():
             for p, first in query.start.items():
                 at = commits[id_].positions.get(p, first) if id_ in commits else first
-                cursor = lanes[p].get(id_, ":0").split(":")[1]
-                cursor = int(lanes[p].get("main", 0) if cursor == "main" else cursor)
+                cursor = int(lanes[p].get(id_, ":0").split(":")[1])
                 ranges = [(start, end) for part, start, end, tasks in ways
                           if int(part) == p and tasks.get(id_) == query.incarnation]
                 if hole := first_hole(at, cursor, ranges):

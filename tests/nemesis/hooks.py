@@ -82,7 +82,7 @@ def _rest_at_points(folder: Path) -> None:
     `rest.<point>.<pid>` or `rest.<point>` says so: it is renamed to `resting.<point>.<pid>`, and the rest ends when it goes.
     All other threads of the process go on, so that its sessions and leases live: a disk, or a call, that takes long."""
     from mars import faults
-    from reducer.lead import Leader
+    from reducer.leading.lead import Leader
     point, manifests = faults.point, Leader._manifests
 
     def point_and_rest(name: str) -> None:

@@ -23,7 +23,7 @@ PLANTED_S = 0.5
 # What shows a bug, by a part of the line that tells it. That nothing goes on shows nothing.
 EVIDENCE = {"lost: ": "a range that is nowhere", "went back": "a number that went back", "changed from": "a torn window",
             "is missing": "a row that is missing", "should not be": "a row too many", "differs": "a row that differs",
-            "must be": "a counter that is wrong"}
+            "must be": "a counter that is wrong", "an invariant broke": "a range that overlaps"}
 
 
 @dataclass(frozen=True)

@@ -17,23 +17,23 @@ import psutil
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from api import runfile
-from api.client import Client
-from api.services import ports
-from api.services.paths import log_dir, tail
-from api.services.process import Child
-from mars import names
+from api.cli.client import Client
+from api.instance import runfile
+from api.instance.services import ports
+from api.instance.services.paths import log_dir, tail
+from api.instance.services.process import Child
 from mars.config import Config, load
 from mars.errors import MarsError
+from mars.model import names
+from tests.nemesis.brokers import Kafka
 from tests.nemesis.nodes import Nodes
-from tests.nemesis.services import Kafka, Redis, ZooKeeper
+from tests.nemesis.services import Redis, ZooKeeper
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = Path(__file__).parent / "hook"
 logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # that ZooKeeper goes away is what we do to it
 UP_S, POLL_S, ANSWER_S = 300.0, 0.1, 2.0
-# Short runs, leases and sessions, so that each fault meets work under way and shows within seconds. What lies ahead of the
-# clock is future at once, so that it need not be waited for long until it is not.
+# Short runs, leases and sessions, so that each fault meets work under way and shows within seconds.
 SETTINGS = {"mappers": 2, "reducers": 2, "key_parts": 2, "batch_tuples": 1_000, "run_tuples_max": 20_000, "lease_ms": 3_000,
             "zookeeper_session_ms": 4_000, "spark_driver_memory_mb": 512, "kafka_heap_mb": 512,
             "redis_memory_bytes_max": 256 * 1024 * 1024, "future_limit_ms": 0}
@@ -44,7 +44,7 @@ UP = [sys.executable, "-P", "-c", "from api.cli import main; main()", "up"]
 class Instance:
     """Starts with `start`, ends with `close`. `nodes` are where its workers live, None for this machine."""
 
-    def __init__(self, folder: Path, nodes: Nodes | None = None) -> None:
+    def __init__(self, folder: Path, nodes: Nodes | None = None, brokers: int = 1) -> None:
         self.folder, self.data, self.nodes = folder, folder / "mars", nodes
         self.orders, self.switches = folder / "orders", folder / "switches"
         for place in (self.data, self.orders, self.switches):
@@ -53,7 +53,8 @@ class Instance:
         ports.pick(self.data, "api")  # not the one that all take: while this Mars is down, another might answer there
         self.take(ROOT, 0)
         base, host = load({"data": folder, **SETTINGS}, environment={}), nodes.address if nodes else "127.0.0.1"
-        self.kafka, self.redis, self.zookeeper = (kind(base, folder, host) for kind in (Kafka, Redis, ZooKeeper))
+        self.kafka = Kafka(base, folder, host, brokers)
+        self.redis, self.zookeeper = (kind(base, folder, host) for kind in (Redis, ZooKeeper))
         self.servers = {server.name: server for server in (self.kafka, self.redis, self.zookeeper)}
         self.config: Config = base.model_copy(update={
             "data": self.data, "fault_folder": str(self.orders),
@@ -136,7 +137,7 @@ class Instance:
         return next((pid for pid, worker in self.workers("reducer").items() if worker["leader"]), None)
 
     def process(self, word: str) -> int | None:
-        """The pid of the first process of Mars that has this very word in its command line, as 'api.server'."""
+        """The pid of the first process of Mars that has this very word in its command line, as 'api.instance.server'."""
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(self.mars.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):

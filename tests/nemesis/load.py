@@ -33,9 +33,9 @@ COMMON = {"linger.ms": 5, "reconnect.backoff.max.ms": 500, "retry.backoff.ms": 5
 class Load:
     """Feeds one topic until it is told to stop."""
 
-    def __init__(self, address: str, topic: str, partitions: int, rate: int, seed: int, base_ms: int) -> None:
+    def __init__(self, address: str, topic: str, partitions: int, rate: int, seed: int, base_ms: int, form: str) -> None:
         self.address, self.topic, self.partitions, self.rate = address, topic, partitions, rate
-        self.source = Source(seed, base_ms)
+        self.source = Source(seed, base_ms, form)
         self.single = Producer({**COMMON, "bootstrap.servers": address, "message.timeout.ms": 0})
         self.transactional: Producer | None = None
         self.poisons: list[bytes | None] = []

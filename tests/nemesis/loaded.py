@@ -12,25 +12,55 @@ from pathlib import Path
 from confluent_kafka.admin import NewPartitions
 
 from mars.errors import MarsError
+from mars.model import names
+from mars.model.registry import QuerySet
 from tests.nemesis.instance import ROOT, Instance
-from tests.nemesis.oracle import Verdict
-from tests.nemesis.stream import PATIENCE_S, POLL_S, Stream
-from tests.nemesis.tuples import FUTURE_MS, STATISTICS
+from tests.nemesis.oracle import Oracle, Verdict
+from tests.nemesis.stream import PATIENCE_S, POLL_S, Stream, ms
+from tests.nemesis.tuples import FUTURE_MS, STATISTICS, Statistic
 
 PARTITIONS, PARTITIONS_MAX = 3, 8
+GUESTS_MAX = 2
 DAY_MS = 86_400_000
 
 
 class LoadedStream(Stream):
     """Under load when constructed; `finish` stops the load and judges."""
 
-    def __init__(self, instance: Instance, name: str, rate: int, seed: int) -> None:
-        super().__init__(instance, name, STATISTICS, PARTITIONS)
+    def __init__(self, instance: Instance, name: str, rate: int, seed: int, form: str) -> None:
+        super().__init__(instance, name, STATISTICS, PARTITIONS, form, reads_open=True)
+        self.guests: dict[str, Statistic] = {}
+        self.invited = 0
         self.base_ms = int(time.time() * 1000) - DAY_MS
         arguments = {"address": instance.kafka.load_address, "topic": name, "partitions": PARTITIONS, "rate": rate,
-                     "seed": seed, "base_ms": self.base_ms}
+                     "seed": seed, "base_ms": self.base_ms, "form": form}
         self.load = subprocess.Popen([sys.executable, "-m", "tests.nemesis.load", json.dumps(arguments)], cwd=ROOT,
                                      text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+
+    def invite(self, statistic: Statistic) -> bool:
+        """A query of this statistic that begins at the topic's end, wherever that is; the oldest of too many goes. False if
+        it could not be made."""
+        if len(self.guests) == GUESTS_MAX:
+            self.drop_query(oldest := next(iter(self.guests)))
+            del self.guests[oldest]
+        self.invited += 1
+        query = f"{self.name}_guest{self.invited}"
+        with contextlib.suppress(MarsError):
+            self.instance.api.sql(f"CREATE QUERY {query} AS " + statistic.select.format(stream=self.name)
+                                  .replace("FROM EARLIEST", "FROM LATEST"))
+            self.guests[query] = statistic
+        return query in self.guests
+
+    def judge_guests(self, oracle: Oracle) -> list[str]:
+        """Compare each with the tuples from its start on."""
+        known, wrong = QuerySet.load(self.instance.zk.get(names.queries(self.id))[0]).queries, []
+        starts = {query.name: query.start for query in known.values()}
+        for query, statistic in self.guests.items():
+            oracle.restrict(starts[query])
+            document, rows = self.whole(query, oracle.last_ms)
+            verdict = oracle.compare(statistic, rows, document["counters"], ms(document["watermark"]))
+            wrong += [f"{query} from {starts[query]}: {line}" for line in verdict.wrong]
+        return wrong
 
     def order(self, text: str) -> None:
         """Tell the producers something."""
@@ -71,4 +101,6 @@ class LoadedStream(Stream):
         self.readers.stop()
         if self.load.poll() is None:
             self.load.kill()
+        for query in self.guests:
+            self.drop_query(query)
         return super().drop(counts_what_is_left)

@@ -8,6 +8,7 @@ cannot cancel.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from tests.nemesis.tuples import Statistic
 
 TUPLE = r"^(?P<t>\d{1,18}),(?P<id>\d{1,18}),(?P<k>[^,]*),(?P<g>-?\d{1,18}),(?P<v>[^,]*)$"
+COLUMNS = ("t", "id", "k", "g", "v")
 SILENCE_S = 30.0
 MEMORY = "1GB"
 
@@ -35,14 +37,23 @@ class Verdict:
 
 
 class Oracle:
-    """The tuples of one topic. `future`: the condition, in SQL, of those that lie in the future for Mars."""
+    """The tuples of one topic. `future`: the condition, in SQL, of those that lie in the future for Mars. A tuple has its
+    partition and offset beside its columns."""
 
-    def __init__(self, folder: str, future: str) -> None:
+    def __init__(self, folder: str, future: str, form: str = "CSV") -> None:
+        self.form = form
         self.database = duckdb.connect(f"{folder}/oracle.duckdb", config={"memory_limit": MEMORY, "threads": 2})
-        self.database.execute("CREATE OR REPLACE TABLE lines (t BIGINT, id BIGINT, k VARCHAR, g BIGINT, v BIGINT)")
-        self.database.execute("CREATE OR REPLACE VIEW tuples AS SELECT * FROM lines "
-                              f"WHERE t IS NOT NULL AND NOT ({future})")
+        self.database.execute("CREATE OR REPLACE TABLE lines "
+                              "(t BIGINT, id BIGINT, k VARCHAR, g BIGINT, v BIGINT, p INT, o BIGINT)")
         self.future = future
+        self.restrict({})
+
+    def restrict(self, start: dict[int, int]) -> None:
+        """Compare from now on with the tuples from these offsets on alone; other partitions count whole."""
+        before = " OR ".join(f"(p = {p} AND o < {offset})" for p, offset in start.items()) or "FALSE"
+        self.database.execute(f"CREATE OR REPLACE VIEW chosen AS SELECT * FROM lines WHERE NOT ({before})")
+        self.database.execute("CREATE OR REPLACE VIEW tuples AS SELECT * FROM chosen "
+                              f"WHERE t IS NOT NULL AND NOT ({self.future})")
 
     def close(self) -> None:
         """Forget the tuples."""
@@ -63,23 +74,28 @@ class Oracle:
                 if messages:
                     heard = time.monotonic()
                 ended |= {message.partition() for message in messages if message.error()}
-                self.add([message.value() for message in messages if not message.error()])
+                self.add([(message.partition(), message.offset(), message.value()) for message in messages
+                          if not message.error()])
         finally:
             consumer.close()
 
-    def add(self, values: list[bytes | None]) -> None:
-        """Take in messages."""
-        lines = [line for value in values if value for line in _lines(value)]
-        if not lines:
+    def add(self, messages: list[tuple[int, int, bytes | None]]) -> None:
+        """Take in messages: partition, offset, value."""
+        found = [(p, o, line) for p, o, value in messages if value for line in self._lines(value)]
+        if not found:
             return
-        fields = pc.extract_regex(pa.array(lines, pa.string()), TUPLE)
-        t, id_, k, g, v = (pc.struct_field(fields, name) for name in ("t", "id", "k", "g", "v"))
-        v = pc.if_else(pc.match_substring_regex(v, r"^-?\d{1,18}$"), v, pa.scalar(None, pa.string()))
-        chunk = pa.table({"t": t.cast(pa.int64()), "id": id_.cast(pa.int64()), "k": k, "g": g.cast(pa.int64()),
-                          "v": v.cast(pa.int64())})
+        partitions, offsets, lines = zip(*found, strict=True)
+        chunk = _of_csv(lines) if self.form == "CSV" else _of_json(lines)
+        chunk = chunk.append_column("p", pa.array(partitions, pa.int32())).append_column("o", pa.array(offsets, pa.int64()))
         self.database.register("chunk", chunk)
         self.database.execute("INSERT INTO lines SELECT * FROM chunk")
         self.database.unregister("chunk")
+
+    def _lines(self, value: bytes) -> list[str]:
+        """The tuples of a message, as text; a message of CSV that opens a quote and does not close it is one."""
+        if self.form == "CSV" and value.startswith(b'"'):
+            return ["bad"]
+        return [line for line in value.decode("utf-8", "replace").split("\n") if line.strip(" \t")]
 
     def tuples(self) -> int:
         """How many there are."""
@@ -95,7 +111,7 @@ class Oracle:
         bad = "t IS NULL" + (" OR v IS NULL" if statistic.reads_v else "")
         [counts] = self.database.execute(
             f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER (NOT ({bad}) AND ({self.future})), "
-            f"count(*) FILTER (NOT ({bad}) AND NOT ({self.future}) AND NOT ({statistic.where})) FROM lines").fetchall()
+            f"count(*) FILTER (NOT ({bad}) AND NOT ({self.future}) AND NOT ({statistic.where})) FROM chosen").fetchall()
         return dict(zip(("tuples", "bad", "future", "filtered"), counts, strict=True))
 
     def compare(self, statistic: Statistic, rows: pa.Table, counters: dict[str, int], watermark_ms: int) -> Verdict:
@@ -141,9 +157,25 @@ class Oracle:
         self.database.unregister("rows_of_mars")
 
 
-def _lines(value: bytes) -> list[str]:
-    """The tuples of a message, as text; a message that opens a quote and does not close it is one."""
-    if value.startswith(b'"'):
-        return ["bad"]
-    return [line for line in value.decode("utf-8", "replace").split("\n") if line.strip(" \t")]
+def _of_csv(lines: tuple[str, ...]) -> pa.Table:
+    """A row for each line; without values where it does not read."""
+    fields = pc.extract_regex(pa.array(lines, pa.string()), TUPLE)
+    t, id_, k, g, v = (pc.struct_field(fields, name) for name in COLUMNS)
+    v = pc.if_else(pc.match_substring_regex(v, r"^-?\d{1,18}$"), v, pa.scalar(None, pa.string()))
+    return pa.table({"t": t.cast(pa.int64()), "id": id_.cast(pa.int64()), "k": k, "g": g.cast(pa.int64()),
+                     "v": v.cast(pa.int64())})
 
+
+def _of_json(lines: tuple[str, ...]) -> pa.Table:
+    """The same for lines of JSON: a text where a number belongs is none, and without a time nothing is."""
+    rows = [row if row and isinstance(row["t"], int) else dict.fromkeys(COLUMNS) for row in map(_object, lines)]
+    return pa.Table.from_pylist([{**row, "v": row["v"] if isinstance(row["v"], int) else None} for row in rows],
+                                pa.schema([(name, pa.string() if name == "k" else pa.int64()) for name in COLUMNS]))
+
+
+def _object(line: str) -> dict | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return {name: found.get(name) for name in COLUMNS} if isinstance(found, dict) else None

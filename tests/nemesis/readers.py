@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from mars.errors import MarsError
 from tests.nemesis.follower import Follower, micros
+from tests.nemesis.open_windows import OpenWindows
 from tests.nemesis.refusals import Broken
 from tests.nemesis.tuples import Statistic
 
@@ -30,8 +31,10 @@ GIVEN_OUT = ("commit", "watermark")
 class Readers:
     """Reads the queries of one stream, from `start` to `stop`; `broken` gets a line for each broken promise."""
 
-    def __init__(self, api: Callable[[], str], names: dict[str, str], statistics: tuple[Statistic, ...]) -> None:
-        """`api` gives the URL as it is now; `names` maps a statistic to its query. The last one's events are followed."""
+    def __init__(self, api: Callable[[], str], names: dict[str, str], statistics: tuple[Statistic, ...],
+                 topic: str = "") -> None:
+        """`api` gives the URL as it is now; `names` maps a statistic to its query. The last one's events are followed.
+        `topic`: the stream whose open windows are read too."""
         self.api, self.names, self.statistics, self.followed = api, names, statistics, statistics[-1].name
         self.notes, self.reads, self.stopping = Broken(), 0, threading.Event()
         self.follower = Follower(api, names[self.followed], self.notes, self.stopping)
@@ -39,6 +42,8 @@ class Readers:
         self._windows: dict[str, dict[int, str]] = {name: {} for name in names}
         self._may_go_back_until = 0.0
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._poll, self.follower.follow)]
+        self.open_windows = OpenWindows(api, names, statistics, topic, self.notes, self.stopping) if topic else None
+        self._threads += self.open_windows.threads if topic else []
 
     @property
     def broken(self) -> list[str]:
@@ -65,6 +70,11 @@ class Readers:
     def dropped(self, query: str) -> None:
         """A user drops it: from now on it may be unknown."""
         self.notes.dropped.add(query)
+
+    def check_open(self, statistic: Statistic, rows: pa.Table) -> None:
+        """Compare what open windows were with the final table of a query."""
+        if self.open_windows and not self.notes.is_damaged:  # else another tail may be late now
+            self.open_windows.check(statistic, rows)
 
     def check_events(self, rows: pa.Table) -> None:
         """Compare the events with the final table of the followed query, and end."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from confluent_kafka import Producer
 
-from mars import names
+from mars.model import names
 from tests.nemesis import census
 from tests.nemesis.instance import Instance
 from tests.nemesis.oracle import Verdict
@@ -25,8 +25,7 @@ from tests.nemesis.tuples import Statistic
 
 POLL_S, PATIENCE_S, SETTLES_S = 0.02, 15.0, 12.0
 TUPLES = 12  # of a message: some in each key part
-AHEAD_MS, BEHIND_MS = 2_500, 60_000
-OPEN_MS = 3_200  # a window's length, the watermark's delay, and a second
+BEHIND_MS = 60_000
 FIRST_ID = 7_000_000_000_001
 
 
@@ -50,7 +49,7 @@ class Scene(Stream):
         self.producer = Producer({"bootstrap.servers": instance.kafka.load_address, "linger.ms": 0, "log_level": 0})
         self.redis, self.keys = instance.redis.client(), names.Keys(self.id)
         self.begin_ms = int(time.time()) * 1000 - BEHIND_MS
-        self.next_id, self.ahead_ms = FIRST_ID, 0
+        self.next_id = FIRST_ID
         self.until(self._has_owners, "each reducer has a key part")
         owners = {self._owner(k): k for k in range(instance.config.key_parts)}
         leader = instance.leader()
@@ -71,22 +70,6 @@ class Scene(Stream):
     def produce(self, at_ms: int = 0, partition: int = 0, count: int = TUPLES) -> list[int]:
         """One message of `count` tuples, `at_ms` after the begin; their ids."""
         return self._send("k", self.begin_ms + at_ms, partition, count)
-
-    def produce_ahead(self) -> None:
-        """One message of tuples ahead of the clock: future for who claims it now, and not for who claims it later."""
-        self.ahead_ms = int(time.time() * 1000) + AHEAD_MS
-        self._send("ahead", self.ahead_ms, 0, TUPLES)
-
-    def was_future(self, key_part: int) -> None:
-        """The message ahead of the clock has been claimed in time to be future, as the log of a key part shows."""
-        self.until(lambda: self.redis.xlen(self.keys.log(key_part)), "the tuples ahead of the clock are in the log")
-        [*_, (_, fields)] = self.redis.xrevrange(self.keys.log(key_part), count=1)
-        if json.loads(fields[b"m"])["now"] >= self.ahead_ms:
-            raise TooSlowError("the tuples ahead of the clock were claimed too late")
-
-    def wait_until_past(self) -> None:
-        """Until the message is not ahead of the clock any more."""
-        time.sleep(max(0.0, self.ahead_ms / 1000 + 0.1 - time.time()))
 
     def _send(self, key: str, t: int, partition: int, count: int) -> list[int]:
         ids = list(range(self.next_id, self.next_id + count))
@@ -150,16 +133,14 @@ class Scene(Stream):
 
     # -- the end --------------------------------------------------------------------------------------------------
 
-    def conclude(self, future: str = "FALSE") -> Verdict:
-        """Close all windows, and compare with the topic; `future`: which tuples are, for the checker. What was lost is told
-        as soon as it is seen."""
-        time.sleep(max(0.0, (self.ahead_ms + OPEN_MS) / 1000 - time.time()))
+    def conclude(self) -> Verdict:
+        """Close all windows, and compare with the topic. What was lost, or broke, is told as soon as it is seen."""
         for p in range(self.partitions):
             self._send("end", int(time.time() * 1000) - 100, p, 1)
         ends, deadline = self.ends(), time.monotonic() + SETTLES_S
         while not self.wait_for(ends, 1.0) and time.monotonic() < deadline:
-            if lost := census.lost(self.instance, self.id):
-                return Verdict(wrong=lost + self.readers.broken)
+            if found := census.broken(self.instance, self.id) + census.lost(self.instance, self.id):
+                return Verdict(wrong=found + self.readers.broken)
         if self.readers.broken:
             return Verdict(wrong=list(self.readers.broken))
-        return self.judge(self.instance.folder, 1.0, future)
+        return self.judge(self.instance.folder, 1.0, "FALSE")

@@ -1,6 +1,6 @@
-"""Kafka, Redis and ZooKeeper of our own, each behind a proxy, to be killed, stopped, set back and started again.
+"""Redis and ZooKeeper of our own, each behind a proxy, to be killed, stopped, set back and started anew. Kafka: brokers.py.
 
-Mars knows them by their proxies alone. The load and the checker go to Kafka directly, by a listener of their own.
+Mars knows them by their proxies alone.
 """
 
 from __future__ import annotations
@@ -13,27 +13,15 @@ from pathlib import Path
 
 import redis
 
-from api.services import kafka as kafka_service
-from api.services import ports
-from api.services import redis as redis_service
-from api.services import zookeeper as zookeeper_service
-from api.services.paths import log_dir
-from api.services.process import Child
+from api.instance.services import ports
+from api.instance.services import redis as redis_service
+from api.instance.services import zookeeper as zookeeper_service
+from api.instance.services.paths import log_dir
+from api.instance.services.process import Child
 from mars.config import Config
 from tests.nemesis.proxy import Proxy
 
 READY_S = 180.0
-# A second listener, topics that leave the disk soon after they are deleted, and a cleaner that looks often. Java takes the
-# last of two equal names.
-KAFKA_SETTINGS = """
-listeners=MARS://127.0.0.1:{mars},LOAD://127.0.0.1:{load},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=MARS://{proxy},LOAD://127.0.0.1:{load}
-listener.security.protocol.map=MARS:PLAINTEXT,LOAD:PLAINTEXT,CONTROLLER:PLAINTEXT
-inter.broker.listener.name=LOAD
-file.delete.delay.ms=1000
-log.segment.delete.delay.ms=1000
-log.cleaner.backoff.ms=500
-"""
 
 
 class Server:
@@ -78,23 +66,6 @@ class Server:
         if self.child:
             self.signal(signal.SIGCONT)
             self.child.stop(3)
-
-
-class Kafka(Server):
-    """The broker."""
-
-    name = "kafka"
-
-    def start(self) -> None:
-        load, controller = ports.pick(self.folder, "load"), ports.pick(self.folder, "kafka_controller")
-        settings = kafka_service._write_settings(self.folder, self.port, KAFKA_SETTINGS.format(
-            mars=self.port, load=load, controller=controller, proxy=self.proxy.address))
-        kafka_service._format(self.config, self.folder, settings)
-        logs = log_dir(self.folder)
-        line = kafka_service._java(self.config, logs, self.config.kafka_heap_mb, [kafka_service.MAIN, settings])
-        self.child = Child("kafka", line, logs / "kafka.out", more_logs=[logs / "kafka.log"])
-        self.load_address = f"127.0.0.1:{load}"
-        self.child.wait_ready(lambda: not ports.is_free(load) and kafka_service._serves(self.load_address), READY_S)
 
 
 class ZooKeeper(Server):

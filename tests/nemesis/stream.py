@@ -38,18 +38,21 @@ def insist(ask: Callable[[], Answer]) -> Answer:
 
 
 class Stream:
-    """Made and read when constructed; `judge` compares everything with the topic; `drop` leaves nothing behind."""
+    """Made and read when constructed; `judge` compares everything with the topic; `drop` leaves nothing behind. `form`: of
+    its tuples, CSV or JSON. `reads_open`: open windows are read too, and the topic."""
 
-    def __init__(self, instance: Instance, name: str, statistics: tuple[Statistic, ...], partitions: int) -> None:
+    def __init__(self, instance: Instance, name: str, statistics: tuple[Statistic, ...], partitions: int,
+                 form: str = "CSV", reads_open: bool = False) -> None:
         self.instance, self.name, self.statistics, self.partitions = instance, name, statistics, partitions
+        self.form = form
         self.admin = AdminClient({"bootstrap.servers": instance.kafka.load_address, "log_level": 0})
-        self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(20)
-        self._sql(f"CREATE STREAM {name} ({COLUMNS}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP t UNIT ms")
+        self.admin.create_topics([NewTopic(name, partitions, instance.kafka.count)])[name].result(20)
+        self._sql(f"CREATE STREAM {name} ({COLUMNS}) FROM KAFKA '{name}' FORMAT {form} TIMESTAMP t UNIT ms")
         self.queries = {statistic.name: f"{name}_{statistic.name}" for statistic in statistics}
         for statistic in statistics:
             self._sql(f"CREATE QUERY {self.queries[statistic.name]} AS {statistic.select.format(stream=name)}")
         self.id = self._find_id()
-        self.readers = Readers(lambda: instance.api.url, self.queries, statistics)
+        self.readers = Readers(lambda: instance.api.url, self.queries, statistics, name if reads_open else "")
         self.readers.start()
 
     def drop_query(self, query: str) -> None:
@@ -126,32 +129,38 @@ class Stream:
         ends = self.ends()
         if not self.wait_for(ends, patience_s):
             together.wrong.append(f"not all was read within {patience_s:.0f} s; ends {ends}\n{self.describe()}")
-            together.wrong += census.lost(self.instance, self.id)
+            together.wrong += census.broken(self.instance, self.id) + census.lost(self.instance, self.id)
             return together
-        oracle = Oracle(str(folder), future)
+        oracle = Oracle(str(folder), future, self.form)
         try:
             oracle.read(self.instance.kafka.load_address, self.name)
             for statistic in self.statistics:
-                document, rows = self._whole(self.queries[statistic.name], oracle.last_ms)
-                verdict = oracle.compare(statistic, rows, document["counters"], _ms(document["watermark"]))
+                document, rows = self.whole(self.queries[statistic.name], oracle.last_ms)
+                verdict = oracle.compare(statistic, rows, document["counters"], ms(document["watermark"]))
                 together.wrong += verdict.wrong
                 together.rows += verdict.rows
                 together.late += verdict.late
                 together.skipped += document["counters"]["duplicates_skipped"]
+                self.readers.check_open(statistic, rows)
                 if statistic.name == self.readers.followed:
                     self.readers.check_events(rows)
             together.tuples = oracle.tuples()
+            together.wrong += self.judge_guests(oracle)
         finally:
             oracle.close()
-        together.wrong += self.readers.broken
+        together.wrong += census.broken(self.instance, self.id) + self.readers.broken
         return together
 
-    def _whole(self, query: str, last_ms: int) -> tuple[dict, pa.Table]:
+    def judge_guests(self, oracle: Oracle) -> list[str]:
+        """What is wrong with queries that came later; there are none of them here."""
+        return []
+
+    def whole(self, query: str, last_ms: int) -> tuple[dict, pa.Table]:
         """The query's document and all its rows, once every window but the last ones has closed."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             document = self.instance.api.get(f"/v1/queries/{query}")
-            if document["watermark"] and _ms(document["watermark"]) > last_ms:
+            if document["watermark"] and ms(document["watermark"]) > last_ms:
                 return document, pa.concat_tables(self.instance.api.pages(query))
             assert time.monotonic() < deadline, f"{query} does not close its windows: {document}"
             time.sleep(POLL_S)
@@ -167,5 +176,5 @@ class Stream:
         return left + (census.dropped(self.instance, self.id) if counts_what_is_left else [])
 
 
-def _ms(text: str) -> int:
+def ms(text: str) -> int:
     return int(datetime.fromisoformat(text).timestamp() * 1000)

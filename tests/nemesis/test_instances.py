@@ -9,14 +9,14 @@ from tests.nemesis.instance import ROOT
 
 def test_a_newer_version_is_a_copy_that_says_so(tmp_path):
     place = newer(tmp_path, 3)
-    line = ("from api import identity; import api, mars; "
+    line = ("from api.instance import identity; import api, mars; "
             "print(identity.FORMAT, api.__path__[0], mars.__path__[0])")
     told = subprocess.run([sys.executable, "-P", "-c", line], env={"PYTHONPATH": f"{place}:{ROOT}"}, text=True,
                           capture_output=True, check=True).stdout.split()
     assert told == ["4", str(place / "api"), str(ROOT / "mars")]
-    assert 'version="0.1.3"' in (place / "api" / "app.py").read_text()
+    assert 'version="0.1.3"' in (place / "api" / "rest" / "app.py").read_text()
 
 
 def test_the_refusals_are_those_of_the_code():
-    text = (ROOT / "api" / "identity.py").read_text()
+    text = (ROOT / "api" / "instance" / "identity.py").read_text()
     assert [words for words in REFUSALS if words not in text] == []

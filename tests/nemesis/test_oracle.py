@@ -7,19 +7,24 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
-from tests.nemesis.oracle import Oracle
+from mapper.parse import Parser
+from tests.mapper import parsing
+from tests.nemesis.load import LINES_A_MESSAGE
+from tests.nemesis.oracle import COLUMNS, Oracle
 from tests.nemesis.tuples import CLOSING_MS, FUTURE_MS, STATISTICS, Source
 
 BASE_MS = 1_700_000_000_000
 BY_KEY, BY_GROUP, IN_TIME = STATISTICS
 
 
-@pytest.fixture
-def oracle(tmp_path) -> Iterator[Oracle]:
-    """It has read two thousand tuples, in messages of one and of many."""
-    source, made = Source(7, BASE_MS), Oracle(str(tmp_path), f"t > {BASE_MS + FUTURE_MS // 2}")
+@pytest.fixture(params=["CSV", "JSON"])
+def oracle(request, tmp_path) -> Iterator[Oracle]:
+    """It has read ten thousand tuples, in messages of one and of many."""
+    source = Source(7, BASE_MS, request.param)
+    made = Oracle(str(tmp_path), f"t > {BASE_MS + FUTURE_MS // 2}", request.param)
     lines = source.step(10_000, 10_000)
-    made.add([*lines[:5_000], b"\n".join(lines[5_000:]), *source.poison(), *source.closing(2)])
+    messages = [*lines[:5_000], b"\n".join(lines[5_000:]), *source.poison(), *source.closing(2)]
+    made.add([(0, offset, message) for offset, message in enumerate(messages)])
     yield made
     made.close()
 
@@ -96,3 +101,20 @@ def test_each_counter_must_be_right(oracle, name):
     counters[name] += 1
     [wrong] = oracle.compare(BY_GROUP, rows_of(rows, oracle, BY_GROUP), counters, watermark_ms).wrong
     assert wrong.startswith(f"by_group: {name} is")
+
+
+@pytest.mark.parametrize("form", ["CSV", "JSON"])
+def test_the_checker_reads_what_mappers_read(form, tmp_path):
+    """Of messages of one line and of many, in which some do not read: what takes a neighbour along would be an error."""
+    source, oracle = Source(11, BASE_MS, form), Oracle(str(tmp_path), "FALSE", form)
+    lines = source.step(20_000, 10_000)
+    packed = [b"\n".join(lines[i:i + LINES_A_MESSAGE]) for i in range(5_000, len(lines), LINES_A_MESSAGE)]
+    items = [value or b"" for value in (*lines[:5_000], *packed, *source.poison())]
+    oracle.add([(0, offset, value) for offset, value in enumerate(items)])
+    stream = parsing.stream({"t": "BIGINT", "id": "BIGINT", "k": "STRING", "g": "BIGINT", "v": "BIGINT"}, form)
+    parsed = parsing.rows(Parser(stream, COLUMNS).parse(parsing.messages(items)), COLUMNS)
+    read = sorted(tuple(row[2:7]) for row in parsed if isinstance(row[2], int) and isinstance(row[6], int))
+    wanted = oracle.database.sql("SELECT t, id, k, g, v FROM lines WHERE t IS NOT NULL AND v IS NOT NULL ORDER BY ALL")
+    assert read == wanted.fetchall()
+    assert len(parsed) == oracle.tuples()
+    oracle.close()

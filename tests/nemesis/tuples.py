@@ -17,9 +17,14 @@ KEYS, GROUPS, VALUES = 40, 8, 1_000
 BAD_SHARE, LATE_SHARE, FUTURE_SHARE = 0.01, 0.001, 0.0005
 FUTURE_MS = 30 * 86_400_000
 CLOSING_MS = 3_600_000
-# None has a quote at its begin: in a message of many lines it would take the next ones along.
-MALFORMED = (b"", b" \t ", b"garbage", b",,,,", b"12:00,1,k,1,1", b"9" * 40 + b",1,k,1,1", b"\xff\xfe\x00,1,k,1,1",
-             b"{\"t\": 1}", b"1e400,1,k,1,1", b"-,-,-,-,-")
+LINES = {"CSV": b"%d,%d,%s,%d,%s", "JSON": b'{"t":%d,"id":%d,"k":"%s","g":%d,"v":%s}'}
+NO_NUMBER = {"CSV": b"none", "JSON": b'"none"'}
+# None begins with what would take the next ones of a message along: a quote in CSV, an array in JSON.
+MALFORMED = {"CSV": (b"", b" \t ", b"garbage", b",,,,", b"12:00,1,k,1,1", b"9" * 40 + b",1,k,1,1", b"\xff\xfe\x00,1,k,1,1",
+                     b"{\"t\": 1}", b"1e400,1,k,1,1", b"-,-,-,-,-"),
+             "JSON": (b"", b" \t ", b"garbage", b"12", b"null", b'{"t":1', b'{"id":3}', b"\xff\xfe\x00{}", b"{]}",
+                      b'{"t":"12:00","id":1,"k":"k","g":1,"v":1}', b'{"t":1,"id":1,"k":"k","g":1,"v":1}x')}
+POISON = {"CSV": b'"' + b"," * 300_000, "JSON": b'{"k":"' + b"x" * 300_000}
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,10 @@ STATISTICS = (
 
 
 class Source:
-    """Makes the lines of one stream, step by step, from a seed; ids and event time only grow."""
+    """Makes the lines of one stream, step by step, from a seed; ids and event time only grow. `form`: CSV or JSON."""
 
-    def __init__(self, seed: int, base_ms: int) -> None:
+    def __init__(self, seed: int, base_ms: int, form: str = "CSV") -> None:
+        self.form, self.line = form, LINES[form]
         self.rng = np.random.default_rng(seed)
         self.base_ms = base_ms
         self.next_id = 1
@@ -74,8 +80,8 @@ class Source:
         values, kind = rng.integers(0, VALUES, count), rng.random(count)
         self.next_id += count
         self.now_ms += span_ms
-        lines = [b"%d,%d,k%d,%d,%d" % row for row in zip(t.tolist(), ids.tolist(), keys.tolist(), groups.tolist(),
-                                                          values.tolist(), strict=True)]
+        lines = [self.line % (t, id_, b"k%d" % key, group, b"%d" % value) for t, id_, key, group, value in zip(
+            t.tolist(), ids.tolist(), keys.tolist(), groups.tolist(), values.tolist(), strict=True)]
         for i in np.flatnonzero(kind < BAD_SHARE + LATE_SHARE + FUTURE_SHARE).tolist():
             lines[i] = self._odd(float(kind[i]), int(t[i]), int(ids[i]))
         return lines
@@ -83,20 +89,20 @@ class Source:
     def _odd(self, kind: float, t: int, id_: int) -> bytes:
         """A line that does not read, or is late, or lies in the future."""
         if kind < BAD_SHARE / 2:
-            return MALFORMED[id_ % len(MALFORMED)]
+            return MALFORMED[self.form][id_ % len(MALFORMED[self.form])]
         if kind < BAD_SHARE:
-            return b"%d,%d,k1,1,none" % (t, id_)  # bad for those who read v
+            return self.line % (t, id_, b"k1", 1, NO_NUMBER[self.form])  # bad for those who read v
         if kind < BAD_SHARE + LATE_SHARE:
-            return b"%d,%d,L%d,%d,%d" % (max(t - LATE_MS, self.base_ms), id_, id_, -id_, VALUES - 1)
-        return b"%d,%d,k1,1,%d" % (t + FUTURE_MS, id_, VALUES - 1)
+            return self.line % (max(t - LATE_MS, self.base_ms), id_, b"L%d" % id_, -id_, b"%d" % (VALUES - 1))
+        return self.line % (t + FUTURE_MS, id_, b"k1", 1, b"%d" % (VALUES - 1))
 
     def poison(self) -> list[bytes | None]:
         """Messages of a kind that has broken readers: huge, null, empty, unclosed, deep."""
-        return [None, b"", b"x" * 900_000, b'"' + b"," * 300_000, b"\n" * 5_000, b"\x00" * 4_096, b"[" * 50_000,
-                b"9" * 100_000 + b",1,k,1,1", *MALFORMED]
+        return [None, b"", b"x" * 900_000, POISON[self.form], b"\n" * 5_000, b"\x00" * 4_096, b"[" * 50_000,
+                b"9" * 100_000 + b",1,k,1,1", *MALFORMED[self.form]]
 
     def closing(self, partitions: int) -> list[bytes]:
         """A line for each partition, far enough ahead to close all windows."""
-        lines = [b"%d,%d,end,0,0" % (self.now_ms + CLOSING_MS, self.next_id + p) for p in range(partitions)]
+        lines = [self.line % (self.now_ms + CLOSING_MS, self.next_id + p, b"end", 0, b"0") for p in range(partitions)]
         self.next_id += partitions
         return lines

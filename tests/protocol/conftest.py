@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.services import redis
+from api.instance.services import redis
 from mars.config import Config
 
 

@@ -13,12 +13,14 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from mars.adapters.exchange import Exchange
-from mars.commits import Manifest
-from mars.expressions import Column
-from mars.plan import AggregateCall, Output, QueryPlan, Stream, StreamColumn, Window
-from mars.registry import PAUSED, RUNNING, Query, QuerySet
-from reducer.lanes import attach_state, install_state
-from reducer.merge import Piece, QueryState
+from mars.model.claims import Claim
+from mars.model.commits import Manifest
+from mars.model.entries import Header, Share, encode
+from mars.model.expressions import Column
+from mars.model.plan import AggregateCall, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.registry import PAUSED, RUNNING, Query, QuerySet
+from reducer.leading.lanes import attach_state, install_state
+from reducer.state.merge import Piece, QueryState
 
 PARTITIONS, KEY_PARTS, END = (0, 1), 2, 12
 STREAM = Stream("s", 9, "t", "", (StreamColumn("t", "BIGINT"),), "CSV", "t", "ms", KEY_PARTS)
@@ -74,7 +76,7 @@ class Protocol(RuleBasedStateMachine):
         self.recoveries += 1
         self.exchange.redis.flushall()
         self.generation += 1
-        self.exchange.install(STREAM.id, self.generation, 1, self.exchange.standing(STREAM.id, ()).run_id,
+        self.exchange.install(STREAM.id, self.generation, 1, self.exchange.standing(STREAM.id, ()).server,
                               install_state(self.queries, [p.manifest for p in self.parts]))
         for part in self.parts:
             self.reload(part)
@@ -97,10 +99,8 @@ class Protocol(RuleBasedStateMachine):
         held = data.draw(st.sampled_from(self.hands))
         generation, claim = held
         tasks = dict(list(claim.tasks.items())[:1]) if group else claim.tasks
-        marker = {"p": claim.partition, "s": claim.start, "e": claim.end, "t": tasks, "l": [], "now": claim.now_ms,
-                  "met": claim.end, "log": None, "n": {q: {"tuples": claim.end - claim.start} for q in tasks}}
         if generation == self.generation:
-            self.exchange.push(STREAM.id, generation, claim, tasks, None, [(marker, b"")] * KEY_PARTS)
+            self.exchange.push(STREAM.id, generation, claim, tasks, None, [made(claim, tasks)] * KEY_PARTS)
         if forget and not group:
             self.hands.remove(held)
 
@@ -112,10 +112,10 @@ class Protocol(RuleBasedStateMachine):
         part = self.parts[k]
         for entry in self.exchange.receive(STREAM.id, self.generation, k, part.after, 1 << 20)[1]:
             part.after = entry.seq
-            for id_, incarnation in entry.marker["t"].items():
+            for id_, incarnation in entry.header.tasks.items():
                 state = part.states.get(id_)
                 if state and state.query.incarnation == incarnation:
-                    state.accept(Piece(entry.seq, entry.marker, b""))
+                    state.accept(Piece(entry.seq, entry.header, entry.shares[id_]))
 
     @rule(k=st.integers(0, KEY_PARTS - 1))
     def commit(self, k: int) -> None:
@@ -126,8 +126,8 @@ class Protocol(RuleBasedStateMachine):
         entries = self.exchange.receive(STREAM.id, self.generation, k, 0, 1 << 20)[1]
         done = [entry.seq for entry in entries if all(
             q not in part.states or part.states[q].query.incarnation != i
-            or part.states[q].commit.positions.get(entry.marker["p"], 0) >= entry.marker["e"]
-            for q, i in entry.marker["t"].items())]
+            or part.states[q].commit.positions.get(entry.header.partition, 0) >= entry.header.end
+            for q, i in entry.header.tasks.items())]
         positions = {(p, id_): o for id_, state in part.states.items() for p, o in
                      {**state.query.start, **state.commit.positions}.items()}
         self.exchange.trim(STREAM.id, self.generation, k, 1, done, positions)
@@ -194,9 +194,13 @@ class Protocol(RuleBasedStateMachine):
 
     def _push_all(self) -> None:
         generation, claim = self.hands.pop()
-        marker = {"p": claim.partition, "s": claim.start, "e": claim.end, "t": claim.tasks, "l": [], "now": claim.now_ms,
-                  "met": claim.end, "log": None, "n": {q: {"tuples": claim.end - claim.start} for q in claim.tasks}}
-        assert self.exchange.push(STREAM.id, generation, claim, claim.tasks, None, [(marker, b"")] * KEY_PARTS)
+        assert self.exchange.push(STREAM.id, generation, claim, claim.tasks, None, [made(claim, claim.tasks)] * KEY_PARTS)
+
+
+def made(claim: Claim, tasks: dict[str, int]) -> tuple[bytes, bytes]:
+    """An entry without cells, which counts a tuple for each offset."""
+    header = Header(claim.partition, claim.start, claim.end, tasks, claim.end, None)
+    return encode(header, {query: Share(counts={"tuples": claim.end - claim.start}) for query in tasks})
 
 
 @pytest.mark.timeout(120)

@@ -16,9 +16,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.results_format import to_csv, type_name
-from sql.create import compile_stream
-from sql.parse import parse, split_statements
+from mars.results.formats import to_csv, type_name
+from sql.read.create import compile_stream
+from sql.read.parse import parse, split_statements
 from tests.cluster import Cluster
 from tests.queries.generate import messages
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from mars.plan import UNITS_PER_SECOND, Stream
+from mars.model.plan import UNITS_PER_SECOND, Stream
 
 BASE_S = 1_699_999_200
 SPAN_S = 600

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mars import cells
 from mars.adapters.storage import Storage
-from mars.cells_wire import encode
-from mars.commits import QueryCommit, ResultSegment
-from mars.plan import QueryPlan, Stream
-from mars.registry import Query
-from reducer.merge import Piece, QueryState
-from sql.compile import compile_select
-from sql.create import compile_stream
-from sql.parse import parse
+from mars.algebra import cells
+from mars.algebra.cells_wire import encode
+from mars.model.commits import QueryCommit, ResultSegment
+from mars.model.entries import Header, Share
+from mars.model.plan import QueryPlan, Stream
+from mars.model.registry import Query
+from reducer.state.merge import Piece, QueryState
+from sql.check.compile import compile_select
+from sql.read.create import compile_stream
+from sql.read.parse import parse
 
 STREAM: Stream = compile_stream(parse("CREATE STREAM s (t BIGINT, k BIGINT) FROM KAFKA 's' FORMAT CSV TIMESTAMP t UNIT s"))
 PLAN: QueryPlan = compile_select(parse(
@@ -35,9 +36,8 @@ def piece(seq: int, partition: int, start: int, times: list[int], end: int | Non
     table = cells.aggregate(PLAN, STREAM, {"k": pa.array(offsets % 3), "t": pa.array(times, pa.int64())},
                             np.array(times, np.int64), None, partition, offsets, np.zeros(len(times), np.int32))
     counts = {"tuples": len(times), "bad": 0, "future": 0, "filtered": 0}
-    marker = {"p": partition, "s": start, "e": end, "t": {"q1": 1}, "now": NOW_MS, "met": max(times, default=None),
-              "log": (4, end), "l": [["q1", 1]], "n": {"q1": counts}, "r": {"q1": {"k: not a number": len(times)}}}
-    return Piece(seq, marker, encode(table) if times else b"")
+    header = Header(partition, start, end, {"q1": 1}, max(times, default=None), (4, end))
+    return Piece(seq, header, Share(encode(table) if times else b"", counts, {"k: not a number": len(times)}))
 
 
 def content(state: QueryState) -> dict[tuple, tuple]:

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from mars import names
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
 from mars.errors import InvariantError
-from mars.registry import QuerySet
+from mars.model import names
+from mars.model.registry import QuerySet
 from reducer import broken
 from tests.reducer.pieces import QUERY, STREAM
 

@@ -9,12 +9,13 @@ from unittest.mock import Mock
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
+from mars.adapters import computable
 from mars.adapters.storage import CorruptFileError, StateAwayError
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
 from mars.config import Config
 from mars.errors import InvariantError
-from mars.registry import QuerySet
+from mars.model.registry import QuerySet
 from reducer import job
 from reducer.home import state_folder
 from reducer.job import Reducer
@@ -52,6 +53,24 @@ def test_working_state_survives_what_it_does_not_depend_on(monkeypatch, change, 
     reducer._keep_up(KEY, owner)
     assert reducer.parts[KEY] is (held if kept else loaded)
     assert held.view.queries_version == (2 if kept and change else 1)
+
+
+@pytest.mark.parametrize("held", [None, Held(view=VIEW, owner_version=1)])
+def test_a_query_set_with_what_other_code_made_is_not_taken_up(monkeypatch, held):
+    """The query stops, and the set without it comes at once; what is held goes on with the set from before."""
+    monkeypatch.setattr(KeyPart, "load", Mock(side_effect=AssertionError("loaded")))
+    stops = []
+    monkeypatch.setattr(computable, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
+    foreign = replace(QUERY, id="q2", plan=replace(QUERY.plan, versions=(("count", 99),)))
+    reducer = object.__new__(Reducer)
+    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer.views = {STREAM.id: replace(VIEW, queries_version=2, queries=QuerySet(3, (0, 1), {"q1": QUERY, "q2": foreign}))}
+    reducer.parts = {KEY: held} if held else {}
+    reducer._keep_up(KEY, 1)
+    assert [stop[:2] for stop in stops] == [(["q2"], "QUARANTINED")]
+    assert "count of version 99" in stops[0][2]
+    assert reducer.parts == ({KEY: held} if held else {})
+    assert held is None or held.view is VIEW
 
 
 @pytest.mark.parametrize(("error", "stays"), [(ConnectionLoss(), True), (InvariantError("overlap"), False)])

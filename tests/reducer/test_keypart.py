@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
-from mars.adapters.exchange import Entry
 from mars.adapters.storage import NewFile, Storage
 from mars.adapters.view import StreamView
-from mars.commits import Manifest
 from mars.config import Config
 from mars.errors import NotReadyError
-from mars.registry import PAUSED, QuerySet
-from reducer import commit, history, keypart, pace, trim
+from mars.model.commits import Manifest
+from mars.model.entries import Entry
+from mars.model.registry import PAUSED, QuerySet
+from reducer import keypart
+from reducer.committing import commit, history, pace, trim
 from reducer.keypart import KeyPart
-from reducer.merge import QueryState
-from reducer.uncomputable import UncomputableError
+from reducer.state.merge import QueryState
+from reducer.state.uncomputable import UncomputableError
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 
 
@@ -46,8 +46,7 @@ class Log:
 
     def add(self, seq: int, start: int, times: list[int]) -> None:
         made = piece(seq, 0, start, times)
-        marker = json.loads(json.dumps(made.marker)) | {"l": [["q1", len(made.cells)]]}
-        self.entries.append(Entry(seq, marker, made.cells))
+        self.entries.append(Entry(seq, made.header, {"q1": made.share}))
 
     def receive(self, stream_id: int, generation: int, key_part: int, after: int, bytes_max: int):
         self.received += 1
@@ -59,10 +58,6 @@ class Log:
             raise NotReadyError("Redis does not answer")
         self.told.append(positions)
         self.deleted += seqs
-
-    def least_positions(self, stream_id: int, key_parts: int, of: list | None = None) -> dict:
-        self.least_of = of
-        return {}
 
     def ask_for_check(self, stream_id: int) -> None:
         self.asked += 1
@@ -190,33 +185,6 @@ def test_a_window_that_waits_asks_once_for_a_check_and_is_committed_soon(part, c
     assert part.manifest.queries["q1"].watermark == 28
 
 
-def test_after_a_fall_back_no_window_closes_before_all_that_was_counted_is_back(part, clock):
-    """The last tuple is out of order: it had been merged before the window closed, and would be dropped as late now,
-    without being counted as late, for the counters have it already."""
-    reads_one_partition(part)
-    part.states["q1"].commit.counted = {0: 3}
-    part.exchange.add(1, 0, [1, 30])
-    for check in ("1", "2", "3"):
-        part.exchange.facts = {"begun": check, "done": check}
-        part.step()
-    assert part.states["q1"].commit.watermark is None
-    part.exchange.add(2, 2, [4])
-    for check in ("4", "5", "6"):
-        part.exchange.facts = {"begun": check, "done": check}
-        clock.now += 1.0
-        part.step()
-    entry = part.manifest.queries["q1"]
-    assert (entry.watermark, entry.counters["late"]) == (28, 0)
-    assert [result.rows for result in entry.results] == [2], "one for each key: 0 at offset 0, 2 at offset 2"
-
-
-def test_a_commit_asks_for_its_own_queries_positions_alone(part, clock):
-    """Redis may hold those of all queries that there ever were, and each key part asks once a second."""
-    part.exchange.add(1, 0, [1])
-    part.step()
-    assert part.exchange.least_of == [(0, "q1")]
-
-
 def test_only_new_positions_are_told_but_now_and_then_all(part, clock):
     part.exchange.add(1, 0, [1])
     part.step()
@@ -313,7 +281,8 @@ def too_large(*_: object) -> None:
     raise pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
 
 
-@pytest.mark.parametrize("where", ["reducer.commit.cells.merge", "reducer.commit.encode", "reducer.keypart.Limits.exceeded"])
+@pytest.mark.parametrize("where", ["reducer.committing.commit.cells.merge", "reducer.committing.commit.encode",
+                                   "reducer.keypart.Limits.exceeded"])
 def test_cells_that_cannot_be_committed_stop_their_query_alone(part, clock, monkeypatch, where):
     stops = []
     monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))

@@ -12,11 +12,12 @@ from kazoo.exceptions import ConnectionLoss
 from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView
 from mars.errors import NotReadyError
-from mars.registry import QuerySet
-from reducer import job, refused, uncomputable
+from mars.model.registry import QuerySet
+from reducer import job, refused
 from reducer.job import Reducer
 from reducer.refused import MOST_S, Refused
-from reducer.uncomputable import UncomputableError
+from reducer.state import uncomputable
+from reducer.state.uncomputable import UncomputableError
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from mars.errors import SqlError
-from sql.compile import compile_select
-from sql.create import compile_stream
-from sql.parse import parse
-from sql.render import caret
+from sql.check.compile import compile_select
+from sql.read.create import compile_stream
+from sql.read.parse import parse
+from sql.say.render import caret
 
 FILES = sorted(Path(__file__).parent.glob("*.sql"))
 COLUMNS = ("sip STRING, type INT, bytes BIGINT, price DECIMAL(10, 2), ratio DOUBLE, ok BOOLEAN, d DATE, t TIMESTAMP, "

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from tests.simulate import bugs_inside, bugs_outside  # noqa: F401 they enter theirs
+from tests.simulate import bugs_inside, bugs_outside, bugs_readers  # noqa: F401 they enter theirs
 from tests.simulate.planted import BUGS  # noqa: F401 for whoever looks for one
 
 RARE = frozenset((
     "late_trims_lower_positions", "late_attaches_take_a_newer_lane", "late_attaches_bring_back_what_was_detached",
     "late_detaches_take_a_newer_lane", "late_facts_are_told", "late_marks_are_believed",
-    "new_partitions_keep_closed_windows", "only_the_last_epoch_is_noted", "queries_share_a_now",
-    "whoever_lost_a_claim_stops_queries"))
+    "new_partitions_keep_closed_windows", "only_the_last_epoch_is_noted", "a_view_takes_queries_from_the_manifest",
+    "whoever_lost_a_claim_stops_queries", "a_fall_back_leaves_cells_in_the_cache",
+    "readers_see_windows_that_are_made_again"))

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
+import pyarrow as pa
+
 from mapper.aggregate import TaskCells
-from mars.commits import ResultSegment, Segment
-from mars.plan import QueryPlan, Stream
+from mars.model.commits import ResultSegment, Segment
+from mars.model.plan import QueryPlan, Stream
+from mars.model.types import to_arrow
 
 WINDOW_MS = 200
 ID_BITS = 20
 IDS = (1 << ID_BITS) - 1
+INSTANT = to_arrow("TIMESTAMP")
 
 
 class Table(tuple):
@@ -36,9 +40,11 @@ class Table(tuple):
 
 @dataclass
 class Batch:
-    """A parsed batch: (offset, id, time)."""
+    """A parsed batch: (offset, id, time, Kafka timestamp), and as judged."""
 
-    records: list[tuple[int, int, int]]
+    records: list[tuple[int, int, int, int]]
+    timely: list[tuple[int, int, int, int]] = field(default_factory=list)
+    max_event_time: int | None = None
 
     def __len__(self) -> int:
         return len(self.records)
@@ -59,35 +65,34 @@ def cell(id_: int, time: int) -> int:
     return (time // WINDOW_MS * WINDOW_MS << ID_BITS) | id_
 
 
-def aggregate_task(plan: QueryPlan, stream: Stream, batch: Batch, partition: int, now_ms: int,
-                   future_limit_ms: int) -> TaskCells:
+def judge(stream: Stream, batch: Batch, messages: object, future_limit_ms: int) -> Batch:
+    """Stands for mapper.timing.judge."""
+    batch.timely = [record for record in batch.records if record[2] <= record[3] + future_limit_ms]
+    batch.max_event_time = max((min(time, written) for _, _, time, written in batch.timely), default=None)
+    return batch
+
+
+def aggregate_task(plan: QueryPlan, stream: Stream, batch: Batch, partition: int) -> TaskCells:
     """Stands for mapper.aggregate.aggregate_task."""
-    limit, parts = now_ms + future_limit_ms, [[] for _ in range(stream.key_parts)]
-    for _, id_, time in batch.records:
-        if time <= limit:
-            parts[id_ % stream.key_parts].append(cell(id_, time))
+    parts = [[] for _ in range(stream.key_parts)]
+    for _, id_, time, _ in batch.timely:
+        parts[id_ % stream.key_parts].append(cell(id_, time))
     timely = sum(map(len, parts))
     return TaskCells([Table(sorted(part)) for part in parts], len(batch), 0, len(batch) - timely, 0, timely)
 
 
-def max_event_time(stream: Stream, batch: Batch, now_ms: int, future_limit_ms: int) -> int | None:
-    """Stands for mapper.aggregate.max_event_time."""
-    times = [time for _, _, time in batch.records if time <= now_ms + future_limit_ms]
-    return min(max(times), now_ms) if times else None
-
-
 def encode(table: Table) -> bytes:
-    """Stands for mars.cells_wire.encode."""
+    """Stands for mars.algebra.cells_wire.encode."""
     return array("q", table).tobytes()
 
 
 def decode(data: bytes, expected: object = None) -> Table:
-    """Stands for mars.cells_wire.decode."""
+    """Stands for mars.algebra.cells_wire.decode."""
     return Table(array("q", data))
 
 
 def merge(plan: QueryPlan, stream: Stream, tables: list[Table]) -> Table:
-    """Stands for mars.cells.merge; doubles stay visible."""
+    """Stands for mars.algebra.cells.merge; doubles stay visible."""
     return Table(sorted(cell for table in tables for cell in table))
 
 
@@ -97,7 +102,7 @@ def open_from(closed_up_to: int) -> int:
 
 
 def late_split(plan: QueryPlan, stream: Stream, table: Table, closed_up_to: int) -> tuple[Table, Table]:
-    """Stands for mars.cells.late_split."""
+    """Stands for mars.algebra.cells.late_split."""
     at = bisect_left(table, open_from(closed_up_to))
     return Table(table[:at]), Table(table[at:])
 
@@ -108,17 +113,36 @@ def ids(table: Table) -> list[int]:
 
 
 def first_start(table: Table) -> int:
-    """Stands for reducer.merge._first_start."""
+    """Stands for reducer.state.merge._first_start."""
     return table[0] >> ID_BITS
 
 
 def describe(table: Table, segment: Segment) -> ResultSegment:
-    """Stands for reducer.commit.describe."""
-    return ResultSegment(segment, len(table), 0, 0, 0, 0)
+    """Stands for reducer.committing.commit.describe."""
+    first, last = (cell >> ID_BITS for cell in (table[0], table[-1]))
+    return ResultSegment(segment, len(table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0)
 
 
+def rows(plan: QueryPlan, stream: Stream, table: Table, ordered: bool = True) -> pa.Table:
+    """Stands for mars.algebra.cells_finish.finish, for readers: a row for each tuple."""
+    starts = [(cell >> ID_BITS) * 1000 for cell in table]
+    ends = [start + WINDOW_MS * 1000 for start in starts]
+    return pa.table([pa.array(starts, INSTANT), pa.array(ends, INSTANT), pa.array(ids(table), pa.int64())], ROWS)
+
+
+# What readers see as columns of a result.
+ROWS = ["window_start", "window_end", "id"]
+# Stand for pyarrow where readers take rows from a file, and for mars.algebra.cells where they merge what is open.
+READ = SimpleNamespace(
+    Table=pa.Table, concat_tables=pa.concat_tables, scalar=pa.scalar, int64=pa.int64, ipc=SimpleNamespace(
+        open_stream=lambda data: SimpleNamespace(read_all=lambda: rows(None, None, decode(data)))))
+OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_split=late_split, finish=rows)
+# Stands for pyarrow where results are put together.
+ARROW = SimpleNamespace(ipc=SimpleNamespace(open_stream=lambda data: SimpleNamespace(read_all=lambda: decode(data))),
+                        concat_tables=lambda tables: Table(cell for table in tables for cell in table), Table=object)
 CELLS = SimpleNamespace(merge=merge, late_split=late_split)
 FINISH = SimpleNamespace(finish=lambda plan, stream, table: table)
-# Stand for the module mars.window, of which reducer.merge asks for one window's end, and for numpy, which it takes for that.
+# Stand for the module mars.algebra.window, of which reducer.state.merge asks for one window's end, and for numpy, which it
+# takes for that.
 WINDOW = SimpleNamespace(end=lambda window, stream, starts: [start + WINDOW_MS for start in starts])
 NUMPY = SimpleNamespace(array=lambda values, dtype: values, int64=int)

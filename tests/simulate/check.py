@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
-from mars import names
-from mars.commits import Manifest, Pointer, QueryCommit, Segment
-from mars.registry import FAULT_STATES, PAUSED, RUNNING, Query, QuerySet
+from mars.model import names
+from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
+from mars.model.registry import FAULT_STATES, PAUSED, RUNNING, Query, QuerySet
 from tests.simulate import cells
 from tests.simulate.kafka import Topic
 from tests.simulate.redis import Server
@@ -31,6 +32,7 @@ class Checker:
         self.commits = 0
         self.poisoned: dict[str, tuple[int, int]] = {}
         self.broken: Broken | None = None
+        self.noted: Callable[[str, dict[int, Manifest]], None] = lambda query, manifests: None  # is told of each good commit
 
     def watch(self, path: str, data: bytes) -> None:
         """A znode has been set. What is broken is kept: whoever has set it may swallow errors."""
@@ -44,6 +46,10 @@ class Checker:
                 self._commit(self.paths[path], Pointer.load(data))
         except Broken as error:
             self.broken = self.broken or error
+
+    def report(self, text: str) -> None:
+        """Somebody else has seen what must not be."""
+        self.broken = self.broken or Broken(text)
 
     def _stopped(self, query: Query) -> None:
         """I9: a query is stopped only for what has happened to it."""
@@ -74,12 +80,28 @@ class Checker:
         self.manifests[k], self.pointers[k] = manifest, pointer
         if manifest.commit != before.commit + 1:
             raise Broken(f"I5: key part {k} went from commit {before.commit} to {manifest.commit}")
+        for query in before.queries.keys() & self.queries.queries.keys():
+            if query not in manifest.queries:
+                raise Broken(f"I5: key part {k} forgets {query} with commit {manifest.commit}")
         for query, entry in manifest.queries.items():
             known = before.queries.get(query)
-            if query in self.queries.queries and (known is None or known.commits != entry.commits or fell):
+            if query in self.queries.queries and known != entry:
                 if known is not None:
                     self._never_back(k, query, known, entry, fell)
                 self._is_prefix(k, query, entry)
+                self.noted(query, self.manifests)
+
+    def reads_without(self, k: int, damaged: set[str]) -> bool:
+        """Is there an earlier commit of the key part that has none of these files?"""
+        for earlier in self.pointers[k].earlier:
+            if earlier.manifest is None:
+                return True
+            if earlier.manifest.path in damaged:
+                continue
+            entries = Manifest.load(self.storage.peek(earlier.manifest)).queries.values()
+            if damaged.isdisjoint(segment.path for entry in entries for segment in entry.state):
+                return True
+        return False
 
     def _is_damaged(self, pointer: Pointer | None, manifest: Manifest) -> bool:
         """May the next commit be a fall-back?"""
@@ -97,11 +119,21 @@ class Checker:
             raise Broken(f"I5: {query} in key part {k}: watermark went from {known} to {knows}")
         if entry.commits < before.commits:
             raise Broken(f"I5: {query} in key part {k} went from commit {before.commits} to {entry.commits}")
-        if before.watermark is not None and before.published is None and not fell:
+        if not fell and any(entry.counters[name] < count for name, count in before.counters.items()):
+            raise Broken(f"I5: {query} in key part {k}: counters went from {before.counters} to {entry.counters}")
+        goes_on = not fell and entry.results_index == before.results_index
+        if goes_on and entry.results[:len(before.results)] != before.results:
+            raise Broken(f"I5: {query} in key part {k}: results were {before.results} and are {entry.results}")
+        if goes_on and before.watermark is not None and before.published is None:
             for result in entry.results[len(before.results):]:
                 start = cells.first_start(self._table(result.segment))
                 if start + cells.WINDOW_MS <= before.watermark:
                     raise Broken(f"I2: {query} in key part {k}: the window {start} was shown, and is shown again")
+
+    def _results(self, entry: QueryCommit) -> list[ResultSegment]:
+        """All result segments, the oldest first."""
+        index = entry.results_index
+        return [*(load_index(self.storage.peek(index)) if index else ()), *entry.results]
 
     def _table(self, segment: Segment) -> cells.Table:
         """A segment's cells; files never change."""
@@ -110,9 +142,9 @@ class Checker:
             table = self.tables[segment] = cells.decode(self.storage.peek(segment))
         return table
 
-    def _held(self, entry: QueryCommit) -> list[int]:
+    def held(self, entry: QueryCommit) -> list[int]:
         """All cells of results and state, in order; of the state those of windows that have not closed."""
-        found = [cell for result in entry.results for cell in self._table(result.segment)]
+        found = [cell for result in self._results(entry) for cell in self._table(result.segment)]
         for segment in entry.state:
             table = self._table(segment)
             found += table if entry.watermark is None else cells.late_split(None, None, table, entry.watermark)[1]
@@ -128,12 +160,9 @@ class Checker:
                 if not log.cuts or ends:
                     raise Broken(f"I6: {query} in key part {k}: partition {p} is at {position}, past the last stable offset")
                 is_past = True
-            wanted += [cell for cell in log.cells[start.get(p, 0):position] if cell and cell % self.key_parts == k]
-            if entry.watermark is not None and entry.counted.get(p, 0) > position:
-                # After a fall-back closed windows hold more than the open ones.
-                wanted += [cell for cell in log.cells[position:entry.counted[p]]
-                           if cell and cell % self.key_parts == k and cell < cells.open_from(entry.watermark)]
-        found = self._held(entry)
+            wanted += [cell for cell in log.cells[start.get(p, 0):position]
+                       if cell and (cell & cells.IDS) % self.key_parts == k and cell & cells.IDS not in self.topic.ahead]
+        found = self.held(entry)
         if found != sorted(wanted) and (ends or not (is_past or self._has_lost(found, wanted))):
             self._explain(k, query, entry, found, wanted)
 
@@ -146,7 +175,7 @@ class Checker:
         return any(p == q and offset >= first for q, first, _ in cuts for p, offset, _ in places)
 
     def _explain(self, k: int, query: str, entry: QueryCommit, found: list[int], wanted: list[int]) -> None:
-        """Future and late tuples are missing by right, if they were counted; everything else is not."""
+        """Late tuples are missing by right, if they were counted; everything else is not."""
         doubled = [cell & cells.IDS for cell, count in Counter(found).items() if count > 1]
         if doubled:
             raise Broken(f"I4: {query} in key part {k} holds tuples twice: {doubled}")
@@ -160,7 +189,7 @@ class Checker:
         if late and not self.topic.disordered:
             raise Broken(f"I2: {query} in key part {k}: {late} tuples late that lay there in time, missing {places}, "
                          f"watermark {entry.watermark}")
-        if len(missing) > late + sum(1 for id_ in missing if id_ in self.topic.ahead):
+        if len(missing) > late:
             raise Broken(f"I1: {query} in key part {k} has lost tuples: {places}")
 
     # -- the end of a run -----------------------------------------------------------------------------------------
@@ -183,9 +212,14 @@ class Checker:
             entries = [self.manifests[k].queries[id_] for k in range(self.key_parts)]
             for k, entry in enumerate(entries if any(log.cuts for log in self.topic.logs) else ()):
                 self._is_prefix(k, id_, entry, ends=True)
-            rows = sum(len(set(self._held(entry))) for entry in entries)
+            rows = sum(len(set(self.held(entry))) for entry in entries)
             wanted = sum(1 for p, log in enumerate(self.topic.logs) for cell in log.cells[query.start.get(p, 0):] if cell)
             counters = entries[0].counters
+            ahead = self.topic.ahead - self.topic.unreadable
+            future = sum(1 for p, log in enumerate(self.topic.logs) for record in log.records[query.start.get(p, 0):]
+                         if record and record[0] in ahead)
+            if counters["future"] != future:
+                raise Broken(f"I1: {id_} counted {counters['future']} tuples as future, of {future}")
             if counters["tuples"] != wanted:
                 raise Broken(f"I1: {id_} counted {counters['tuples']} tuples of {wanted}")
             late = sum(entry.counters["late"] for entry in entries)
@@ -203,8 +237,10 @@ class Checker:
         for k, pointer in self.pointers.items():
             segments = [pointer.manifest, *(earlier.manifest for earlier in pointer.earlier if earlier.manifest)]
             manifests = [Manifest.load(self.storage.peek(segment)) for segment in segments]
-            for entry in (entry for manifest in manifests for entry in manifest.queries.values()):
-                segments += [*entry.state, *(result.segment for result in entry.results)]
+            entries = [(id_, entry) for manifest in manifests for id_, entry in manifest.queries.items()]
+            for entry in (entry for id_, entry in entries if id_ in self.queries.queries):
+                segments += [*entry.state, *(result.segment for result in self._results(entry))]
+                segments += [entry.results_index] if entry.results_index else []
             named = {segment.path for segment in segments}
             left += [path for path, at in self.storage.files(f"{self.stream_id}/{k}") if path not in named and at < before]
         return left

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from mars.adapters.exchange import StaleEpochError
-from tests.simulate.scripts import MAIN, Store
+from tests.simulate.scripts import Store
 
 
-def claim(s: Store, generation: int, worker: str, request: int, now: int, run_id: str, *, lease_ms: int, most: int,
+def claim(s: Store, generation: int, worker: str, request: int, now: int, server: str, *, lease_ms: int, most: int,
           bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool,
           least: int = 1) -> dict | None:
     """The claim as the script keeps it, or None."""
     s.check(generation)
-    s.check_server(run_id)
+    s.check_server(server)
     last = s.requests.get(worker)
     if last:
         number, id_, epoch = last
@@ -30,29 +30,14 @@ def claim(s: Store, generation: int, worker: str, request: int, now: int, run_id
     chosen = _choose(s, most, bound, key_parts, ends, stay, least)
     if chosen is None:
         return None
-    p, end, tasks = chosen["part"], chosen["end"], {}
-    wanted = _wanted_nows(s, p, end, {query for query, *_ in chosen["members"]})
-    again = min(wanted.values(), default=None)
-    for query, incarnation, _ in chosen["members"]:
-        if wanted.get(query, again) == again:
-            tasks[query] = incarnation
-            s.lanes[p][query] = (incarnation, MAIN if chosen["main"] or chosen["joins"] else end)
-        else:
-            s.lanes[p][query] = (incarnation, chosen["start"])
-    s.main[p] = end if chosen["main"] else chosen["at"]
+    p, end = chosen["part"], chosen["end"]
+    tasks = dict(chosen["members"])
+    for query, incarnation in tasks.items():
+        s.lanes[p][query] = (incarnation, end)
     s.counters["claim"] += 1
-    made = {"id": s.counters["claim"], "partition": p, "start": chosen["start"], "end": end, "given": 1,
-            "tasks": tasks, "now": now if again is None else again, "main": chosen["main"], "file": None, "grouped": False}
+    made = {"id": s.counters["claim"], "partition": p, "start": chosen["start"], "end": end, "given": 1, "tasks": tasks,
+            "file": None, "grouped": False}
     return _give(s, made, worker, request, now, lease_ms)
-
-
-def _wanted_nows(s: Store, p: int, end: int, queries: set[str]) -> dict[str, int]:
-    """The time at which each query has merged the range before, as far as it has."""
-    wanted: dict[str, int] = {}
-    for last, time, query in sorted(s.nows[p], key=lambda entry: (entry[0], f"{entry[0]}:{entry[1]}:{entry[2]}")):
-        if last >= end and query in queries:
-            wanted.setdefault(query, time)
-    return wanted
 
 
 def _give(s: Store, made: dict, worker: str, request: int, now: float, lease_ms: int) -> dict:
@@ -100,27 +85,20 @@ def _put_aside(s: Store, held: dict, now: float, changes: dict) -> None:
     s.leases[piece["id"]] = now
 
 
-def _lanes_of(s: Store, p: int) -> tuple[int | None, list, list]:
-    main, joined, others = s.main.get(p), [], []
+def _lanes_of(s: Store, p: int) -> dict[int, list[tuple[str, int]]]:
+    """Who rides at each cursor, in the order of the cursors."""
+    riders: dict[int, list[tuple[str, int]]] = {}
     for query, (incarnation, cursor) in s.lanes[p].items():
-        if cursor in (MAIN, main):
-            joined.append((query, incarnation, cursor == MAIN))
-        else:
-            others.append((query, incarnation, cursor))
-    if not joined and others:
-        main = max(lane[2] for lane in others)
-        joined = [(query, incarnation, False) for query, incarnation, cursor in others if cursor == main]
-        others = [lane for lane in others if lane[2] != main]
-    return main, joined, others
+        riders.setdefault(cursor, []).append((query, incarnation))
+    return dict(sorted(riders.items()))
 
 
-def _range_end(s: Store, p: int, start: int, members: list, others: list, main: int, most: int, bound: int,
-               key_parts: int, end: int) -> int:
-    limits = [start + most, end, *[stop for stop in s.stops[p] if stop > start],
-              *[lane[2] for lane in others if lane[2] > start]]
-    if main > start:
-        limits.append(main)
-    told = [offset for k in range(key_parts) for query, *_ in members
+def _range_end(s: Store, p: int, start: int, members: list, following: int | None, most: int, bound: int, key_parts: int,
+               end: int) -> int:
+    limits = [start + most, end, *[stop for stop in s.stops[p] if stop > start]]
+    if following is not None:
+        limits.append(following)
+    told = [offset for k in range(key_parts) for query, _ in members
             if (offset := s.positions[k].get((p, query))) is not None]
     limits.append(min([start, *told]) + bound)
     return min(limits)
@@ -128,21 +106,26 @@ def _range_end(s: Store, p: int, start: int, members: list, others: list, main: 
 
 def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int], stay: int | None,
             least_length: int) -> dict | None:
-    best, best_lane = None, None
+    front, behind = None, {}
     for p, last in ends.items():
-        main, joined, others = _lanes_of(s, p)
-        if joined and last - main >= least_length:
-            end = _range_end(s, p, main, joined, others, main, most, bound, key_parts, last)
-            score = -math.inf if p == stay else s.progress.get(p, -1e300)
-            if end - main >= least_length and (best is None or score < best["score"]):
-                best = {"part": p, "start": main, "end": end, "members": joined, "main": True, "score": score}
-        behind = [lane[2] for lane in others if lane[2] < main] if others else None
-        if behind and last - min(behind) >= least_length:
-            least = min(behind)
-            members = [lane for lane in others if lane[2] == least]
-            end = _range_end(s, p, least, members, others, main, most, bound, key_parts, last)
-            if end - least >= least_length and (best_lane is None or main - least > best_lane["score"]):
-                best_lane = {"part": p, "start": least, "end": end, "members": members, "main": False,
-                             "score": main - least, "joins": end == main, "at": main}
-    turn = s.counters["claim"] % 3 == 0
-    return best_lane if best_lane and (turn or not best) else best
+        riders = _lanes_of(s, p)
+        cursors = [*riders]
+        for start, following in zip(cursors, [*cursors[1:], None], strict=False):
+            score, distance = -math.inf if p == stay else s.progress.get(p, -1e300), cursors[-1] - start
+            members = riders[start]
+            further = [query for query, _ in members if query not in behind or distance > behind[query]["distance"]]
+            wanted = (front is None or score < front["score"]) if distance == 0 else further
+            if not wanted or last - start < least_length:
+                continue
+            end = _range_end(s, p, start, members, following, most, bound, key_parts, last)
+            if end - start < least_length:
+                continue
+            found = {"part": p, "start": start, "end": end, "members": members, "score": score, "distance": distance}
+            if distance == 0:
+                front = found
+            else:
+                behind |= dict.fromkeys(further, found)
+    given, turns = s.counters["claim"], list({id(behind[name]): behind[name] for name in sorted(behind)}.values())
+    if turns and (given % 3 == 0 or front is None):
+        return turns[given // 3 % len(turns)]
+    return front

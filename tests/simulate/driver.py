@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import orjson
 
-from mars.registry import RUNNING
+from mars.model.registry import RUNNING
 from tests.simulate.check import Broken
 from tests.simulate.faults import Mix
+from tests.simulate.load import Load
+from tests.simulate.readers import APIS
 from tests.simulate.world import PLAN, WORKERS, World
 
 HEAL_S = 30.0
-PARTITIONS_MAX, QUERIES_MAX = 4, 3
-BURST_MS, AHEAD_MS = 300, (150, 450)
 CUT_MAX = 6
 TIDIED, TIDY_S = 0.1, 2.0  # so many runs go on until files are deleted
 # How often each thing happens, before the seed's mixture weighs it.
 LOAD = (("produce", 30), ("burst", 6), ("transaction", 4), ("end_transaction", 6), ("wait", 4))
-TROUBLE = (("kill", 5), ("pause", 4), ("cut", 3), ("lose_redis", 4), ("damage", 1), ("poison", 1), ("fill", 2), ("query", 3),
-           ("change_query", 4), ("add_partition", 2), ("delete_records", 1), ("make_topic_anew", 0.2), ("cut_log", 1))
+TROUBLE = (("kill", 5), ("stop", 3), ("pause", 4), ("cut", 3), ("lose_redis", 4), ("damage", 1), ("poison", 1), ("fill", 2),
+           ("query", 3), ("change_query", 4), ("add_partition", 2), ("delete_records", 1), ("make_topic_anew", 0.2),
+           ("cut_log", 1), ("depose", 1), ("read", 6), ("cut_api", 1),
+           ("deafen", 2))
 
 
-class Driver:
+class Driver(Load):
     """Makes things happen, one after the other."""
 
     def __init__(self, world: World) -> None:
-        self.world, self.random = world, world.random
+        super().__init__(world)
         self.damaged: set[int] = set()
-        self.open: list[tuple[int, Callable[[bool], None]]] = []
-        self.last_ms = 0
 
     def drive(self, rounds: int) -> None:
         """Faults for so many rounds, then healing; raises Broken or Stuck."""
@@ -39,7 +37,7 @@ class Driver:
         self.new_query("EARLIEST")
         weights = dict(LOAD) | mix.weights
         actions = [getattr(self, name) for name in weights]
-        for action in self.random.choices(actions, list(weights.values()), k=rounds):
+        for action in self.random.choices(actions, list(weights.values()), k=rounds * mix.length):
             text = action()
             if text:
                 world.tell(text)
@@ -48,6 +46,7 @@ class Driver:
         self.heal()
         if not world.topic.is_anew:
             world.checker.finish()
+            world.readers.finish()
             world.nothing_waits()
             if not self.damaged and self.random.random() < TIDIED:
                 self.tidy()
@@ -114,68 +113,7 @@ class Driver:
     def _is_live(self, marker: str) -> bool:
         """Has the entry a task of a query as it is now? Others are deleted with the key part's next commit, not before."""
         running = self.world.checker.queries.running()
-        return any(q in running and running[q].incarnation == i for q, i in orjson.loads(marker)["t"].items())
-
-    # -- load -----------------------------------------------------------------------------------------------------
-
-    def _now(self) -> int:
-        return int(self.world.scheduler.now * 1000)
-
-    def _partition(self) -> int:
-        return self.random.randrange(len(self.world.topic.logs))
-
-    def _append(self, p: int, time: int, ahead: bool = False) -> None:
-        self.world.topic.append(p, time, ahead)
-        self.last_ms = max(self.last_ms, time)
-
-    def produce(self) -> None:
-        p, ahead = self._partition(), 0
-        if self.world.topic.disordered and self.random.random() < 0.3:
-            ahead = self.random.randint(*AHEAD_MS)
-        for _ in range(self.random.randint(1, 5)):
-            self._append(p, self._now() + ahead, ahead > 0)
-
-    def burst(self) -> None:
-        """Records of a while that come all at once, perhaps after a silence, in every partition, all later than any before:
-        none of them may be late, whichever partition is read first."""
-        self.world.scheduler.sleep(self.random.choice((0.0, 0.0, 0.6)))
-        now = self._now()
-        first = max(self.last_ms + 1, now - BURST_MS)
-        for p, _ in enumerate(self.world.topic.logs):
-            for time in sorted(self.random.randint(first, max(first, now)) for _ in range(self.random.randint(1, 3))):
-                self._append(p, time, time > now)
-
-    def transaction(self) -> str:
-        p = self._partition()
-        if p in {q for q, _ in self.open}:
-            return ""
-        self.open.append((p, self.world.topic.hold(p, [self._now()] * self.random.randint(1, 3))))
-        self.last_ms = max(self.last_ms, self._now())
-        return f"a transaction is open in partition {p}"
-
-    def end_transaction(self) -> str:
-        if not self.open:
-            return ""
-        p, end = self.open.pop(0)
-        commits = self.random.random() < 0.7
-        end(commits)
-        return f"the transaction in partition {p} is {'committed' if commits else 'aborted'}"
-
-    def add_partition(self) -> str:
-        logs = self.world.topic.logs
-        if len(logs) >= PARTITIONS_MAX:
-            return ""
-        logs.append(type(logs[0])())
-        for _ in range(self.random.randint(0, 3)):
-            self._append(len(logs) - 1, self._now())
-        # The others go on, and windows close by them before everybody has heard of the new one.
-        for p, _ in enumerate(logs[:-1]):
-            self.world.scheduler.sleep(self.random.uniform(0.0, 0.2))
-            self._append(p, self._now())
-        return f"partition {len(logs) - 1} is added"
-
-    def wait(self) -> None:
-        self.world.scheduler.sleep(self.random.uniform(0.2, 1.0))
+        return any(q in running and running[q].incarnation == i for q, i, _ in orjson.loads(marker)["tasks"])
 
     # -- faults ---------------------------------------------------------------------------------------------------
 
@@ -190,6 +128,14 @@ class Driver:
         self.world.network.count("worker killed")
         self.world.kill(name)
         return f"{name} is killed"
+
+    def stop(self) -> str:
+        name = self._worker()
+        if name is None:
+            return ""
+        self.world.network.count("worker stopped")
+        self.world.stop(name)
+        return f"{name} is stopped"
 
     def pause(self) -> str:
         name, seconds = self._worker(), self.random.uniform(0.1, 1.5)
@@ -208,6 +154,14 @@ class Driver:
         self.world.cut(name)
         return f"{name} and ZooKeeper do not hear each other"
 
+    def cut_api(self) -> str:
+        """For less than its session lasts."""
+        name = self.random.choice(APIS)
+        self.world.network.count("API cut from ZooKeeper")
+        self.world.cut(name)
+        self.world.scheduler.after(self.random.uniform(0.0, 0.5), self.world.mend)
+        return f"{name} and ZooKeeper do not hear each other"
+
     def lose_redis(self) -> str:
         empty = self.random.random() < 0.5
         self.world.network.count("Redis emptied" if empty else "Redis rolled back")
@@ -223,14 +177,16 @@ class Driver:
         return f"{type(thing).__name__} is {'full' if thing.full else 'not full any more'}"
 
     def damage(self) -> str:
-        """A file of a key part's last commit does not read any more: what it says, or cells that it names. Once for each key
-        part, as nothing is promised where all that is kept is damaged."""
+        """A file of a key part's last commit does not read any more: what it says, or cells that it names. Nothing is
+        promised where all that is kept is damaged, so one of the earlier commits is left whole."""
         world, checker = self.world, self.world.checker
         k = self.random.randrange(checker.key_parts)
-        if k in self.damaged or k not in checker.manifests:
+        if k not in checker.manifests:
             return ""
         state = [s.path for query in checker.manifests[k].queries.values() for s in query.state]
         path = self.random.choice([checker.pointers[k].manifest.path, *state])
+        if not checker.reads_without(k, world.disk.damaged | {path}):
+            return ""
         self.damaged.add(k)
         world.disk.damaged.add(path)
         world.network.count("file damaged")
@@ -268,6 +224,26 @@ class Driver:
         self.world.network.count("log cut" if left < length else "leader changed")
         return f"partition {p} is led by another broker, whose log ends at {left} instead of {length}"
 
+    def depose(self) -> str:
+        """Another broker leads a partition, with all of its log; the one before does not hear of it for a while, and
+        answers whoever asks it."""
+        p, topic = self._partition(), self.world.topic
+        log = topic.logs[p]
+        if p in topic.deposed or log.stable < len(log.records):
+            return ""
+        topic.deposed[p] = len(log.records)
+        self.world.scheduler.after(self.random.uniform(0.5, 3.0), lambda: topic.deposed.pop(p, None))
+        self.world.network.count("leader deposed")
+        return f"partition {p} is led by another broker, and the one before does not know it"
+
+    def deafen(self) -> str:
+        """Kafka and a host do not hear each other for a while."""
+        name, unheard = self.random.choice(("r0", "r1", "m0")), self.world.topic.unheard
+        unheard.add(name)
+        self.world.scheduler.after(self.random.uniform(0.2, 2.0), lambda: unheard.discard(name))
+        self.world.network.count("host cut from Kafka")
+        return f"{name} and Kafka do not hear each other"
+
     def make_topic_anew(self) -> str:
         self.world.network.count("topic made anew")
         self.world.topic.make_anew()
@@ -284,9 +260,15 @@ class Driver:
         return f"CREATE QUERY {name} FROM {start}"
 
     def query(self) -> str:
-        if len(self.world.checker.queries.queries) >= QUERIES_MAX:
+        if len(self.world.checker.queries.queries) >= self.world.mix.queries_max:
             return ""
         return self.new_query(self.random.choice(("EARLIEST", "LATEST")))
+
+    def read(self) -> str:
+        queries = list(self.world.checker.queries.queries.values())
+        if queries:
+            self.world.readers.come(self.random.choice(queries))
+        return ""
 
     def change_query(self) -> str:
         queries = list(self.world.checker.queries.queries.values())

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from mapper.batch import Messages
 from mapper.fetch import Range, RangeTooLarge
-from mars.adapters.kafka_errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange, TopicRecreated
-from mars.adapters.kafka_wire import TopicInfo
+from mars.adapters.kafka.cluster import TopicInfo
+from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange, TopicRecreated
 from tests.simulate.cells import cell
 from tests.simulate.faults import Network
 from tests.simulate.log import Log
 from tests.simulate.scheduler import Scheduler, Source
 
+FUTURE_LIMIT_MS = 200
 TOO_LARGE = 0.01  # so often a range holds more bytes than was to be expected
 
 
@@ -25,16 +26,20 @@ class Topic(Source):
         self.network, self.id = network, "topic"
         self.logs = [Log() for _ in range(partitions)]
         self.ids = 0
-        self.ahead: set[int] = set()
+        self.written: dict[int, int] = {}  # id -> Kafka timestamp of the record, in ms
+        self.ahead: set[int] = set()  # ids of future tuples
         self.unreadable: set[int] = set()
         self.disordered = False  # tuples ahead of time make others of their partition late
         self.idle_by_stable = False
+        self.deposed: dict[int, int] = {}  # where a leader that leads no more and does not know it sees the end
+        self.one_is_asked = False
         self.throttled_is_end = False
+        self.unheard: set[str] = set()  # nodes that Kafka does not hear
 
-    def append(self, partition: int, time: int, ahead: bool = False) -> None:
-        """One record, visible at once unless a transaction is open before it; `ahead` if its time is not yet."""
+    def append(self, partition: int, time: int) -> None:
+        """One record, visible at once unless a transaction is open before it."""
         log = self.logs[partition]
-        self._number(log, ahead)
+        self._number(time)
         closed = log.stable == len(log.records)
         log.records.append((self.ids, time))
         log.cells.append(cell(self.ids, time))
@@ -46,7 +51,7 @@ class Topic(Source):
         log = self.logs[partition]
         first = len(log.records)
         for time in times:
-            self._number(log)
+            self._number(time)
             log.records.append((self.ids, time))
             log.cells.append(cell(self.ids, time))
 
@@ -61,11 +66,18 @@ class Topic(Source):
 
         return end
 
-    def _number(self, log: Log, ahead: bool = False) -> None:
-        """The next id; what is written again after a cut may be ahead of the time of a claim that was there before."""
+    def _number(self, time: int) -> None:
+        """The next id, of a record that is written now."""
         self.ids += 1
-        if ahead or len(log.records) < log.longest:
+        self.written[self.ids] = int(self.scheduler.now * 1000)
+        if time > self.written[self.ids] + FUTURE_LIMIT_MS:
             self.ahead.add(self.ids)
+
+    def asked(self) -> None:
+        """A call of some node: KafkaUnreachable if it is lost."""
+        self.scheduler.step()
+        if self.scheduler.current.node in self.unheard or self.network.fate("kafka"):
+            raise KafkaUnreachable("topic", -1, "a lost call")
 
     def make_anew(self) -> None:
         """The name stands for another topic, of which nothing is read; `logs` stay what was."""
@@ -83,9 +95,9 @@ class Topic(Source):
 
 
 class Records(Messages):
-    """Messages of the simulation: `records` of (offset, id, time)."""
+    """Messages of the simulation: `records` of (offset, id, time, Kafka timestamp)."""
 
-    def __init__(self, records: list[tuple[int, int, int]]) -> None:
+    def __init__(self, records: list[tuple[int, int, int, int]]) -> None:
         self.records = records
         self.length = self  # of which the sum is asked for
 
@@ -106,9 +118,7 @@ class Reader:
         self.topic_id = topic_id
 
     def _ask(self) -> None:
-        self.topic.scheduler.step()
-        if self.topic.network.fate("kafka"):
-            raise KafkaUnreachable("topic", -1, "a lost call")
+        self.topic.asked()
         if self.topic.id != self.topic_id:
             raise TopicRecreated("topic", self.topic_id, self.topic.id)
 
@@ -142,7 +152,8 @@ class Reader:
         if self.topic.throttled_is_end and self.topic.scheduler.die() < 0.2:
             end = start + (end - start) // 2
         log.read_to = max(log.read_to, end)
-        records = [(offset, *log.records[offset]) for offset in range(start, end) if log.records[offset]]
+        records = [(offset, *record, self.topic.written[record[0]])
+                   for offset, record in enumerate(log.records[start:end], start) if record]
         epoch = log.epoch_before(end)
         return Range(partition, start, end, Records(records), epoch, (epoch, end))
 
@@ -161,7 +172,7 @@ class Reader:
 
 
 class Wire:
-    """Stands for mars.adapters.kafka_wire.Wire, as the leader uses it."""
+    """Stands for mars.adapters.kafka.wire.Wire, as the leader uses it."""
 
     log: Topic  # set for each run
 
@@ -169,9 +180,7 @@ class Wire:
         pass
 
     def _ask(self) -> None:
-        self.log.scheduler.step()
-        if self.log.network.fate("kafka"):
-            raise KafkaUnreachable("topic", -1, "a lost call")
+        self.log.asked()
 
     def topic(self, name: str, topic_id: str) -> TopicInfo:
         self._ask()
@@ -183,14 +192,29 @@ class Wire:
         self._ask()
         return {p: self.log.logs[p].end_of(epoch) for p, epoch in epochs.items()}
 
-    def high_watermarks(self, topic: str, partitions: list[int]) -> dict[int, int]:
+    def newest_ends(self, name: str, topic_id: str) -> tuple[TopicInfo, dict[int, int]]:
+        info, logs = self.topic(name, topic_id), self.log.logs
         self._ask()
-        logs = self.log.logs
-        return {p: logs[p].stable if self.log.idle_by_stable else len(logs[p].records) for p in partitions}
+        ends = {p: logs[p].stable if self.log.idle_by_stable else len(logs[p].records) for p in info.partitions}
+        return info, ends | {p: self.log.deposed[p] for p in ends.keys() & self.log.deposed.keys() if self.log.one_is_asked}
+
+    def newest(self, name: str, topic_id: str) -> TopicInfo:
+        return self.topic(name, topic_id)
 
     def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
         self._ask()
         return {p: self.log.logs[p].first for p in partitions}
+
+
+class Ends:
+    """Stands for api.statements.offsets.EndOffsets, as why an answer is empty is told from it."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def read(self, stream: object, partitions: dict[int, int]) -> dict[int, int]:
+        logs = Wire.log.logs
+        return {p: logs[p].stable for p in partitions}
 
 
 class Group:
@@ -199,5 +223,11 @@ class Group:
     def __init__(self, *_: object, **__: object) -> None:
         pass
 
+    def poll(self, timeout: float) -> None:
+        """Nothing was answered."""
+
     def commit(self, **_: object) -> None:
         """Not kept."""
+
+    def close(self) -> None:
+        """Nothing to end."""

@@ -16,6 +16,7 @@ from types import ModuleType, SimpleNamespace
 
 import orjson
 
+import api.statements.context
 import mapper.claim
 import mapper.computing
 import mapper.ends
@@ -23,31 +24,40 @@ import mapper.fetching
 import mapper.job
 import mapper.shared
 import mars.faults
-import mars.registry
-import reducer.commit
+import mars.model.registry
+import mars.results.open_windows
+import mars.results.pages
+import mars.results.tables
+import mars.results.tails  # noqa: F401 what readers call must be loaded, so that it gets the simulation's clock
+import reducer.committing.commit
+import reducer.committing.history
 import reducer.home
 import reducer.job
 import reducer.keypart
-import reducer.limits
-import reducer.memory
-import reducer.merge
-import reducer.watch_topic
-from mars.plan import QueryPlan
+import reducer.leading.lead
+import reducer.leading.memory
+import reducer.leading.watch_topic
+import reducer.state.limits
+import reducer.state.merge
+from mars.model.plan import QueryPlan
 from tests.simulate import cells, kafka, redis, scheduler, storage, threads, zookeeper
 
 # Waits of the real code that only make a run longer, and sweeps that would come too rarely in one.
 CONSTANTS: list[tuple[ModuleType, str, float]] = [
     (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2), (mapper.fetching, "BUSY_S", 0.03),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
-    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.job, "REFUSED_S", 0.06), (reducer.keypart, "NOWS_S", 0.2),
+    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.job, "REFUSED_S", 0.06),
     (reducer.keypart, "SWEEP_S", 0.5),
-    (reducer.commit, "KEEP_UNUSED_S", 1.0), (reducer.commit, "DELTAS_MAX", 4),
-    (reducer.watch_topic, "OFFSETS_S", 1e9),
-    (reducer.memory, "LOOK_S", 0.1), (reducer.memory, "FULL_S", 0.4), (reducer.memory, "ROOM_S", 0.4),
+    (reducer.committing.commit, "KEEP_UNUSED_S", 1.0), (reducer.committing.commit, "DELTAS_MAX", 4),
+    (reducer.committing.commit, "RECENT_MAX", 3),
+    (reducer.committing.history, "SPACING", 2), (reducer.committing.history, "SPACING_MAX", 8),
+    (reducer.leading.watch_topic, "OFFSETS_S", 0.5), (reducer.leading.lead, "SILENT_S", 1.0),
+    (reducer.leading.memory, "LOOK_S", 0.1), (reducer.leading.memory, "FULL_S", 0.4),
+    (reducer.leading.memory, "ROOM_S", 0.4),
 ]
 
 
-OURS = ("mapper.", "reducer.", "mars.")
+OURS = ("mapper.", "reducer.", "mars.", "api.")
 # What reads and writes query sets at a tenth of the cost: another library, each text once, and no compression. Whoever asks
 # makes objects of its own from what is read, and changes nothing of it.
 JSON = SimpleNamespace(loads=functools.lru_cache(64)(orjson.loads), dumps=lambda value: orjson.dumps(value).decode())
@@ -68,11 +78,13 @@ def installed(sched: scheduler.Scheduler, disk: storage.Disk, faults: dict[str, 
               plan: QueryPlan) -> Iterator[None]:
     """The real modules work in the simulation while this lasts. All queries have one plan, which is not read each time."""
     numbers = itertools.count()
+    api_threads = SimpleNamespace(Lock=lambda: threads.Lock(sched, disk.network.rest), Event=lambda: threads.Event(sched))
     stands_for = {
         time: threads.Time(sched), threading: threads.Threading(sched),
         queue: SimpleNamespace(Queue=lambda: threads.Queue(sched), Empty=threads.Empty),
         uuid: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=f"{next(numbers):08x}"))}
     new = [(module, name, stands_for[of]) for of, users in USERS.items() for module, name in users]
+    new += [(module, name, api_threads) for module, name in USERS[threading] if module.__name__.startswith("api.")]
     new += [(module, name, value) for module, values in _seams(disk, faults, plan).items() for name, value in values.items()]
     new += CONSTANTS
     undo = [(module, name, getattr(module, name)) for module, name, _ in new]
@@ -95,22 +107,27 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
     spill = disk.spill
     return {
         mars.faults: faults,
-        mars.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan), "json": JSON, "zlib": PLAIN},
+        mars.model.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan), "json": JSON, "zlib": PLAIN},
         mapper.job: {"spill": spill},
         mapper.shared: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange},
         mapper.fetching: {"spill": spill, "open_reader": lambda *where, **_: kafka.Reader(where[-1])},
         mapper.computing: {"spill": spill, "Parser": cells.Parser, "aggregate_task": cells.aggregate_task,
-                           "max_event_time": cells.max_event_time, "encode": cells.encode,
+                           "judge": cells.judge, "encode": cells.encode,
                            # No tuple is bad here, so there are no dead letters.
                            "LetterBox": lambda *_: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
         reducer.home: {"Storage": storage.Storage},
         reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange,
                       "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},
         reducer.keypart: {"decode": cells.decode, "schema": lambda *_: None},
-        reducer.limits: {"cells": cells.CELLS},
-        reducer.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
-                        "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
-        reducer.commit: {"cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode,
-                         "_rows_blob": cells.encode, "describe": cells.describe},
-        reducer.watch_topic: {"Wire": kafka.Wire, "Consumer": kafka.Group},
+        reducer.state.limits: {"cells": cells.CELLS},
+        reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
+                              "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
+        reducer.committing.commit: {
+            "cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
+            "_rows_blob": cells.encode, "describe": cells.describe},
+        reducer.leading.watch_topic: {"Wire": kafka.Wire, "Consumer": kafka.Group},
+        api.statements.context: {"ZooKeeper": zookeeper.ZooKeeper, "Storage": storage.Storage, "EndOffsets": kafka.Ends,
+                      **dict.fromkeys(("KafkaAdmin", "Wire", "Engine", "security_of"), lambda *_, **__: None)},
+        mars.results.tables: {"pa": cells.READ},
+        mars.results.open_windows: {"cells": cells.OPEN},
     }

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 
 import orjson
 
 from mars.adapters import exchange
-from mars.adapters.exchange import Claim, Entry, ExchangeFullError
+from mars.adapters.exchange import ExchangeFullError
 from mars.errors import MarsError, NotReadyError
+from mars.model.claims import Claim
+from mars.model.entries import Entry, decode
 from tests.simulate import claiming, scripts
+from tests.simulate.fairness import Fairness
 from tests.simulate.faults import ECHOED, LATE, LOST, REPEATED, UNKNOWN, Network
 from tests.simulate.scheduler import Scheduler, Source
 
@@ -34,6 +37,7 @@ class Server:
         self.same_run_id = False
         self.installed: dict[int, int] = {}
         self.listeners: list[Wakeups] = []
+        self.fairness: Fairness | None = None
 
     def publish(self, kind: str, stream_id: int) -> None:
         """A message to all who listen; some are lost."""
@@ -52,7 +56,7 @@ class Server:
             self.history.append({id_: scripts.copy(store) for id_, store in self.stores.items()})
 
     def run_id(self) -> str:
-        """As INFO tells it."""
+        """What stands for the server's name."""
         return f"run{1 if self.same_run_id else self.run_number}"
 
     def restart(self, empty: bool) -> None:
@@ -103,10 +107,15 @@ class Exchange:
 
     def claim(self, stream_id: int, generation: int, worker: str, request: int, **arguments: object) -> Claim | None:
         server = self.server
-        made = self._call(lambda: claiming.claim(
-            server.stores[stream_id], generation, worker, request, server.now_ms(), server.run_id(), **arguments), True)
+
+        def call() -> dict | None:
+            store = server.stores[stream_id]
+            give = partial(claiming.claim, store, generation, worker, request, server.now_ms(), server.run_id(), **arguments)
+            return server.fairness.claim(store, arguments, give) if server.fairness else give()
+
+        made = self._call(call, True)
         return made and Claim(made["id"], made["partition"], made["start"], made["end"], dict(made["tasks"]), made["epoch"],
-                              made["now"], made["given"], made["file"], made.get("kills", ""), made.get("grouped", False))
+                              made["given"], made["file"], made.get("kills", ""), made.get("grouped", False))
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int, given: int | None = None) -> bool:
         return self._call(lambda: scripts.renew(
@@ -121,11 +130,9 @@ class Exchange:
             self.server.stores[stream_id], generation, claim.__dict__, file))
 
     def push(self, stream_id: int, generation: int, claim: Claim, tasks: dict[str, int], max_event_time: int | None,
-             entries: list[tuple[dict, bytes]]) -> int:
-        # As JSON on the wire: whoever reads it gets objects of its own.
-        flat = [(orjson.dumps(marker), cells) for marker, cells in entries]
+             entries: list[tuple[bytes, bytes]]) -> int:
         seq = self._call(lambda: scripts.push(
-            self.server.stores[stream_id], generation, claim.__dict__, tasks, max_event_time, flat))
+            self.server.stores[stream_id], generation, claim.__dict__, tasks, max_event_time, entries))
         self.server.publish("entries", stream_id)
         return seq
 
@@ -136,29 +143,25 @@ class Exchange:
         facts, found = self._call(lambda: scripts.receive(
             self.server.stores[stream_id], generation, key_part, after), True)
         few = found[:1 + int(self.server.scheduler.die() * 4)]
-        return facts, [Entry(seq, orjson.loads(marker), cells) for seq, marker, cells in few]
+        return facts, [decode(*entry) for entry in few]
 
     def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int],
              positions: dict[tuple[int, str], int]) -> None:
         self._call(lambda: scripts.trim(
             self.server.stores[stream_id], generation, key_part, epoch, seqs, positions), True)
 
-    def least_positions(self, stream_id: int, key_parts: int,
-                        of: Collection[tuple[int, str]] | None = None) -> dict[tuple[int, str], int]:
-        if of is not None and not of:
-            return {}
+    def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
         told = self._call(lambda: [dict(self.server.stores[stream_id].positions[k]) for k in range(key_parts)],
                           True)
-        return {name: min(positions[name] for positions in told) for name in set(told[0]).intersection(*told[1:])
-                if of is None or name in of}
+        return {name: min(positions[name] for positions in told) for name in set(told[0]).intersection(*told[1:])}
 
     # -- leader -------------------------------------------------------------------------------------------------
 
-    def install(self, stream_id: int, generation: int, leader_epoch: int, run_id: str, state: dict) -> None:
+    def install(self, stream_id: int, generation: int, leader_epoch: int, server: str, state: dict) -> None:
         state = orjson.loads(orjson.dumps(state))
 
         def call() -> None:
-            scripts.install(self.server.stores[stream_id], generation, leader_epoch, run_id, state)
+            scripts.install(self.server.stores[stream_id], generation, leader_epoch, server, state)
             self.server.installed[generation] = self.server.run_number
 
         self._call(call, True)
@@ -191,7 +194,7 @@ class Exchange:
             for query, (incarnation, _) in store.lanes[p].items():
                 attached.setdefault(query, {})[p] = incarnation
         known = store.generation
-        return exchange.Standing(server.run_id(), (known["generation"], known["run_id"]) if known else None, attached)
+        return exchange.Standing(server.run_id(), (known["generation"], known["server"]) if known else None, attached)
 
     def forget(self, stream_id: int) -> None:
         self._call(lambda: self.server.stores.pop(stream_id, None), True)

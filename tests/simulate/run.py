@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import time
 from collections import Counter
@@ -16,8 +17,9 @@ from tests.simulate.driver import Driver
 from tests.simulate.scheduler import Stuck
 from tests.simulate.world import PLAN, World
 
-ROUNDS, STEPS_MAX = 12, 30_000
+ROUNDS, STEPS_MAX = 12, 120_000
 gc.freeze()  # what is loaded stays: collections need not look at it after each run
+atexit.register(gc.unfreeze)
 
 
 @dataclass

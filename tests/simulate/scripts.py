@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 
 from mars.adapters.exchange import StaleEpochError, StaleGenerationError
 
-MAIN = "main"
-
 
 @dataclass
 class Store:
-    """What the keys of one stream hold; see mars.names.Keys."""
+    """What the keys of one stream hold; see mars.model.names.Keys."""
 
     generation: dict = field(default_factory=dict)
     seq: int = 0
@@ -26,9 +24,7 @@ class Store:
     counters: dict[str, int] = field(default_factory=lambda: {"claim": 0, "epoch": 0})
     progress: dict[int, int] = field(default_factory=dict)
     lanes: dict = field(default_factory=lambda: defaultdict(dict))
-    main: dict[int, int] = field(default_factory=dict)
     stops: dict = field(default_factory=lambda: defaultdict(set))
-    nows: dict = field(default_factory=lambda: defaultdict(set))
     log: dict = field(default_factory=lambda: defaultdict(dict))
     positions: dict = field(default_factory=lambda: defaultdict(dict))
     owners: dict[int, int] = field(default_factory=dict)
@@ -40,9 +36,9 @@ class Store:
         if self.generation.get("generation") != generation:
             raise StaleGenerationError("another generation is in the exchange", str(self.generation.get("generation")))
 
-    def check_server(self, run_id: str) -> None:
-        """A server that was restarted gives no claim."""
-        if self.generation.get("run_id") != run_id:
+    def check_server(self, server: str) -> None:
+        """A server that was restarted or replaced gives no claim."""
+        if self.generation.get("server") != server:
             raise StaleGenerationError("another generation is in the exchange", "of another server")
 
     def check_leader(self, generation: int, epoch: int) -> None:
@@ -52,11 +48,8 @@ class Store:
             raise StaleEpochError("a newer leader, owner or request has been seen", "an older leader")
 
 
-def install(s: Store, generation: int, epoch: int, run_id: str, state: dict) -> None:
-    known = s.generation
-    if known and known["leader"] > epoch:
-        raise StaleEpochError("a newer leader, owner or request has been seen", "an older leader")
-    if known and known["generation"] >= generation:
+def install(s: Store, generation: int, epoch: int, server: str, state: dict) -> None:
+    if s.generation and s.generation["generation"] >= generation:
         raise StaleGenerationError("another generation is in the exchange", "not raised")
     fresh = Store()
     for part, lane in state["lanes"].items():
@@ -64,10 +57,9 @@ def install(s: Store, generation: int, epoch: int, run_id: str, state: dict) -> 
         for query, text in lane.items():
             incarnation, cursor = text.split(":")
             fresh.lanes[p][query] = (int(incarnation), int(cursor))
-        fresh.stops[p] = set(state["stops"][part])
-        fresh.nows[p] = {tuple(pair) for pair in state["nows"][part]}
+        fresh.stops[p] = {int(stop) for stop in state["stops"][part]}
     _positions(fresh, state)
-    fresh.generation = {"generation": generation, "leader": epoch, "run_id": run_id}
+    fresh.generation = {"generation": generation, "leader": epoch, "server": server}
     s.__dict__.update(fresh.__dict__)
 
 
@@ -79,16 +71,15 @@ def attach(s: Store, generation: int, epoch: int, query: str, incarnation: int, 
     for part, cursor in state["cursors"].items():
         held = s.lanes[part].get(query)
         if held is None or held[0] < incarnation:
-            s.lanes[part][query] = (incarnation, cursor)
-            s.stops[part] |= set(state["stops"][part])
-            s.nows[part] |= {tuple(pair) for pair in state["nows"][part]}
+            s.lanes[part][query] = (incarnation, int(cursor))
+            s.stops[part] |= {int(stop) for stop in state["stops"][part]}
     _positions(s, state)
 
 
 def _positions(s: Store, state: dict) -> None:
     for k, name, offset in state["positions"]:
         partition, query = name.split(":")
-        tell(s, k, (int(partition), query), offset)
+        tell(s, k, (int(partition), query), int(offset))
 
 
 def tell(s: Store, k: int, name: tuple[int, str], offset: int) -> None:
@@ -137,22 +128,18 @@ def mark(s: Store, generation: int, id_: int, epoch: int, stage: str) -> bool:
 
 def register(s: Store, generation: int, claim: dict, file: dict) -> bool:
     s.check(generation)
-    if not _is_held(s, claim):
-        return False
-    s.claims[claim["id"]]["file"] = file
-    return True
-
-
-def _is_held(s: Store, claim: dict) -> bool:
     held = s.claims.get(claim["id"])
-    return held is not None and all(held[name] == claim[name] for name in ("epoch", "start", "end"))
+    if held is None or any(held[name] != claim[name] for name in ("epoch", "start", "end")):
+        return False
+    held["file"] = file
+    return True
 
 
 def push(s: Store, generation: int, claim: dict, tasks: dict[str, int], met: int | None, entries: list) -> int:
     s.check(generation)
-    if not _is_held(s, claim):
+    held = s.claims.get(claim["id"])
+    if held is None or (held["start"], held["end"]) != (claim["start"], claim["end"]):
         return 0
-    held = s.claims[claim["id"]]
     if any(held["tasks"].get(query) != incarnation for query, incarnation in tasks.items()):
         return 0
     s.seq += 1
@@ -179,10 +166,9 @@ def weigh(s: Store, generation: int, key_parts: int) -> dict[tuple[str, int], in
     found: dict[tuple[str, int], int] = {}
     for k in range(key_parts):
         for text, _ in s.log[k].values():
-            marker = json.loads(text)
-            for query, size in marker["l"]:
-                task = query, marker["t"][query]
-                found[task] = found.get(task, 0) + size
+            for query, incarnation, size in json.loads(text)["tasks"]:
+                if size:
+                    found[query, incarnation] = found.get((query, incarnation), 0) + size
     return found
 
 
@@ -198,11 +184,11 @@ def trim(s: Store, generation: int, k: int, epoch: int, seqs: list[int], positio
 
 
 def copy(s: Store) -> Store:
-    """What a replica has. Entries of logs, and what `nows` and `stops` hold, never change."""
+    """What a replica has. Entries of logs, and what `stops` hold, never change."""
     claims = {id_: {**claim, "tasks": claim["tasks"].copy()} for id_, claim in s.claims.items()}
     deep = [defaultdict(of.default_factory, {key: value.copy() for key, value in of.items()})
-            for of in (s.lanes, s.stops, s.nows, s.log, s.positions)]
-    lanes, stops, nows, log, positions = deep
+            for of in (s.lanes, s.stops, s.log, s.positions)]
+    lanes, stops, log, positions = deep
     return Store(s.generation.copy(), s.seq, claims, s.leases.copy(), s.requests.copy(), s.counters.copy(),
-                 s.progress.copy(), lanes, s.main.copy(), stops, nows, log, positions, s.owners.copy(), s.facts.copy(),
+                 s.progress.copy(), lanes, stops, log, positions, s.owners.copy(), s.facts.copy(),
                  s.detached.copy())

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from mars.adapters import storage
 from mars.adapters.storage import CorruptFileError, StateAwayError
-from mars.commits import Segment
+from mars.model.commits import Segment
 from tests.simulate.faults import Network
 from tests.simulate.scheduler import Actor, Scheduler
 
@@ -62,6 +62,7 @@ class NewFile:
     def write(self) -> None:
         disk = self.disk
         disk.scheduler.step()
+        disk.network.fate("files")
         if disk.full:
             raise OSError(28, "No space left on device")
         disk.files[self.path] = (self.blobs, disk.scheduler.now)
@@ -89,6 +90,7 @@ class Storage(storage.Storage):
 
     def read(self, segment: Segment) -> bytes:
         self.disk.scheduler.step()
+        self.disk.network.fate("files")
         self.require()
         if segment.path in self.disk.damaged:
             raise CorruptFileError("a committed file does not match its checksum", segment.path)

@@ -106,7 +106,7 @@ def test_no_simulated_run_calls_what_a_version_leaves_out() -> None:
     root = campaign.ROOT
     called = {str(Path(file).relative_to(root)) for file, _, _ in pstats.Stats(profile).stats
               if file.startswith(str(root))}
-    assert {"mapper/claim.py", "reducer/keypart.py", "mars/log_epochs.py"} < called
+    assert {"mapper/claim.py", "reducer/keypart.py", "mars/model/log_epochs.py"} < called
     assert not [file for file in called if campaign.is_uncalled(file)]
     uncalled = {str(file.relative_to(root)) for folder in campaign.CODE for file in (root / folder).rglob("*.py")} - called
     assert [pattern for pattern in campaign.UNCALLED if fnmatch.filter(uncalled, pattern)] == list(campaign.UNCALLED)

@@ -9,10 +9,10 @@ from unittest.mock import Mock
 import pytest
 from kazoo.exceptions import SessionExpiredError
 
-from mars import names
 from mars.adapters.storage import CorruptFileError
+from mars.model import names
 from reducer.keypart import KeyPart
-from reducer.lead import Leader
+from reducer.leading.lead import Leader
 from tests.simulate import faults, patches, zookeeper
 from tests.simulate.driver import Driver
 from tests.simulate.log import Log
@@ -87,7 +87,7 @@ def test_whose_records_were_deleted_gets_another_query(world: World) -> None:
 
 
 def test_a_redis_that_went_back_gives_no_claim_until_somebody_leads(world: World) -> None:
-    """It may have forgotten at what time a range was claimed, and with that which tuples of it are future."""
+    """Its lanes may be those of an earlier moment, and would give ranges that overlap what is merged."""
     driver = Driver(world)
     driver.new_query("EARLIEST")
     world.scheduler.sleep(1.0)

@@ -90,6 +90,26 @@ class Threading:
         return Thread(self.scheduler, target, name)
 
 
+class Lock(Source):
+    """Stands for threading.Lock where nobody waits for outside systems alone: whoever takes it may rest before, so that
+    others come first, as between any two steps of a thread."""
+
+    def __init__(self, scheduler: Scheduler, rest: Callable[[], None]) -> None:
+        super().__init__(scheduler)
+        self.rest = rest
+        self.held = False
+
+    def __enter__(self) -> None:
+        self.rest()
+        while self.held:
+            self.scheduler.sleep(60.0, self)
+        self.held = True
+
+    def __exit__(self, *_: object) -> None:
+        self.held = False
+        self.notify()
+
+
 class Thread(Source):
     """Stands for threading.Thread. An error ends it and nothing else, and is noted."""
 

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from kazoo.exceptions import KazooException
 
 from mapper.job import Mapper
-from mars import names
 from mars.adapters.catalog import CatalogStore
 from mars.adapters.view import StreamView
 from mars.config import Config
 from mars.errors import InvariantError, MarsError
-from mars.expressions import Column
-from mars.log_epochs import Epochs
-from mars.plan import AggregateCall, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model import names
+from mars.model.expressions import Column
+from mars.model.log_epochs import Epochs
+from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
 from tests.simulate import ensemble, kafka, redis, storage, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
+from tests.simulate.fairness import Fairness
 from tests.simulate.faults import FATES, STRIKES, Mix, Network
+from tests.simulate.readers import Readers
 from tests.simulate.scheduler import Actor, Killed, Scheduler
+from tests.simulate.shown import Shown
 
-KEY_PARTS, PARTITIONS = 2, 2
+KEY_PARTS, PARTITIONS = (1, 2, 2, 2, 3, 4), 2
 KEEPS = 0.1  # so often a call leaves a state that Redis may go back to
-NONE = Mix(0.0, FATES, 0.0, 0.0, 0.0, 0.0, STRIKES, {}, False)
-STREAM = Stream("s", 0, "topic", "topic", (StreamColumn("t", "BIGINT"),), "CSV", "t", "ms", KEY_PARTS)
-PLAN = QueryPlan("s", "", ("t",), None, (), Window("tumbling", WINDOW_MS), (AggregateCall("count", None, None, "BIGINT"),),
-                 (Output("count", Column("a0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
+NONE = Mix(0.0, FATES, 0.0, 0.0, 0.0, 0.0, 0.0, STRIKES, {}, False, 3)
+COLUMNS = tuple(StreamColumn(name, "BIGINT") for name in ("t", "id"))
+STREAM = Stream("s", 0, "topic", "topic", COLUMNS, "CSV", "t", "ms", key_parts=2)
+PLAN = QueryPlan("s", "", ("t", "id"), None, (Key("id", Column("id", "BIGINT"), "BIGINT"),), Window("tumbling", WINDOW_MS),
+                 (), (Output("id", Column("k0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
 CONFIG = Config().model_copy(update={
     "batch_tuples": 3, "run_tuples_max": 4, "claim_ahead_tuples": 12, "lease_ms": 500, "commit_interval_ms": 80,
-    "future_limit_ms": 200, "zookeeper_session_ms": 700})
+    "future_limit_ms": kafka.FUTURE_LIMIT_MS, "zookeeper_session_ms": 700})
 WORKERS: dict[str, Callable[[Config, int], object]] = {"m0": Mapper, "m1": Mapper, "r0": Reducer, "r1": Reducer}
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
@@ -48,6 +53,7 @@ class World:
         self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
         self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
         self.topic = kafka.Reader.topic = kafka.Wire.log = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.key_parts = self.random.choice(KEY_PARTS)
         self.mix = NONE
         self.story: list[str] = []
         self.ended: list[tuple[str, BaseException]] = []
@@ -62,23 +68,29 @@ class World:
         for path in (names.ROOT, names.MAPPERS, names.REDUCERS):
             self.session.ensure(path)
         self.catalog = CatalogStore(self.session)
-        stream = self.catalog.create_stream(STREAM, range(PARTITIONS))
-        self.checker = Checker(stream.id, KEY_PARTS, self.topic, storage.Storage(""), self.server)
+        stream = self.catalog.create_stream(replace(STREAM, key_parts=self.key_parts), range(PARTITIONS))
+        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(""), self.server)
         self.ensemble.watch = self.checker.watch
+        self.server.fairness = Fairness(self.checker.report)
+        shown = Shown(self.key_parts, self.checker.held)
+        self.checker.noted = shown.note
+        self.readers = Readers(self, shown)
         for name in WORKERS:
             self.start(name)
 
     def misbehave(self, mix: Mix) -> None:
         """Faults as in this mixture from now on."""
-        self.mix, self.network.rate, self.network.fates = mix, mix.rate, mix.fates
+        self.mix, self.network.rate, self.network.fates, self.network.slow_s = mix, mix.rate, mix.fates, mix.slow_s
+        self.network.systems, self.network.rests = mix.systems, mix.slow
         self.ensemble.lag, self.ensemble.notice_s, self.topic.disordered = mix.lag, mix.notice_s, mix.disordered
         self.server.keeps = KEEPS if mix.rolls_back else 0.0
 
     def heal(self) -> None:
         """Everything works again: what is paused goes on, what is dead is started, ZooKeeper hears all."""
         self.mix = NONE
-        self.network.rate = self.ensemble.lag = self.ensemble.notice_s = 0.0
+        self.network.rate = self.network.rests = self.ensemble.lag = self.ensemble.notice_s = 0.0
         self.server.full = self.disk.full = False
+        self.topic.unheard.clear()
         self.poisoned = {stage: place for stage, place in self.poisoned.items() if stage == "reading"}
         self.scheduler.paused.clear()
         self.mend()
@@ -166,6 +178,12 @@ class World:
             session.dead = True
         self.restart_at[name] = self.scheduler.now + self.random.uniform(0.05, 1.0)
 
+    def stop(self, name: str) -> None:
+        """A process that ends by itself: its session ends with it, and what it owned is given to others at once."""
+        self.kill(name)
+        for session in [session for session in self.ensemble.sessions.values() if session.node == name]:
+            self.ensemble.expire(session.number)
+
     def pause(self, name: str, seconds: float) -> None:
         """SIGSTOP for a while: it does not know of it, and goes on as a zombie."""
         self.scheduler.pause(name, seconds)
@@ -229,7 +247,7 @@ class World:
                 pieces = [piece for state in part.states.values() for held in state.waiting.values() for piece in held]
                 if pieces and worker.id == owners.get(k):
                     raise Broken(f"I8: {name} holds pieces of key part {k} that nothing will ever wake: "
-                                 f"{[piece.marker for piece in pieces]}")
+                                 f"{[piece.header for piece in pieces]}")
         store = self.server.stores[self.checker.stream_id]
         if store.leases:
             raise Broken(f"I8: leases of claims that are gone: {store.leases}")
@@ -257,7 +275,7 @@ class World:
         then it may hold pieces of a dropped query, or those of an assignment before."""
         nodes, owners, id_ = self.ensemble.now, self.owners(), self.checker.stream_id
         version = nodes[self.checker.queries_path].version
-        wanted = {k: (nodes[names.owner(id_, k)].version, version) for k in range(KEY_PARTS)}
+        wanted = {k: (nodes[names.owner(id_, k)].version, version) for k in range(self.key_parts)}
         known = {k: (part.owner_version, part.view.queries_version) for worker in self.workers.values()
                  if isinstance(worker, Reducer) for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
         return known == wanted
@@ -274,5 +292,5 @@ class World:
     def owners(self) -> dict[int, str]:
         """Who owns each key part, for the story."""
         nodes = self.ensemble.now
-        paths = {k: names.owner(self.checker.stream_id, k) for k in range(KEY_PARTS)}
+        paths = {k: names.owner(self.checker.stream_id, k) for k in range(self.key_parts)}
         return {k: json.loads(nodes[path].data)["id"] for k, path in paths.items() if nodes[path].data}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import NamedTuple
 
 from kazoo.exceptions import BadVersionError, ConnectionLoss, NodeExistsError, NoNodeError, SessionExpiredError
 
@@ -32,6 +33,7 @@ class ZooKeeper(Source):
         self.over = self.lost = False  # the ensemble has ended the session; the worker has learnt of it
         self.watches: dict[tuple[str, str], list[Watch]] = {}
         self.events: list[Watch | str] = []
+        self.told = self.telling = 0  # how many events have been told; is one being told?
         self.listeners: list[Callable[[str], None]] = []
         self.client = Client(self)
         if self.node != "driver":
@@ -46,12 +48,13 @@ class ZooKeeper(Source):
             elif ensemble.notice_s:
                 scheduler.sleep(scheduler.die() * ensemble.notice_s)
             if self.events:
-                event = self.events.pop(0)
+                event, self.telling = self.events.pop(0), 1
                 if isinstance(event, Watch):
                     event.call(SimpleNamespace(path=event.path))
                 else:
                     for listener in self.listeners:
                         listener(event)
+                self.told, self.telling = self.told + 1, 0
 
     def hear(self, events: list[Watch | str]) -> None:
         """Something is to be told."""
@@ -61,6 +64,7 @@ class ZooKeeper(Source):
     def changed(self, state: str) -> None:
         """The connection is gone or back: watches are lost with it, and listeners hear of it."""
         self.watches.clear()
+        self.told += len(self.events)
         self.events.clear()
         self.hear([state])
 
@@ -155,10 +159,30 @@ class ZooKeeper(Source):
             return False
         return True
 
+    def settle(self) -> None:
+        """Until all is told that is to be told by now."""
+        wanted = self.told + self.telling + len(self.events)
+        while self.told < wanted:
+            self.scheduler.sleep(0.01)
+            if self.lost or self.stopped:
+                raise SessionExpiredError
+
     def stop(self) -> None:
         self.stopped = True
         self.notify()
         self.ensemble.expire(self.number)
+
+
+class Answer(NamedTuple):
+    """Stands for what kazoo gives for a call that is not waited for: it is there at once."""
+
+    value: tuple[bytes, Node] | None
+    error: Exception | None = None
+
+    def get(self) -> tuple[bytes, Node]:
+        if self.error is not None:
+            raise self.error
+        return self.value
 
 
 class Client:
@@ -198,11 +222,20 @@ class Client:
             raise NoNodeError
         return node.data, node
 
+    def get_async(self, path: str, watch: Callable | None = None) -> Answer:
+        try:
+            return Answer(self.get(path, watch))
+        except (NoNodeError, ConnectionLoss, SessionExpiredError) as error:
+            return Answer(None, error)
+
     def get_children(self, path: str, watch: Callable | None = None) -> list[str]:
         return children(self._watched("children", path, watch), path)
 
     def set(self, path: str, data: bytes) -> None:
         self.session._write(("set", path, data, -1))
+
+    def delete(self, path: str) -> None:
+        self.session._write(("delete", path))
 
     def create(self, path: str, data: bytes, ephemeral: bool = False, makepath: bool = False,
                sequence: bool = False) -> str:

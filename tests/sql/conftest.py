@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mars.plan import Stream
-from sql.create import compile_stream
-from sql.parse import parse
+from mars.model.plan import Stream
+from sql.read.create import compile_stream
+from sql.read.parse import parse
 
 FLOWS = """CREATE STREAM flows (
   timestamp BIGINT, sip STRING, dip STRING, type INT, bytes BIGINT, price DECIMAL(10, 2), ratio DOUBLE, ok BOOLEAN,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mars.functions import AGGREGATES, OPERATORS, SCALARS
-from sql.compile import compile_select
-from sql.create import compile_stream
-from sql.parse import parse
+from mars.algebra.functions import AGGREGATES, OPERATORS, SCALARS
+from sql.check.compile import compile_select
+from sql.read.create import compile_stream
+from sql.read.parse import parse
 from sql.statements import CreateQuery, CreateStream, Explain, SelectStatement
 
 TEXT = (Path(__file__).parents[2] / "docs" / "dialect.md").read_text()

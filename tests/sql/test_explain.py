@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from mars.plan import Stream
-from sql.compile import compile_select
-from sql.explain import explain
-from sql.parse import parse
-from sql.spark import spark_sql
+from mars.model.plan import Stream
+from sql.check.compile import compile_select
+from sql.read.parse import parse
+from sql.say.explain import explain
+from sql.say.spark import spark_sql
 from sql.statements import CreateQuery
 
 FILES = sorted((Path(__file__).parent / "plans").glob("*.sql"))

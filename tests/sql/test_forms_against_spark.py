@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 
+from mars.algebra.evaluate import evaluate
 from mars.errors import SqlError
-from mars.evaluate import evaluate
-from mars.plan import Stream
-from sql.compile import compile_select
-from sql.parse import parse
-from sql.spark import spark_sql
+from mars.model.plan import Stream
+from sql.check.compile import compile_select
+from sql.read.parse import parse
+from sql.say.spark import spark_sql
 
 NEITHER = [
     "sip FROM tuples WHERE type BETWEEN SYMMETRIC 10 AND 1", "sip FROM tuples WHERE type BETWEEN ASYMMETRIC 1 AND 10",

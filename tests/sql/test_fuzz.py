@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mars.errors import SqlError
-from mars.plan import QueryPlan, Stream
-from sql.compile import compile_select
-from sql.create import compile_stream
-from sql.explain import explain
-from sql.parse import parse, split_statements
-from sql.render import caret
-from sql.spark import spark_sql
+from mars.model.plan import QueryPlan, Stream
+from sql.check.compile import compile_select
+from sql.read.create import compile_stream
+from sql.read.parse import parse, split_statements
+from sql.say.explain import explain
+from sql.say.render import caret
+from sql.say.spark import spark_sql
 from sql.statements import CreateQuery, CreateStream, SelectStatement, Statement
 
 PIECES = r"""SELECT FROM WHERE GROUP_BY HAVING ORDER_BY LIMIT AS AND OR NOT IN IS NULL LIKE CASE WHEN THEN ELSE END

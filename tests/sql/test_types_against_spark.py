@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mars.errors import SqlError
-from mars.plan import QueryPlan, Stream
-from sql.compile import compile_select
-from sql.parse import parse
-from sql.spark import spark_sql
+from mars.model.plan import QueryPlan, Stream
+from sql.check.compile import compile_select
+from sql.read.parse import parse
+from sql.say.spark import spark_sql
 from sql.statements import CreateQuery
 
 VALUES = [

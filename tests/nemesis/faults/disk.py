@@ -8,8 +8,8 @@ import random
 import shutil
 from pathlib import Path
 
-from mars import names
-from mars.commits import Pointer
+from mars.model import names
+from mars.model.commits import Pointer
 from tests.nemesis.faults import Fault
 from tests.nemesis.rest import Rest, TooSlowError
 

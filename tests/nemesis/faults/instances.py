@@ -7,7 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
-from api import runfile
+from api.instance import runfile
 from tests.nemesis.faults import Fault, WrongError
 from tests.nemesis.instance import ROOT
 
@@ -70,8 +70,8 @@ def newer(folder: Path, version: int) -> Path:
     theirs would be compiled anew for minutes."""
     place = folder / f"version-{version}"
     shutil.copytree(ROOT / "api", place / "api", ignore=shutil.ignore_patterns("__pycache__"))
-    for name, old, new in (("app.py", r'version="[\d.]+"', f'version="0.1.{version}"'),
-                           ("identity.py", r"(?m)^FORMAT = \d+", f"FORMAT = {version + 1}")):
+    for name, old, new in (("rest/app.py", r'version="[\d.]+"', f'version="0.1.{version}"'),
+                           ("instance/identity.py", r"(?m)^FORMAT = \d+", f"FORMAT = {version + 1}")):
         text, changes = re.subn(old, new, (place / "api" / name).read_text())
         assert changes == 1, name
         (place / "api" / name).write_text(text)

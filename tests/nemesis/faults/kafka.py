@@ -1,8 +1,10 @@
-"""What happens to the topic under load: partitions added, transactions left hanging, poison (N17, N18, N23)."""
+"""What happens to the topic under load: partitions added, transactions left hanging, poison (N17, N18, N23); and to its
+leaders (N28)."""
 
 from __future__ import annotations
 
 from tests.nemesis.faults import Fault
+from tests.nemesis.proxy import PASS, Rule
 
 
 class PartitionsAdded(Fault):
@@ -31,3 +33,21 @@ class Poisoned(Fault):
 
     def inflict(self) -> None:
         self.stream.order("poison")
+
+
+class BrokerDeposed(Fault):
+    """A broker hears nothing of the controller any more for longer than its session: others lead its partitions, and it
+    answers on as if it did. When it hears of it, it becomes a follower, and the preferred leader a while later."""
+
+    number, weight = "N28", 4.0
+    hold_s = (6.0, 12.0)
+    needs = frozenset({"brokers"})
+
+    def inflict(self) -> None:
+        self.broker = self.rng.choice([broker for broker in self.instance.kafka.brokers if broker.quorum])
+        self.broker.quorum.set(Rule(hold_requests=True, hold_answers=True))
+
+    def heal(self) -> None:
+        if hasattr(self, "broker"):
+            self.broker.quorum.set(Rule(reset=True))
+            self.broker.quorum.set(PASS)

@@ -1,5 +1,5 @@
-"""Faults that Mars cannot make good and must name: records deleted, a topic made anew, a topic gone (N15, N16); and one
-that it must not name (compacted.py).
+"""Faults that Mars cannot make good and must name: records deleted, a topic made anew, a topic gone (N15, N16), a leader
+that lacks what was counted (N28); and one that it must not name (compacted.py).
 
 Each has a small stream of its own. Its query must stop in the named state, with what is missing in the reason, and what it
 had given out before must stay.
@@ -8,6 +8,7 @@ had given out before must stay.
 from __future__ import annotations
 
 import contextlib
+import signal
 import time
 from collections.abc import Callable
 from typing import ClassVar
@@ -28,6 +29,8 @@ class Named:
     state: ClassVar[str] = ""
     number: ClassVar[str] = ""
     settings: ClassVar[dict[str, str]] = {}  # of the topic
+    replicas: ClassVar[list[int]] = []  # the brokers that hold it, its leader first; none: any one
+    brokers: ClassVar[int] = 1  # that are needed
 
     def __init__(self, instance: Instance, name: str) -> None:
         self.instance, self.topic = instance, name
@@ -85,10 +88,14 @@ class Named:
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:  # one that was just deleted may still be going
             with contextlib.suppress(Exception):
-                self.admin.create_topics([NewTopic(self.topic, 1, 1, config=self.settings)])[self.topic].result(20)
+                self.admin.create_topics([self._topic()])[self.topic].result(20)
                 return
             time.sleep(0.2)
         raise AssertionError("the topic cannot be made")
+
+    def _topic(self) -> NewTopic:
+        where = {"replica_assignment": [self.replicas]} if self.replicas else {"replication_factor": 1}
+        return NewTopic(self.topic, 1, config=self.settings, **where)
 
     def _rows(self, **parameters: str) -> list[dict]:
         return [row for page in self.instance.api.pages(self.query, **parameters) for row in page.to_pylist()]
@@ -148,7 +155,27 @@ class TopicGone(Named):
         return [self.topic]
 
 
-def kinds() -> tuple[type[Named], ...]:
-    """All of them, in the order of their turns."""
+class UncleanElection(Named):
+    """A replica that lacks what was read and counted becomes the leader, and the log goes on from there."""
+
+    state, number, brokers = "LOG_TRUNCATED", "N28", 3
+    settings: ClassVar[dict[str, str]] = {"unclean.leader.election.enable": "true"}
+    replicas: ClassVar[list[int]] = [2, 3]
+
+    def ruin(self) -> list[str]:
+        _, leader, follower = self.instance.kafka.brokers
+        follower.signal(signal.SIGKILL)
+        self.produce(500)
+        self._wait("it does not read on", lambda document: document["counters"]["tuples"] >= 1_500)
+        leader.signal(signal.SIGKILL)
+        follower.start()
+        self.produce(100)
+        leader.start()
+        return ["1500"]
+
+
+def kinds(brokers: int = 1) -> list[type[Named]]:
+    """All that so many brokers can show, in the order of their turns."""
     from tests.nemesis.faults.compacted import Compacted
-    return RecordsDeleted, TopicMadeAnew, TopicGone, Compacted
+    known = (RecordsDeleted, TopicMadeAnew, TopicGone, Compacted, UncleanElection)
+    return [kind for kind in known if kind.brokers <= brokers]

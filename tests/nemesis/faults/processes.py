@@ -116,7 +116,7 @@ class _Part(Fault):
 class ServerKilled(_Part):
     """Spark's driver and the API; the supervisor starts them again, and all workers with them."""
 
-    number, word = "N1", "api.server"
+    number, word = "N1", "api.instance.server"
 
 
 class ExecutorKilled(_Part):
@@ -128,7 +128,7 @@ class ExecutorKilled(_Part):
 class PythonDaemonKilled(_Part):
     """The parent of Spark's Python processes."""
 
-    number, word = "N1", "api.jobs_daemon"
+    number, word = "N1", "api.instance.jobs_daemon"
 
 
 class InstanceKilled(Fault):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import time
 
 from mars.errors import MarsError
 from tests.nemesis.faults import Fault
+from tests.nemesis.tuples import STATISTICS
 
 
 class QueryPaused(Fault):
@@ -41,3 +44,17 @@ class QueryMadeAndDropped(Fault):
 
     def heal(self) -> None:
         self.stream.drop_query(f"{self.stream.name}_guest")
+
+
+class QueryMadeWhileKeyPartsMove(Fault):
+    """A reducer dies, and while its key parts go to another one a query comes FROM LATEST. It stays, and is judged with the
+    others; the oldest of too many is dropped at the same moment."""
+
+    number, weight = "N25", 3.0
+    hold_s = (3.0, 6.0)
+
+    def inflict(self) -> None:
+        pids = sorted(self.instance.workers("reducer"))
+        self.instance.signal(self.rng.choice(pids) if pids else None, signal.SIGKILL)
+        time.sleep(self.rng.uniform(0.0, 5.0))
+        self.has_struck = self.stream.invite(self.rng.choice(STATISTICS[:2]))

@@ -10,11 +10,11 @@ from pathlib import Path
 
 SWITCHES = os.environ.get("NEMESIS_SWITCHES")
 
-if SWITCHES and "api.jobs_daemon" in sys.orig_argv:
+if SWITCHES and "api.instance.jobs_daemon" in sys.orig_argv:
     from tests.nemesis import hooks
 
     hooks.install(SWITCHES, list(filter(None, os.environ.get("NEMESIS_NODES", "").split(","))))
-elif SWITCHES and "api.server" in sys.orig_argv:
+elif SWITCHES and "api.instance.server" in sys.orig_argv:
     from tests.nemesis import hooks
 
     hooks.plant_when_told(Path(SWITCHES))

@@ -1,0 +1,74 @@
+"""`mars status`: what runs, read from the run file, ZooKeeper and the API."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from api.cli.client import Client
+from api.cli.commands.instance import settings
+from api.instance import runfile
+from api.instance.runfile import Run
+from mars.config import Config
+from mars.errors import MarsError
+from mars.model import names
+
+
+def status(data: Path | None, as_json: bool) -> None:
+    """Print the state; exit code 3 if nothing runs."""
+    config = settings(data)
+    found = collect(config)
+    print(json.dumps(found) if as_json else describe(found, config), flush=True)
+    if found["state"] == "stopped":
+        sys.exit(3)
+
+
+def collect(config: Config) -> dict:
+    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what has
+    ended and when it is started again, and after it what does not answer."""
+    run = runfile.running(config.data)
+    if run is None:
+        return {"state": "stopped"}
+    found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
+             "mappers": [], "reducers": [], "queries": [], "data": str(config.data)}
+    reasons = list(run.troubles)
+    if run.state == runfile.READY:
+        try:
+            found["mappers"], found["reducers"] = workers(run, config)
+            with Client.of(run, config.api_token) as client:
+                found["queries"] = client.get("/v1/queries")["queries"]
+                client.get("/readyz")  # a full state folder, or a Kafka that is away
+        except MarsError as error:
+            found["state"] = "degraded"
+            leads_here = "`mars status`" in (error.hint or "")
+            reasons.append(f"{error} ({error.hint})" if error.hint and not leads_here else str(error))
+    return found | ({"reason": "; ".join(reasons)} if reasons else {})
+
+
+def workers(run: Run, config: Config) -> tuple[list[dict], list[dict]]:
+    """Mappers and reducers as they registered themselves, by slot."""
+    from mars.adapters.zookeeper import ZooKeeper
+
+    zookeeper = ZooKeeper(run.zookeeper, config.zookeeper_session_ms)
+    try:
+        return tuple([json.loads(znode.data) for child in zookeeper.children(path)
+                      if (znode := zookeeper.get(f"{path}/{child}"))] for path in (names.MAPPERS, names.REDUCERS))
+    finally:
+        zookeeper.stop()
+
+
+def describe(found: dict, config: Config) -> str:
+    """The state in lines for people."""
+    if found["state"] == "stopped":
+        return f"stopped   nothing runs on {config.data}; start it with `mars up`"
+    lines = [f"{found['state']:<10}{found['api']}   data in {config.data}"]
+    if "reason" in found:
+        lines.append(f"  {found['reason']}")
+    lines += [f"  {name:<10}{found[name]}" for name in ("kafka", "redis", "zookeeper")]
+    for kind in ("mappers", "reducers"):
+        lines += [f"  {kind[:-1]:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
+                  for w in found[kind]]
+    lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
+              for q in found["queries"]] or ["  no queries"]
+    return "\n".join(lines)

@@ -1,0 +1,170 @@
+"""What Mars needs on this machine, what is missing, and the command that mends it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+import psutil
+
+from api.instance import tls
+from api.instance.services import jars, java, kafka, ports, redis, zookeeper
+from mars.config import Config
+from mars.errors import MarsError
+from mars.settings import MIB
+
+PYTHON_MIN = (3, 11)
+DISK_BYTES_MIN = 2048 * MIB
+WORKER_MEMORY_MB = 250  # a worker's interpreter with its libraries, before it holds any data
+SETUP = "make setup"
+LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that Mars needs: what was found, and the command that mends it, if one does."""
+
+    name: str
+    ok: bool
+    detail: str
+    command: str = ""
+
+
+def check(config: Config) -> list[Check]:
+    """Looks at everything, starts nothing, and raises nothing. Takes about a second."""
+    looks: list[tuple[str, Callable[[], Check]]] = [
+        ("python", _python), ("packages", _packages), ("java", partial(_java, config)),
+        ("kafka", partial(_kafka, config)), ("zookeeper", partial(_zookeeper, config)),
+        ("redis", partial(_redis, config)), ("memory", partial(_memory, config)),
+        ("disk", partial(_disk, config)), ("port", partial(_port, config)),
+        *([("tls", partial(_tls, config))] if config.api_tls_certificate else []),
+    ]
+    return [_guarded(name, look) for name, look in looks]
+
+
+def _guarded(name: str, look: Callable[[], Check]) -> Check:
+    try:
+        return look()
+    except MarsError as error:
+        return Check(name, False, str(error), error.hint)
+    except OSError as error:
+        return Check(name, False, f"cannot be looked at: {error}")
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < PYTHON_MIN:
+        return Check("python", False, f"{version} is older than 3.11", "apt install python3")
+    return Check("python", True, f"{version} at {sys.executable}")
+
+
+def _packages() -> Check:
+    """Compares what is installed with the lock; Mars as a wheel has none, pip has seen to it."""
+    if not LOCK.exists():
+        return Check("packages", True, "installed without a lock file")
+    pinned = list(_pinned(LOCK.read_text()))
+    wrong = []
+    for name in sorted({name for name, _, _ in pinned}):
+        wanted = [version for other, version, _ in pinned if other == name]
+        is_always_needed = any(other == name and not has_marker for other, _, has_marker in pinned)
+        try:
+            installed = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            if is_always_needed:
+                wrong.append(f"{name} is missing")
+            continue
+        if installed not in wanted:
+            wrong.append(f"{name} is {installed}, not {' or '.join(wanted)}")
+    if wrong:
+        more = f"; {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        return Check("packages", False, "; ".join(wrong[:5]) + more, f"rm -r .venv; {SETUP}")
+    return Check("packages", True, f"{len(pinned)} as locked")
+
+
+def _pinned(lock: str) -> Iterator[tuple[str, str, bool]]:
+    """Name, version, and whether the line is only for some machines."""
+    for found in re.finditer(r"^([\w.-]+)==([^\s;\\]+)\s*(;)?", lock, re.MULTILINE):
+        yield found[1], found[2], bool(found[3])
+
+
+def _java(config: Config) -> Check:
+    found = java.find(config)
+    return Check("java", True, f"{found.version} from {found.source}: {found.home}")
+
+
+def _kafka(config: Config) -> Check:
+    if config.kafka_address:
+        return _foreign(kafka, config, config.kafka_address)
+    folder, absent, damaged = jars.folder(), jars.missing(), jars.damaged()
+    if damaged:
+        return Check("kafka", False, f"{len(damaged)} damaged jars in {folder}", f"rm -r {folder}; {SETUP}")
+    if absent:
+        return Check("kafka", False, f"{len(absent)} jars are missing in {folder}", SETUP)
+    return Check("kafka", True, f"{jars.KAFKA_VERSION} in {folder}")
+
+
+def _zookeeper(config: Config) -> Check:
+    if config.zookeeper_address:
+        return _foreign(zookeeper, config, config.zookeeper_address)
+    return Check("zookeeper", True, f"comes with PySpark: {zookeeper.server_jar().name}")
+
+
+def _redis(config: Config) -> Check:
+    if config.redis_address:
+        return _foreign(redis, config, config.redis_address)
+    return Check("redis", True, str(redis.find_server()))
+
+
+def _foreign(service: ModuleType, config: Config, address: str) -> Check:
+    """Looks at a service that the configuration names; its module's `start` does no more for such a one."""
+    found = service.start(config, config.data)
+    return Check(service.NAME, True, f"{found.version} answers at {address}".strip())
+
+
+def _memory(config: Config) -> Check:
+    needed_mb = config.spark_driver_memory_mb + (config.mappers + config.reducers) * WORKER_MEMORY_MB
+    needed_mb += 0 if config.kafka_address else config.kafka_heap_mb
+    needed_mb += 0 if config.zookeeper_address else config.zookeeper_heap_mb
+    free_mb = psutil.virtual_memory().available // MIB
+    said = f"{free_mb} MB available, about {needed_mb} MB needed to start"
+    if free_mb < needed_mb:
+        return Check("memory", False, said, "MARS_MAPPERS=1 MARS_REDUCERS=1 mars up")
+    return Check("memory", True, said)
+
+
+def _disk(config: Config) -> Check:
+    folder = next(parent for parent in (config.data, *config.data.parents) if parent.exists())
+    free_bytes = shutil.disk_usage(folder).free
+    said = f"{free_bytes / 1e9:.1f} GB free for {config.data}"
+    return Check("disk", free_bytes >= DISK_BYTES_MIN, said)
+
+
+def _port(config: Config) -> Check:
+    if not config.api_port:
+        return Check("port", True, "any free one is taken")
+    if ports.is_free(config.api_port, config.api_host):
+        return Check("port", True, f"{config.api_port} is free")
+    return Check("port", False, f"{config.api_port} is taken on {config.api_host}{_holder(config.api_port)}",
+                 "mars up --port 0")
+
+
+def _tls(config: Config) -> Check:
+    return Check("tls", True, f"the API's certificate is for {tls.certificate_name(config)}")
+
+
+def _holder(port: int) -> str:
+    """Who listens there, where this user may know it."""
+    try:
+        for connection in psutil.net_connections("tcp"):
+            if connection.laddr and connection.laddr.port == port and connection.pid:
+                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
+    except psutil.Error:
+        pass
+    return ""

@@ -1,0 +1,3 @@
+"""`mars demo`: `command` joins a source of tuples (`source`, `own`, `topic`), the panel (`view`) and the check (`check`,
+`count`).
+"""

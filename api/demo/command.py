@@ -1,0 +1,197 @@
+"""`mars demo`: from nothing to exact live results. Start, feed, query, watch, check, and say what to do
+next."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from api.cli.client import Client
+from api.cli.commands.instance import reporter, settings
+from api.demo.check import Verdict
+from api.demo.source import PaperSource, Source
+from api.demo.view import Moment, View, say
+from api.instance import runfile, up
+from mars.adapters.kafka.security import security_of
+from mars.config import Config
+from mars.errors import ConflictError, MarsError, NotFoundError
+
+LOOK_S = 0.5
+ROWS_SHOWN = 8
+# How long nothing may be committed once all was sent.
+SETTLE_S = 120.0
+
+
+def demo(data: Path | None, stop: bool, **options: object) -> None:
+    """Run the demo; exit code 1 if the results are not exact. See `mars demo --help`."""
+    config = settings(data)
+    if data is None:
+        config = settings(config.data / "demo")
+    began = time.monotonic()
+    try:
+        run = instance(config, options["kafka"])
+        with Client.of(run, config.api_token) as client:
+            source = choose(config, run, options)
+            verdict = play(client, source, began)
+        tell(verdict)
+        if stop:
+            up.down(config.data)
+            say(f"\nMars has stopped; its data stays in {config.data}")
+        else:
+            next_steps(config, run, source, data)
+    except KeyboardInterrupt:
+        # A start that is interrupted stops what it has started.
+        runs = runfile.running(config.data) is not None
+        say("\ninterrupted" + f"; Mars still runs on {config.data}: stop it with `mars down --data {config.data}`" * runs)
+        raise
+    if verdict.difference:
+        sys.exit(1)
+
+
+def instance(config: Config, kafka: str | None) -> runfile.Run:
+    """The instance that runs on the demo's folder, else a new one."""
+    run = runfile.running(config.data)
+    if run is not None:
+        say(f"Mars runs already on {config.data} at {run.api}")
+        if kafka and kafka != run.kafka:
+            raise ConflictError("This instance reads another Kafka", f"{run.kafka}, not {kafka}",
+                                "stop it with `mars down`, or give another folder with --data")
+        return runfile.require(config.data)
+    say(f"Starting Mars, data in {config.data}")
+    wanted = config.model_copy(update={"kafka_address": kafka}) if kafka else config
+    return up.detach(wanted, reporter())
+
+
+def choose(config: Config, run: runfile.Run, options: dict) -> Source:
+    """What is fed: the user's own file or topic if one is named, else the paper's tuples."""
+    if options["file"]:
+        from api.demo.own import FileSource
+
+        return FileSource(run.kafka, security_of(config), options["file"], options)
+    if options["topic"]:
+        from api.demo.topic import TopicSource
+
+        return TopicSource(run.kafka, security_of(config), config.data, options)
+    return PaperSource(config, run.kafka, options["rate"], options["seconds"])
+
+
+def play(client: Client, source: Source, began: float) -> Verdict:
+    """Create, feed and watch until everything that was sent is in the committed results; then check."""
+    try:
+        source.prepare()
+        say(f"  topic   {source.topic}: {source.about}")
+        create(client, source)
+        source.start()
+        with View() as view:
+            watch(client, source, view)
+        if view.first_rows_s is not None:
+            say(f"first rows {view.began - began + view.first_rows_s:.1f} s after the command")
+        return source.verdict(client)
+    finally:
+        source.stop()
+
+
+def create(client: Client, source: Source) -> None:
+    """Make the stream and the query under names that are free. What an earlier demo made with the same text is used
+    again, the query anew; nothing else that exists is touched."""
+    taken = {document["name"].lower() for kind in ("streams", "queries") for document in client.get(f"/v1/{kind}")[kind]}
+    for name in numbered(source.stream):
+        source.stream = name
+        found = stream_document(client, source.stream)
+        if found and found["sql"].strip() == source.stream_sql().strip():
+            break
+        if source.stream.lower() not in taken:
+            client.sql(source.stream_sql())
+            break
+        if source.has_own_select:
+            raise ConflictError("The name exists", f"{source.stream} is another stream or query, which --sql would read",
+                                "give another --topic, or drop it")
+    document = stream_document(client, source.stream)
+    for name in numbered(source.name):
+        source.name = name
+        query = source.query_sql(document)
+        if source.name.lower() not in taken:
+            break
+        if made_before(client, source.name, query):
+            client.sql(f"DROP QUERY {source.name}")
+            break
+    say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
+    client.sql(query)
+
+
+def numbered(name: str) -> Iterator[str]:
+    """The name, then name_2, name_3 and so on."""
+    yield name
+    yield from (f"{name}_{number}" for number in itertools.count(2))
+
+
+def made_before(client: Client, name: str, statement: str) -> bool:
+    """Is there a query of that name with the SELECT of this CREATE QUERY statement?"""
+    with contextlib.suppress(NotFoundError):
+        return client.get(f"/v1/queries/{name}")["sql"].strip() == statement.split(" AS ", 1)[1].strip()
+    return False
+
+
+def stream_document(client: Client, name: str) -> dict | None:
+    """A stream as the API shows it, or None."""
+    return next((s for s in client.get("/v1/streams")["streams"] if s["name"].lower() == name.lower()), None)
+
+
+def watch(client: Client, source: Source, view: View) -> None:
+    """Show how it goes until all that was sent is committed. MarsError if it stands still or the query stops."""
+    left, deadline = 0, 0.0
+    while True:
+        sent_all = source.done()
+        document = client.get(f"/v1/queries/{source.name}")
+        before, left = left, source.left(document) if sent_all else -1
+        view.show(look(client, source, document), last=left == 0)
+        if left == 0:
+            return
+        if document["state"] != "RUNNING":
+            raise MarsError(f"The query is {document['state']}", str(document["reason"]))
+        if left < 0 or left != before:
+            deadline = time.monotonic() + SETTLE_S
+        if time.monotonic() > deadline:
+            raise MarsError("The results did not catch up", f"{left:,} messages are not committed, and none was in the last "
+                            f"{SETTLE_S:.0f} s", "the logs are in the data folder under logs/")
+        time.sleep(LOOK_S)
+
+
+def look(client: Client, source: Source, query: dict) -> Moment:
+    """The query and its newest closed windows, now."""
+    newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
+    return Moment(sent=source.sent, goal=source.goal, read=query["counters"]["tuples"],
+                  lag=query["lag"] and query["lag"]["tuples"], watermark=query["watermark"] or "",
+                  state=query["state"], columns=newest["columns"], rows=newest["rows"])
+
+
+def tell(verdict: Verdict) -> None:
+    """The verdict, on stdout."""
+    still_open = f"; {verdict.open_windows} of the windows still open" if verdict.open_windows else ""
+    if verdict.difference:
+        print(f"NOT EXACT: {verdict.difference}", flush=True)
+    elif verdict.doubt:
+        print(f"NOT FULLY CHECKED: nothing wrong was found in {verdict.tuples:,} tuples; but {verdict.doubt}", flush=True)
+    elif verdict.groups:
+        print(f"EXACT: {verdict.tuples:,} tuples in {verdict.groups:,} groups; the sum and every group are equal to an "
+              f"independent count of what was sent{still_open}", flush=True)
+    else:
+        print(f"COMPLETE: all {verdict.tuples:,} tuples are accounted for", flush=True)
+
+
+def next_steps(config: Config, run: runfile.Run, source: Source, data: Path | None) -> None:
+    """What to type next, what still runs, where the data lies, how to end it."""
+    here = f"--data {config.data}"
+    say(f"""
+Try next:
+  mars sql {here} -c "SELECT * FROM {source.name} ORDER BY window_start DESC LIMIT 5"
+  curl -s '{run.api}/v1/queries/{source.name}/results?limit=3'
+  mars sql {here}
+Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} goes on reading topic {source.topic}.
+Its data lies in {config.data}
+  mars down {here}            stops it and keeps the data
+  mars down {here} --purge    stops it and deletes the data""")

@@ -1,0 +1,34 @@
+"""The parent of Spark's Python processes: it imports what the workers run, so that each of them starts by a fork.
+
+Spark runs it as `python -m api.instance.jobs_daemon` in place of its own daemon. Without it every worker would load numba,
+Arrow and the kernels for itself, and a killed one would be back seconds later.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+
+from pyspark import daemon
+
+import mapper.job
+import mapper.warm
+import mars.warm
+import reducer.job  # noqa: F401  imported for the workers' sake
+
+
+def main() -> None:
+    """Load the kernels, then do what Spark's daemon does. Stdout belongs to Spark: nothing else may be written to it."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr,
+                        format="%(asctime)s %(process)d %(levelname)s %(name)s %(message)s")
+    for chatty in ("kafka", "kazoo", "py4j"):
+        logging.getLogger(chatty).setLevel(logging.ERROR)
+    mapper.warm.warm(say=lambda *_, **__: None)
+    mars.warm.warm()
+    gc.freeze()  # so that a collection in a worker does not copy the pages that it shares with this process
+    daemon.manager()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""The run file: what runs for one data folder, and where it answers.
+
+`<data>/run.json` is written by the supervisor alone and removed when all has stopped; `<data>/run.lock` is
+held while it lives, so that a folder never has two. A run file whose supervisor is gone counts as nothing
+running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import psutil
+
+from api.instance.process_id import Process
+from mars.errors import ConfigurationError, ConflictError, NotReadyError
+
+STARTING, READY = "starting", "ready"
+LOCK = "run.lock"  # held by whoever has the folder; by it a folder is known as one of ours
+OWN = frozenset({LOCK, "run.json", "ports.json", "ports.json.new", "expected.arrow", "kafka", "logs", "redis", "spark",
+                 "spill", "state", "zookeeper"})
+BESIDE = ("demo", "lost+found")  # the demo's own folder in the default one, and what file systems make
+
+
+class NotRunningError(NotReadyError):
+    """No instance runs on a data folder."""
+
+
+@dataclass
+class Run:
+    """One running instance. Addresses are host:port, `api` is a URL that this machine reaches; empty until known.
+    `api_certificate` is the file of the API's certificate, if it has one, `api_name` a host name in it. `processes` has
+    those that the supervisor started, by name; `troubles` says of each part that is not up why, and what comes next."""
+
+    supervisor: Process
+    state: str = STARTING
+    api: str = ""
+    api_certificate: str = ""
+    api_name: str = ""
+    kafka: str = ""
+    redis: str = ""
+    zookeeper: str = ""
+    processes: dict[str, Process] = field(default_factory=dict)
+    troubles: list[str] = field(default_factory=list)
+
+    def save(self, data: Path) -> None:
+        """Write the run file so that a reader sees all of the old one or all of the new one."""
+        draft = data / f"run.json.{os.getpid()}"
+        draft.write_text(json.dumps(asdict(self), indent=1))
+        os.replace(draft, _path(data))
+
+
+def read(data: Path) -> Run | None:
+    """What the run file says, also when its supervisor has ended; None without a readable run file."""
+    try:
+        raw = json.loads(_path(data).read_text())
+        processes = {name: Process(**process) for name, process in raw.pop("processes").items()}
+        return Run(_supervisor(data, Process(**raw.pop("supervisor"))), processes=processes, **raw)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _supervisor(data: Path, said: Process) -> Process:
+    """The supervisor that a run file names; that of an older version, whose time of the wall clock may mislead, is also
+    known by the lock that it holds."""
+    if said.boot or said.pid not in holders(data):
+        return said
+    try:
+        return Process.of(said.pid)
+    except psutil.NoSuchProcess:
+        return said
+
+
+def running(data: Path) -> Run | None:
+    """The instance that runs on this folder, or None."""
+    run = read(data)
+    return run if run and run.supervisor.find() else None
+
+
+def require(data: Path) -> Run:
+    """The instance that runs on this folder and is ready; NotRunningError says how to start one."""
+    run = running(data)
+    if run is None:
+        raise NotRunningError("Mars is not running", f"on {data}", "start it with `mars up`; --data names another folder")
+    if run.state != READY and run.troubles:
+        raise NotRunningError("Mars is being started again", f"on {data}; {'; '.join(run.troubles)}",
+                              "wait a moment; `mars status` says how far it is")
+    if run.state != READY:
+        raise NotRunningError("Mars is still starting", f"on {data}", "wait for `mars up` to say that it is ready")
+    return run
+
+
+def remove(data: Path) -> None:
+    """Say that nothing runs here any more."""
+    _path(data).unlink(missing_ok=True)
+
+
+def foreign(data: Path) -> list[str]:
+    """The names in a data folder that are not of an instance's making, in order."""
+    return sorted(entry.name for entry in os.scandir(data)
+                  if entry.name not in OWN and not entry.name.startswith("run.json.")) if data.is_dir() else []
+
+
+def make_folder(data: Path) -> None:
+    """Make the data folder if it is missing; ConfigurationError if it cannot be made, or not written to, if it is a folder
+    of something else, or if a service cannot be given its path."""
+    # Kafka and Spark take a path with a comma for several; letters that are no text stand in no file of settings.
+    unfit = next((letter for letter in str(data) if letter == "," or unicodedata.category(letter) in ("Cc", "Cs")), "")
+    if unfit:
+        raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {ascii(unfit)} "
+                                 "in a path", "give a folder without it, with --data or MARS_DATA; a symbolic link will do")
+    others = [name for name in foreign(data) if name not in BESIDE and not name.startswith(".")]
+    if others and not (data / LOCK).exists():
+        raise ConfigurationError(f"{data} cannot be the data folder", f"it holds something else: {', '.join(others[:3])}"
+                                 + (" and more" if len(others) > 3 else ""), "give a folder of its own, with --data or "
+                                 "MARS_DATA")
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise ConfigurationError(f"{data} cannot be the data folder", error.strerror or str(error),
+                                 "give a folder that you may write to, with --data or MARS_DATA") from None
+
+
+def lock(data: Path) -> int:
+    """Take the folder for this process, until the returned descriptor is closed or the process ends.
+
+    Raises ConflictError, with the address of the instance that has it, ConfigurationError as make_folder."""
+    make_folder(data)
+    descriptor = os.open(data / LOCK, os.O_RDWR)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        run = running(data)
+        where = f"{data} at {run.api}" if run and run.api else str(data)
+        raise ConflictError("Mars runs already", f"on {where}",
+                            "stop it with `mars down`, or give another folder with --data") from None
+    return descriptor
+
+
+def holders(data: Path) -> list[int]:
+    """The numbers of the processes that hold the folder; empty where the system does not tell."""
+    try:
+        inode = str((data / LOCK).stat().st_ino)
+        locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    except OSError:
+        return []
+    # A line is: 1: FLOCK ADVISORY WRITE pid major:minor:inode first last; one that only waits has an arrow in second place.
+    return [int(lock[4]) for lock in locks if lock[1] == "FLOCK" and lock[5].rpartition(":")[2] == inode]
+
+
+@contextlib.contextmanager
+def stopped(data: Path) -> Iterator[None]:
+    """Nothing runs on this folder, and nothing starts on it until the block ends.
+
+    ConflictError if somebody holds it, ConfigurationError if that cannot be seen; makes no folder and no file."""
+    try:
+        descriptor = os.open(data / LOCK, os.O_RDWR)
+    except (FileNotFoundError, NotADirectoryError):
+        yield  # a folder without this file has never had an instance
+        return
+    except OSError as error:
+        raise ConfigurationError(f"{data} is not ours to stop", error.strerror or str(error),
+                                 "stop it as the user that started it") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        who = ", ".join(map(str, holders(data)))
+        raise ConflictError("Mars is not stopped", f"process {who or 'of unknown number'} holds {data / 'run.lock'}, and "
+                            "run.json does not name it",
+                            "if an instance is just starting, try again; else end that process") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _path(data: Path) -> Path:
+    return data / "run.json"

@@ -1,0 +1,157 @@
+"""The server process: Spark's driver, the worker jobs and the API.
+
+It takes two JSON lines on stdin: the configuration, upon which Spark starts, and the same with all addresses,
+once the services answer. It reports on stdout and ends when stdin closes or on SIGTERM.
+
+Spark's JVM takes seconds to start, and so does loading the API: the API is imported meanwhile, and nothing that Spark can
+do without before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import IO
+
+from pyspark.sql import SparkSession
+
+from api.instance import spark_session, supervise
+from api.instance.identity import Identity, admit, guard, hold, hold_first
+from api.instance.jobs import Workers
+from api.instance.services import ports
+from mars.adapters.changes import PATIENCE_S, answering
+from mars.adapters.computable import require_computable
+from mars.adapters.exchange import Exchange, ExchangeFullError
+from mars.adapters.storage import Storage
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
+from mars.config import Config
+from mars.errors import MarsError, NotReadyError
+from mars.model import names
+
+WORKERS_S = 180.0
+STOP_S = 3.0
+
+
+def run(events: IO[bytes], messages: Iterator[dict]) -> None:
+    """Start all, then serve until the API ends."""
+    first = Config.from_json(next(messages)["config"])
+    # No daemon: an interpreter that ends in the middle of loading libraries may crash.
+    threading.Thread(target=importlib.import_module, args=("api.rest.app",), name="imports").start()
+    spark = spark_session.session(first)
+    supervise.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
+    # The services are still starting: time enough for Spark's Python daemon to load the kernels.
+    threading.Thread(target=spark_session.run_task, args=(spark, "mars-warm", bool), daemon=True).start()
+    config = Config.from_json(next(messages)["config"])
+    supervise.end_with_stdin(lambda: os._exit(1))
+    threading.Thread(target=end_with_spark, args=(spark,), name="spark-end", daemon=True).start()
+    zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
+    identity = identify(config, zookeeper, is_redis_own=not first.redis_address)
+    answering(zookeeper, lambda: forget_last_run(zookeeper), PATIENCE_S)
+    workers = Workers(spark, config)
+    workers.start()
+    ending = threading.Event()
+    try:
+        threading.Thread(target=guard, args=(config, identity, ending), name="guard", daemon=True).start()
+        threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
+        import mars.warm
+        from api.rest.app import create_app, serve
+        from api.statements.context import Context
+        # Else the first reader of open windows would wait for kernels.
+        threading.Thread(target=mars.warm.warm, daemon=True).start()
+        serve(create_app(Context(config, spark)), config)
+    finally:
+        ending.set()
+        zookeeper.ensure(names.STOP)
+        workers.stop(STOP_S)
+        zookeeper.stop()
+
+
+def identify(config: Config, zookeeper: ZooKeeper, is_redis_own: bool) -> Identity:
+    """Whose services and state these are; ConflictError if not one instance's, or if this code
+    would change answers of its queries. A Redis that is away is looked at later."""
+    identity = admit(config, zookeeper, Storage(config.state_root))
+    answering(zookeeper, lambda: require_computable(zookeeper), PATIENCE_S)
+    with contextlib.suppress(NotReadyError, ExchangeFullError):
+        (hold if is_redis_own else hold_first)(Exchange(config.redis_address), config, identity)
+    return identity
+
+
+def forget_last_run(zookeeper: ZooKeeper) -> None:
+    """Take back the word to stop, and the registrations of killed workers whose sessions have not run out
+    yet."""
+    zookeeper.transact(("delete", names.STOP))
+    for path in (names.MAPPERS, names.REDUCERS):
+        for child in zookeeper.children(path):
+            zookeeper.transact(("delete", f"{path}/{child}"))
+
+
+def end_with_spark(spark: SparkSession) -> None:
+    """End this process at once when Spark's JVM or its context has ended: without them no worker starts again, and the
+    supervisor starts all anew."""
+    ended = spark_session.await_end(spark)
+    logging.getLogger("mars.server").error("%s has ended, and the server with it; see logs/spark.log", ended)
+    os._exit(1)
+
+
+def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
+    """Say that the instance is ready once each slot has registered and the API answers; end it if one does
+    not."""
+    deadline = time.monotonic() + WORKERS_S
+    for path, count, name in ((names.MAPPERS, config.mappers, "mappers"),
+                              (names.REDUCERS, config.reducers, "reducers")):
+        while (there := registered(zookeeper, path)) < count:
+            if time.monotonic() > deadline:
+                supervise.tell(events, supervise.event(NotReadyError(
+                    f"Only {there} of {count} {name} came up in {WORKERS_S:.0f} s",
+                    hint=f"the reason is in {config.data / 'logs'}, in server.log and spark.out")))
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            time.sleep(0.05)
+        supervise.tell(events, {"ready": name, "detail": f"{count} on Spark"})
+    while ports.is_free(config.api_port, config.api_host):
+        time.sleep(0.05)
+    url = api_url(config)
+    supervise.tell(events, {"ready": "api", "detail": f"{url}/docs"})
+    supervise.tell(events, {"api": url})
+
+
+def registered(zookeeper: ZooKeeper, path: str) -> int:
+    """How many workers have registered; none while ZooKeeper is away."""
+    try:
+        return len(zookeeper.children(path))
+    except ZOOKEEPER_AWAY:
+        return 0
+
+
+def api_url(config: Config) -> str:
+    """The URL by which this machine reaches the API: by loopback where it listens on all addresses."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.api_host, config.api_host)
+    scheme = "https" if config.api_tls_certificate else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{config.api_port}"
+
+
+def main() -> None:
+    """The process; exits with 1 after it has said why it cannot go on."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    events = supervise.take_stdout()
+    # An exception, so that everything is ended in order wherever it comes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        run(events, supervise.hear(sys.stdin.buffer))
+    except MarsError as error:
+        supervise.tell(events, supervise.event(error))
+        logging.getLogger("mars.server").error("%s", error)
+        sys.exit(1)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # all has ended in order; it would only disturb the interpreter's end
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""A service that Mars uses: one that it started itself, or a foreign one that it only looked at."""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass, field
+
+from api.instance.services.process import Child
+from mars.errors import ConfigurationError, NotReadyError
+
+
+@dataclass
+class Service:
+    """`address` is host:port (several with commas if foreign). `pid` is None for a foreign service.
+
+    `version` is empty if it does not tell. `started_ms` is how long it took from the start, or from the first
+    look at a foreign one, to ready.
+    """
+
+    name: str
+    address: str
+    version: str
+    started_ms: int
+    child: Child | None = field(default=None, repr=False)
+
+    @property
+    def pid(self) -> int | None:
+        return self.child.pid if self.child else None
+
+    def check(self) -> None:
+        """Raises NotReadyError with the last log lines if the process, not a foreign one, has ended."""
+        if self.child:
+            self.child.check()
+
+    def stop(self, timeout_s: float = 10.0) -> None:
+        """Stops the process within `timeout_s` and a moment; leaves a foreign service alone."""
+        if self.child:
+            self.child.stop(timeout_s)
+
+
+class StopWatch:
+    """Milliseconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    def read_ms(self) -> int:
+        return round((time.monotonic() - self._start) * 1000)
+
+
+def host_port(address: str, setting: str) -> tuple[str, int]:
+    """The first host and port of an address. Raises ConfigurationError that names the setting."""
+    host, _, port = address.split(",")[0].rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise ConfigurationError(f"{setting} = {address!r} is no address", "give it as host:port")
+    return host, int(port)
+
+
+def reach(address: str, setting: str, timeout_s: float = 3.0) -> None:
+    """Raises NotReadyError unless something listens at one of the foreign addresses."""
+    fault: OSError | None = None
+    for one in address.split(","):
+        try:
+            with socket.create_connection(host_port(one, setting), timeout_s):
+                return
+        except OSError as error:
+            fault = error
+    raise NotReadyError(f"Nothing answers at {setting} = {address}", str(fault),
+                        f"start it, or leave {setting} empty and Mars starts its own")

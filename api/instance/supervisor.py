@@ -1,0 +1,170 @@
+"""The supervisor: it starts the services and the server, keeps them up, holds the run file, and ends them all.
+
+The first start of an instance succeeds or fails as a whole. From then on no part's end ends another: each is started again,
+by itself, until it is up (`api/instance/watched.py`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import psutil
+
+from api.instance import runfile, tls
+from api.instance.process_id import Process
+from api.instance.runfile import Run
+from api.instance.server_process import ServerProcess
+from api.instance.services import Service, ports, start_all
+from api.instance.watched import Watched, in_background
+from mars.config import Config
+from mars.errors import ConflictError, NotReadyError
+
+LOG = logging.getLogger("mars.supervisor")
+API_PORT = 8642
+WATCH_S = 0.5
+LEFT_OVER_S = 1.0
+
+# Hears what is ready: its name, where it answers, and after how many seconds.
+Report = Callable[[str, str, float], None]
+
+
+class Supervisor:
+    """One instance, from `start` to `stop`. Its methods are called from one thread."""
+
+    def __init__(self, config: Config, report: Report) -> None:
+        self.config = config
+        self.report = report
+        self.run = Run(Process.of(os.getpid()))
+        self.server: ServerProcess | None = None
+        self.services: list[Service] = []
+        self.reserved: int | None = None
+        self.saved = True
+
+    def start(self) -> Run:
+        """Start everything at once; return when all answer and each worker has registered.
+
+        Raises MarsError with the reason when something does not come up; the caller calls `stop` in any
+        case."""
+        self.run.api_name, self.run.api_certificate = tls.certificate_name(self.config), self.config.api_tls_certificate
+        self.config = self.config.model_copy(update={"api_port": self._api_port()})
+        self._start_server()
+        self.services = start_all(self.config, self.config.data, self._service_ready).all()
+        self._server_ready(self.server.ready(self._with_addresses()))
+        return self.run
+
+    def watch(self) -> None:
+        """Start again what ends by itself, for ever. Nothing that a part does ends this."""
+        parts = [self._watched_server(), *(self._watched_service(i) for i in range(len(self.services)))]
+        while True:
+            time.sleep(WATCH_S)
+            for part in parts:
+                part.step(time.monotonic())
+            self._tell([part.trouble for part in parts if part.trouble])
+
+    def stop(self) -> None:
+        """End the server, then the services, then forget the run file."""
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(name, signal.SIG_IGN)
+        if self.server is not None:
+            self.server.stop()
+        for service in self.services:
+            service.stop()
+        runfile.remove(self.config.data)
+
+    def _api_port(self) -> int:
+        """The port that was asked for, else the one of last time, else the usual one, else any that is
+        free."""
+        asked = self.config.api_port
+        if asked and not ports.is_free(asked, self.config.api_host):
+            raise ConflictError(f"Port {asked} is taken", f"on {self.config.api_host}, by another program",
+                                "give another with --port, or leave it out to get a free one")
+        if asked:
+            ports.remember(self.config.data, "api", asked)
+        return asked or ports.pick(self.config.data, "api", API_PORT, self._is_ours)
+
+    def _is_ours(self, port: int) -> bool:
+        """Can the API have this port? It binds it only once all else is up, so it is kept from other instances now."""
+        if not ports.is_free(port, self.config.api_host):
+            return False
+        self.reserved = ports.reserve(port)
+        return self.reserved is not None
+
+    def _watched_server(self) -> Watched:
+        def begin() -> Future:
+            self._start_server()
+            server, config = self.server, self._with_addresses()
+            return in_background(lambda: server.ready(config))
+
+        return Watched("server", lambda: self.server.failure() if self.server.ended() else None, begin,
+                       self._server_ready, lambda: self.server.stop(LEFT_OVER_S))
+
+    def _watched_service(self, place: int) -> Watched:
+        name = self.services[place].name
+        start = importlib.import_module(f"api.instance.services.{name}").start
+
+        def adopt(service: Service) -> None:
+            moved = service.address != self.services[place].address
+            self.services[place] = service
+            self._service_ready(service)
+            if moved:  # the server knows the old address; it ends, and begins anew with this one
+                self.server.stop(LEFT_OVER_S)
+
+        return Watched(name, lambda: ended(self.services[place]),
+                       lambda: in_background(lambda: start(self.config, self.config.data)), adopt)
+
+    def _start_server(self) -> None:
+        self.run.state = runfile.STARTING
+        self.server = ServerProcess(self.config, self.report)
+        self._add("server", self.server.pid)
+
+    def _server_ready(self, url: str) -> None:
+        self.run.api, self.run.state = url, runfile.READY
+        self._save()
+
+    def _with_addresses(self) -> Config:
+        """What the server is told: the configuration, and where the services answer."""
+        return self.config.model_copy(update={f"{name}_address": getattr(self.run, name)
+                                              for name in ("kafka", "redis", "zookeeper")})
+
+    def _service_ready(self, service: Service) -> None:
+        setattr(self.run, service.name, service.address)
+        self._add(service.name, service.pid)
+        self.report(f"{service.name} {service.version}", service.address, service.started_ms / 1000)
+
+    def _add(self, name: str, pid: int | None) -> None:
+        try:
+            if pid is not None:
+                self.run.processes[name] = Process.of(pid)
+        except psutil.NoSuchProcess:
+            self.run.processes.pop(name, None)  # it has ended since, which the next look at it says
+        self._save()
+
+    def _tell(self, troubles: list[str]) -> None:
+        if troubles != self.run.troubles or not self.saved:
+            self.run.troubles = troubles
+            self._save()
+
+    def _save(self) -> None:
+        """Write the run file; where that fails, try again later: a full disk ends no service."""
+        try:
+            self.run.save(self.config.data)
+            self.saved = True
+        except OSError as error:
+            if self.saved:
+                LOG.warning("the run file is not written: %s", error)
+            self.saved = False
+
+
+def ended(service: Service) -> NotReadyError | None:
+    """Why a service of our own has ended; None while it runs."""
+    try:
+        service.check()
+    except NotReadyError as error:
+        return error
+    return None

@@ -1,0 +1,124 @@
+"""What a browser sends for a page that is not ours.
+
+Any website can have its visitor's browser send requests to this machine. Two of its ways end here: a request that changes
+something, which a browser sends without asking first if it has no body; and a name of the website's own that leads to this
+machine (DNS rebinding), by which it could read and change everything. Programs that are no browsers notice nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from typing import NamedTuple
+
+from fastapi.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.instance.tls import certificate_names
+from api.rest.problems import problem, shown
+from mars.config import Config
+
+READING = ("GET", "HEAD")
+FOREIGN_SITES = (b"cross-site", b"same-site")  # another port of this machine is of the same site, and not ours
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?))(?::(\d{0,5}))?")
+_HEADERS = (b"host", b"origin", b"sec-fetch-site")
+_HOST_SHOWN = 100
+
+
+class Place(NamedTuple):
+    """What a Host header names, in one spelling. `port` is None where it is that of the scheme."""
+
+    host: str
+    port: int | None
+
+
+class ForeignPages:
+    """Middleware: 421 for a Host that is no name of this API, 403 for a request that changes something on behalf of another
+    page. Without `is_open` only this machine reaches the API, so addresses of others are no names of it."""
+
+    def __init__(self, app: ASGIApp, config: Config, is_open: bool) -> None:
+        self.app = app
+        self.is_open = is_open
+        names = [config.api_host, *filter(None, config.api_allowed_hosts.split(",")), *certificate_names(config)]
+        self.names = frozenset(map(_spelt, names))
+        # By the settings alone: what a request says of a proxy before us, anybody can say.
+        self.schemes = ("http", "https") if config.api_behind_tls else (
+            "https",) if config.api_tls_certificate else ("http",)
+        self.own_place = functools.lru_cache(256)(self._own_place)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        given: dict[bytes, list[bytes]] = {name: [] for name in _HEADERS}
+        for name, value in scope["headers"]:
+            if name in given:
+                given[name].append(value)
+        hosts, origins, sites = given.values()
+        place = self.own_place(hosts[0]) if len(hosts) == 1 else None
+        if place is None:
+            return await _wrong_host(hosts)(scope, receive, send)
+        if scope["method"] not in READING and (
+                any(site.strip().lower() in FOREIGN_SITES for site in sites)
+                or not all(self._is_own_origin(origin, place) for origin in origins)):
+            return await _foreign(origins)(scope, receive, send)
+        return await self.app(scope, receive, send)
+
+    def _own_place(self, header: bytes) -> Place | None:
+        """What the header names; None if that is not this API."""
+        place = _place(header.decode("latin-1"))
+        return place if place and self._is_own(place.host) else None
+
+    def _is_own(self, host: str) -> bool:
+        if host in self.names or f"*.{host.partition('.')[2]}" in self.names:
+            return True
+        if host == "localhost" or host.endswith(".localhost"):
+            return True
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        # No website has an address of ours for a name: only names can be made to lead elsewhere.
+        return self.is_open or address.is_loopback or address.is_unspecified
+
+    def _is_own_origin(self, header: bytes, place: Place) -> bool:
+        scheme, _, authority = header.decode("latin-1").lower().partition("://")
+        origin = _place(authority)
+        if origin is None or scheme not in self.schemes:
+            return False
+        default = DEFAULT_PORTS[scheme]
+        return (origin.host, origin.port or default) == (place.host, place.port or default)
+
+
+def _place(authority: str) -> Place | None:
+    """Of host, or host:port; None if it is neither."""
+    found = _HOST.fullmatch(authority)
+    if not found:
+        return None
+    return Place(_spelt(found[1] or found[2]), int(found[3]) if found[3] else None)
+
+
+def _spelt(host: str) -> str:
+    """A host in the one spelling that is compared."""
+    host = host.strip("[]").lower().removesuffix(".")
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return host
+
+
+def _wrong_host(hosts: list[bytes]) -> JSONResponse:
+    if len(hosts) != 1 or not hosts[0]:
+        return problem(421, "the Host is missing", "a request names once what it calls, in the header Host", "send it once")
+    host = shown(hosts[0].decode("latin-1"), _HOST_SHOWN)
+    return problem(421, "no name of this API", f"the request calls {host}, which a website may have made to lead here",
+                   "call it by localhost or its address; if the name is yours, add it to api_allowed_hosts "
+                   "(MARS_API_ALLOWED_HOSTS) without its port, and start Mars again")
+
+
+def _foreign(origins: list[bytes]) -> JSONResponse:
+    whose = shown(origins[0].decode("latin-1"), _HOST_SHOWN) if origins else "another page"
+    return problem(403, "a request of another page", f"a browser sent it for {whose}, which is not this API",
+                   "send it from a program; behind a proxy, let that pass on the header Host, and add its name to "
+                   "api_allowed_hosts (MARS_API_ALLOWED_HOSTS)")

@@ -1,0 +1,81 @@
+"""What the OpenAPI document says beyond the routes' own types: which statuses they answer with, that errors are problems,
+and the token where one is asked for."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from api.rest.problems import MEDIA_TYPE
+
+MEANINGS = {
+    400: "A statement or a condition that is refused, with its place in it",
+    401: "No token, or a wrong one",
+    403: "A browser sent it for another page",
+    404: "An unknown name",
+    406: "None of the accepted media types can be given",
+    409: "A name that exists, or the wrong state",
+    410: "Rows behind this place are no longer kept",
+    413: "The body is too large",
+    421: "The header Host is no name of this API",
+    422: "A parameter or a body that does not fit",
+    500: "An internal error",
+    503: "Something that Mars needs does not answer, or too many ask at once: try again",
+}
+PROBLEM = {
+    "type": "object",
+    "title": "Problem",
+    "description": "RFC 9457. `line`, `column` and `length` are a place in the statement.",
+    "required": ["type", "title", "status", "detail", "hint"],
+    "properties": {
+        "type": {"type": "string", "format": "uri"},
+        **{name: {"type": "string"} for name in ("title", "detail", "hint")},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        **{name: {"type": ["integer", "null"], "minimum": 0} for name in ("line", "column", "length")},
+    },
+}
+_CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+def problems(*statuses: int) -> dict[int | str, dict]:
+    """For `responses` of a route: the problems that it can answer with."""
+    return {status: {"description": MEANINGS[status], "content": _CONTENT} for status in statuses}
+
+
+def media(*types: str, status: int = 200) -> dict[int | str, dict]:
+    """For `responses` of a route: what it answers with besides its response class."""
+    return {status: {"content": {type_: {} for type_ in types}}}
+
+
+EVERY = problems(421, 500)
+NAMED = problems(404, 503)  # reads what has a name
+CHANGING = problems(403, 404, 409, 503)  # changes what has a name
+
+
+def install(app: FastAPI, open_paths: tuple[str, ...], is_guarded: bool) -> None:
+    """Complete the application's document. `is_guarded`: all but the open paths want a token."""
+    make = app.openapi
+
+    def document() -> dict:
+        if app.openapi_schema is None:
+            _complete(make(), open_paths if is_guarded else None)
+        return app.openapi_schema
+
+    app.openapi = document
+
+
+def _complete(document: dict, open_paths: tuple[str, ...] | None) -> None:
+    components = document["components"]
+    components["schemas"]["Problem"] = PROBLEM
+    for name in ("HTTPValidationError", "ValidationError"):  # the framework's own, in whose place problems come
+        components["schemas"].pop(name, None)
+    if open_paths is not None:
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            answers = operation["responses"]
+            if MEDIA_TYPE not in answers.get("422", {}).get("content", {MEDIA_TYPE: {}}):
+                del answers["422"]  # of a route that takes nothing which could be wrong
+            if open_paths is not None and path not in open_paths:
+                operation["security"] = [{"token": []}]
+                answers.update({str(status): answer for status, answer in problems(401).items()})
+            operation["responses"] = dict(sorted(answers.items()))

@@ -1,0 +1,72 @@
+"""Results of a query: pages of rows, and a stream of events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from api.rest import events
+from api.rest.dependencies import Here, known_parameters
+from api.rest.openapi import NAMED, media, problems
+from api.rest.pools import COMMITS, ROWS
+from mars.results import formats, pages, tails
+from mars.results.cursors import LIMIT_DEFAULT, LIMIT_MAX, Selection
+from mars.results.instants import instant_us
+from mars.results.pages import Page
+
+router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"], dependencies=[Depends(known_parameters)],
+                   responses={**NAMED, **problems(400, 410, 422)})
+Where = Annotated[str | None, Query(description="a condition over the columns, as in WHERE: count > 10")]
+
+
+@router.get("", summary="Rows of closed windows", responses={
+    **media(formats.CSV, formats.ARROW), **problems(406, 409)})
+async def rows(context: Here, request: Request, name: str, accept: Annotated[str, Header()] = "*/*", partial: bool = False,
+               from_: Annotated[str | None, Query(alias="from", description="least window_start")] = None,
+               to: Annotated[str | None, Query(description="window_start below this")] = None,
+               where: Where = None, limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
+               order: Literal["asc", "desc"] = "asc", cursor: str | None = None,
+               min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
+    """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of
+    the next page of the same commit; 410 if rows of it are no longer kept. `min_commit` waits for a commit that is at least
+    that new."""
+    media_type = formats.choose(accept)
+    selection = Selection(instant_us("from", from_), instant_us("to", to), where or None, order == "desc", partial)
+
+    def answer() -> Response:
+        named = request.query_params.keys()
+        return _answer(pages.page(context.results, name, selection, limit, cursor or None, min_commit, named), media_type)
+
+    return await (COMMITS if min_commit else ROWS).run(answer)
+
+
+@router.get("/stream", summary="Rows as they become final, as server-sent events", response_class=StreamingResponse,
+            responses=media(events.MEDIA_TYPE))
+def stream(context: Here, name: str, last_event_id: Annotated[str | None, Header()] = None,
+           from_: Annotated[str | None, Query(alias="from", description="a time, or `now`")] = None,
+           where: Where = None) -> StreamingResponse:
+    """An event `result` for each window that a commit closes, and for each 5,000 rows of it: all that are kept, then each as
+    it comes; `from` leaves out older windows, `from=now` all that are closed already, `where` rows, and windows that have no
+    others. The same rows come under the same id, whenever they are read with the same `from` and `where`. After a break,
+    `Last-Event-ID` goes on without loss or repeat, with the same `from` and `where`; 410 if rows behind it are no longer
+    kept. `error` has a problem that somebody must mend, as a damaged file, and the stream goes on once that is done; after
+    one of status 410 it ends. `dropped` is the last event of a dropped query."""
+    tail = tails.open_tail(context.results, name, last_event_id, from_, where or None)
+    return StreamingResponse(events.stream(context, tail), media_type=events.MEDIA_TYPE,
+                             headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+
+
+def _answer(page: Page, media_type: str) -> Response:
+    headers = {"Mars-Commit": str(page.commit), "Mars-Watermark": page.watermark or "", "Vary": "Accept"}
+    if page.next:
+        headers["Mars-Next"] = page.next
+    if media_type == formats.CSV:
+        return Response(formats.to_csv(page.rows), media_type="text/csv; charset=utf-8; header=present",
+                        headers=headers)
+    if media_type == formats.ARROW:
+        return Response(formats.to_arrow(page.rows), media_type=media_type, headers=headers)
+    document = {"columns": formats.named_types(page.rows.schema), "next": page.next, "commit": page.commit,
+                "watermark": page.watermark, **({"reason": page.reason} if page.reason else {})}
+    return Response(formats.to_json(document, page.rows), media_type=media_type, headers=headers)

@@ -1,0 +1,227 @@
+"""What ad-hoc queries run on the mappers' own code: Spark tasks over offset ranges, and the direct look at tuples.
+
+What goes between Spark's stages is (part, bytes): the encoded cells of a key part, or under COUNTS and FAULT what a task
+has to tell.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from mapper.aggregate import aggregate_task
+from mapper.batch import REASONS, Messages, ParsedBatch
+from mapper.csv_fields import CsvFields
+from mapper.fetch import RangeTooLarge, Reader
+from mapper.json_fields import JsonFields
+from mapper.kernels import BAD, NULL
+from mapper.parse import Parser
+from mapper.read import open_reader
+from mapper.timing import judge, time_reasons
+from mars.adapters.kafka.admin import Message
+from mars.adapters.kafka.security import security_of
+from mars.algebra import cells
+from mars.algebra.evaluate import evaluate
+from mars.algebra.evaluation.arrays import plain
+from mars.config import Config
+from mars.errors import MarsError
+from mars.model import types
+from mars.model.plan import QueryPlan, Stream
+
+COUNTS, FAULT = -1, -2
+FIRST_CHUNK = 1_000
+RUNS_MAX = 2  # the messages read at a time may hold more than expected: so many runs in bytes, then fewer are read
+
+OffsetRange = tuple[int, int, int]
+Part = tuple[int, bytes]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One statement as it travels to Spark. `ranges` are (partition, start, end)."""
+
+    config: Config
+    stream: Stream
+    plan: QueryPlan
+    ranges: list[OffsetRange]
+
+    def to_json(self) -> str:
+        """As text; `Task.from_json` gives an equal task."""
+        return json.dumps({"config": self.config.to_json(), "stream": self.stream.to_json(), "plan": self.plan.to_json(),
+                           "ranges": self.ranges})
+
+    @staticmethod
+    def from_json(text: str) -> Task:
+        """The task of `to_json`'s text."""
+        raw = json.loads(text)
+        return Task(Config.from_json(raw["config"]), Stream.from_json(raw["stream"]), QueryPlan.from_json(raw["plan"]),
+                    [tuple(range_) for range_ in raw["ranges"]])
+
+
+def mapping(task_json: str) -> Callable[[int], list[Part]]:
+    """The first stage: of a range, by its number, the cells by key part, and the counts."""
+    def run(number: int) -> list[Part]:
+        task = Task.from_json(task_json)
+        try:
+            return _aggregate_range(task, task.ranges[number])
+        except MarsError as error:
+            return [(FAULT, json.dumps([error.title, error.detail, error.hint, error.status]).encode())]
+
+    return run
+
+
+def fault(data: bytes) -> MarsError:
+    """The error that a task told of under FAULT, with its status."""
+    *texts, status = json.loads(data)
+    error = MarsError(*texts)
+    error.status = status
+    return error
+
+
+def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
+    """The second stage: all that the ranges gave of one key part, merged."""
+    def run(gathered: tuple[int, Iterable[bytes]]) -> Part:
+        task, (part, data) = Task.from_json(task_json), gathered
+        if part == FAULT:
+            return FAULT, next(iter(data))
+        if part == COUNTS:
+            return COUNTS, json.dumps(add_counts([json.loads(counts) for counts in data])).encode()
+        return part, cells.encode(cells.merge(task.plan, task.stream, [cells.decode(encoded) for encoded in data]))
+
+    return run
+
+
+def add_counts(all_counts: list[dict[str, int]]) -> dict[str, int]:
+    """Counters by name, added up."""
+    total: dict[str, int] = {}
+    for counts in all_counts:
+        for name, count in counts.items():
+            total[name] = total.get(name, 0) + count
+    return total
+
+
+def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange],
+           should_stop: Callable[[], bool]) -> Iterator[tuple[pa.Table, int, int]]:
+    """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size;
+    with each how many tuples were looked at, and how many of them do not read. Ends early once should_stop() says so, also
+    while a broker that is away is waited for."""
+    parser, reader = Parser(stream, plan.columns), _reader(config, stream)
+    try:
+        for messages in _chunks(config, reader, ranges, FIRST_CHUNK, should_stop):
+            batch = parser.parse(messages)
+            reads = _reads(plan, stream, batch)
+            yield _shown(plan, batch, reads), len(batch), int(len(batch) - np.count_nonzero(reads))
+    finally:
+        reader.close()
+
+
+def schema(plan: QueryPlan) -> pa.Schema:
+    """The columns of a SELECT that shows tuples."""
+    return pa.schema([(key.name, types.to_arrow(key.type)) for key in plan.keys])
+
+
+def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | None, str]:
+    """The event time, in microseconds, of the first tuple that reads; else None and why the first one does not read
+    (empty if there is no tuple)."""
+    batch = Parser(stream, (stream.time_column,)).parse(_as_messages(messages))
+    faults = batch.bad.get(stream.time_column, np.zeros(len(batch), np.uint8))
+    if batch.tuple_bad is not None:
+        faults = np.maximum(faults, batch.tuple_bad)
+    if not len(batch):
+        return None, ""
+    good = np.flatnonzero(faults == 0)
+    return (stream.micros(int(batch.event_time[good[0]])), "") if len(good) else (None, REASONS[faults[0]])
+
+
+def time_finder(stream: Stream) -> Callable[[bytes], list[tuple[int, int]]]:
+    """Gives what tells of a message's value where the event times of its tuples start and end in it, of those that have
+    one and that read."""
+    fields = (JsonFields if stream.format == "JSON" else CsvFields)(stream, (stream.time_column,))
+
+    def find(value: bytes) -> list[tuple[int, int]]:
+        column = fields.fields(_as_messages([Message(0, 0, 0, value)])).columns[stream.time_column]
+        places = zip(column.start.tolist(), column.length.tolist(), column.kind.tolist(), strict=True)
+        return [(start, start + length) for start, length, kind in places if kind != NULL and kind < BAD]
+
+    return find
+
+
+def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
+    stream, plan, config = task.stream, task.plan, task.config
+    parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
+    counts: dict[str, int] = {}
+    reader, parser = _reader(config, stream), Parser(stream, plan.columns)
+    try:
+        for messages in _chunks(config, reader, [range_], config.batch_tuples, bool):
+            batch = judge(stream, parser.parse(messages), messages, config.future_limit_ms)
+            made = aggregate_task(plan, stream, batch, range_[0])
+            counts = add_counts([counts, made.counts, {f"bad: {r}": n for r, n in made.bad_reasons.items()}])
+            for held, table in zip(parts, made.parts, strict=True):
+                held.append(table)
+    finally:
+        reader.close()
+    merged = [(part, cells.merge(plan, stream, held)) for part, held in enumerate(parts)]
+    return [(COUNTS, json.dumps(counts).encode()), *((part, cells.encode(table)) for part, table in merged if len(table))]
+
+
+def _reader(config: Config, stream: Stream) -> Reader:
+    reader = open_reader(config.reader, config.kafka_address, security_of(config), stream.topic, stream.topic_id)
+    reader.last_stable_offsets()  # no range is read past an end that the reader has not seen
+    return reader
+
+
+def _chunks(config: Config, reader: Reader, ranges: list[OffsetRange], size: int,
+            should_stop: Callable[[], bool]) -> Iterator[Messages]:
+    """The messages of the ranges in order, `size` offsets at a time at first, then as many as hold about a run's bytes: one
+    message may be of some bytes or of a megabyte. Ends early once should_stop() says so."""
+    for partition, start, end in ranges:
+        while start < end:
+            stop = min(start + size, end)
+            try:
+                found = None if should_stop() else reader.read(
+                    partition, start, stop, limit_bytes=config.run_bytes_max, should_stop=should_stop,
+                    range_bytes_max=RUNS_MAX * config.run_bytes_max if stop > start + 1 else math.inf)
+            except RangeTooLarge as error:
+                size = _offsets_of_a_run(config, error.offsets, error.bytes)
+                continue
+            if found is None:
+                return
+            yield found.messages
+            size = min(2 * size, _offsets_of_a_run(config, stop - start, int(found.messages.length.sum())))
+            start = stop
+
+
+def _offsets_of_a_run(config: Config, offsets: int, bytes_: int) -> int:
+    """How many offsets make a run, as far as these tell; at least one."""
+    return max(1, min(config.run_tuples_max, offsets * config.run_bytes_max // max(bytes_, 1)))
+
+
+def _reads(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> np.ndarray:
+    """bool[n]: the tuple is good for this plan, as aggregate_task judges it."""
+    reads = np.ones(len(batch), np.bool_)
+    faults = [batch.bad[name] for name in plan.columns if name in batch.bad]
+    for reasons in [*(reasons for _, reasons in time_reasons(stream, batch)), *faults]:
+        reads &= reasons == 0
+    return reads
+
+
+def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
+    length = len(batch)
+    if plan.where is not None:
+        reads = reads & evaluate(plan.where, batch.columns, length).fill_null(False).to_numpy(zero_copy_only=False)
+    columns = [plain(evaluate(key.expression, batch.columns, length)).cast(types.to_arrow(key.type)) for key in plan.keys]
+    return pa.Table.from_arrays(columns, schema=schema(plan)).filter(pa.array(reads))
+
+
+def _as_messages(messages: list[Message]) -> Messages:
+    held = [message for message in messages if message.value is not None]
+    lengths = np.array([len(message.value) for message in held], np.int64)
+    return Messages(buffer=np.frombuffer(b"".join(message.value for message in held), np.uint8),
+                    start=np.cumsum(lengths) - lengths, length=lengths,
+                    offset=np.array([message.offset for message in held], np.int64),
+                    time_ms=np.array([message.time_ms for message in held], np.int64))

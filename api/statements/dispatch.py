@@ -1,0 +1,39 @@
+"""Any one statement: read it, run it, answer."""
+
+from __future__ import annotations
+
+from api.statements import define, letters, select_results, select_stream, show
+from api.statements.answers import Answer
+from api.statements.context import Context
+from sql import statements as kinds
+from sql.read.parse import parse
+
+
+def execute(context: Context, sql: str, id_: str = "") -> Answer:
+    """The answer to one statement; MarsError for any that is refused. `id_` is what progress is reported under, and what a
+    statement that may take long is stopped by."""
+    statement = parse(sql, context.definitions.catalog().kind)
+    if long := RUN_LONG.get(type(statement)):
+        return long(context, statement, id_)
+    return RUN[type(statement)](context, statement)
+
+
+RUN_LONG = {
+    kinds.SelectStatement: select_stream.over_stream,
+    kinds.SelectFromQuery: select_results.over_queries,
+    kinds.RedriveDeadLetters: letters.redrive_letters,
+}
+RUN = {
+    kinds.CreateStream: define.create_stream,
+    kinds.DropStream: define.drop_stream,
+    kinds.CreateQuery: define.create_query,
+    kinds.DropQuery: define.drop_query,
+    kinds.PauseQuery: define.pause_query,
+    kinds.ResumeQuery: define.resume_query,
+    kinds.ShowStreams: show.show_streams,
+    kinds.ShowQueries: show.show_queries,
+    kinds.ShowDeadLetters: letters.show_letters,
+    kinds.Describe: show.describe,
+    kinds.Peek: show.peek,
+    kinds.Explain: show.explain,
+}

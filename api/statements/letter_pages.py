@@ -1,0 +1,137 @@
+"""Dead letters as people see them: in the order of places, those that a condition holds for, page by page."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api.statements.context import Context
+from mars.adapters.letters import LetterStore
+from mars.adapters.redriven import Redriven
+from mars.algebra.evaluate import evaluate
+from mars.errors import RequestError, SqlError
+from mars.model import letters, types
+from mars.model.plan import Stream
+from mars.results.kafka_time import instants
+from sql.check.condition import compile_condition
+
+COLUMNS = (("partition", "INT"), ("offset", "BIGINT"), ("line", "INT"), ("time", "TIMESTAMP"), ("reason", "STRING"),
+           ("payload", "STRING"), ("cut", "BOOLEAN"), ("redriven", "BOOLEAN"))
+SHOWN = pa.schema([(name, types.to_arrow(type_)) for name, type_ in COLUMNS])
+PAGE_BYTES = 32 << 20
+TRIES = 5
+Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Letters as SHOWN says, the cursor of the next page (None on the last), and how many letters were deleted before to
+    stay within the limit."""
+
+    rows: pa.Table
+    next: str | None
+    deleted: int
+
+
+class Condition:
+    """A condition over the columns of SHOWN, in the dialect; None holds for every letter. SqlError when it is made, at its
+    place in the text, or in `sql`, the statement that holds the text from `start` on."""
+
+    def __init__(self, text: str | None, sql: str = "", start: int = 0) -> None:
+        self.expression = None
+        try:
+            if text is not None:
+                self.expression = compile_condition(text, COLUMNS, "SHOW DEAD LETTERS shows the columns")
+        except SqlError as error:
+            before = sql[:start]
+            column = error.column + (start - before.rfind("\n") - 1 if error.line == 1 else 0)
+            raise SqlError(error.title, error.detail, error.hint, sql=sql or text, line=error.line + before.count("\n"),
+                           column=column, length=error.length) from None
+
+    def rows(self, shown: pa.Table) -> np.ndarray:
+        """The numbers of the rows that it holds for."""
+        if self.expression is None or not len(shown):
+            return np.arange(len(shown))
+        columns = {name: shown[name].combine_chunks() for name in shown.column_names}
+        return np.flatnonzero(evaluate(self.expression, columns, len(shown)).fill_null(False).to_numpy(zero_copy_only=False))
+
+
+def page(context: Context, stream: Stream, where: Condition, limit: int, cursor: str | None = None) -> Page:
+    """At most `limit` letters, and of no more than about PAGE_BYTES. RequestError for a cursor that is none, or another
+    stream's."""
+    after = _load(cursor, stream) if cursor else None
+    found, count, size = [SHOWN.empty_table()], 0, 0
+    for _, shown in matching(context, stream, where, after):
+        ends = size + np.cumsum(pc.binary_length(shown["payload"]).to_numpy())
+        fit = min(limit - count, max(int(np.searchsorted(ends, PAGE_BYTES, "right")), count == 0))
+        found.append(shown.slice(0, fit))
+        more = fit < len(shown)
+        count, size = count + min(fit, len(shown)), int(ends[-1]) if len(ends) else size
+        if more:
+            break
+    else:
+        more = False
+    rows = pa.concat_tables(found)
+    deleted = LetterStore(context.storage).deleted(stream.id)
+    return Page(rows, _dump(stream, place_of(rows)) if more else None, deleted)
+
+
+def matching(context: Context, stream: Stream, where: Condition,
+             after: Place | None = None) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """(letters, the same as they are shown) behind a place, table by table, some perhaps empty."""
+    store, marks, tries = LetterStore(context.storage), Redriven(context.storage).marks(stream.id), 0
+    while True:
+        try:
+            for table in store.in_order(stream.id, after):
+                shown = show(table, marks.of(table))
+                rows = where.rows(shown)
+                yield table.take(rows), shown.take(rows)
+                after, tries = place_of(table), 0
+            return
+        except FileNotFoundError:  # files are put together and deleted meanwhile: go on with those that are there now
+            tries += 1
+            if tries == TRIES:
+                raise
+
+
+def show(table: pa.Table, redriven: pa.Array) -> pa.Table:
+    """Letters as people see them: bytes that are no UTF-8 as \\xNN; `redriven` says of each whether it was sent again."""
+    places, time = [table[name] for name in letters.PLACE], instants(table["time"])
+    columns = [*places, time, table["reason"], _text(table["payload"]), table["cut"]]
+    return pa.Table.from_arrays([*columns, redriven], schema=SHOWN)
+
+
+def place_of(table: pa.Table) -> Place:
+    """The place of a table's last letter."""
+    return tuple(table[name][-1].as_py() for name in letters.PLACE)
+
+
+def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    try:
+        return payload.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([value.decode("utf-8", "backslashreplace") for value in payload.to_pylist()], pa.string())
+
+
+def _dump(stream: Stream, place: Place) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([stream.id, *place])).decode().rstrip("=")
+
+
+def _load(text: str, stream: Stream) -> Place:
+    try:
+        stream_id, *place = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        sound = len(place) == 3 and all(isinstance(number, int) for number in place)
+    except (binascii.Error, ValueError, TypeError):
+        sound, stream_id = False, None
+    if not sound:
+        raise RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")
+    if stream_id != stream.id:
+        raise RequestError("the cursor belongs to another stream", hint="begin again without cursor")
+    return tuple(place)

@@ -1,0 +1,137 @@
+"""Sends dead letters again: into the stream's topic or another one, each once.
+
+Every chunk is one Kafka transaction, and the places of its letters are written down before it ends. A run that was killed
+is settled by the next one, which asks Kafka which transaction was the last (mars.adapters.redriven).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from api.statements.context import Context
+from api.statements.letter_pages import Condition, matching
+from mars.adapters.kafka.security import security_of
+from mars.adapters.kafka.transactions import Transactions
+from mars.adapters.redriven import Redriven
+from mars.model.plan import Stream
+
+CHUNK_LETTERS, CHUNK_BYTES = 10_000, 8 << 20
+
+Progress = Callable[[int, int], bool]  # hears of letters sent and of all; False asks to stop
+
+
+@dataclass
+class Outcome:
+    """What a re-drive did: letters and bytes sent (or to be sent), in how many transactions; letters left alone because
+    they were cut, or sent before; whether it was stopped."""
+
+    letters: int = 0
+    bytes: int = 0
+    transactions: int = 0
+    cut: int = 0
+    before: int = 0
+    stopped: bool = False
+
+
+def count(context: Context, stream: Stream, where: Condition, progress: Progress) -> Outcome:
+    """What a re-drive would send now; nothing, and stopped, if that is asked for meanwhile."""
+    outcome = Outcome()
+    for table in _whole(context, stream, where, outcome):
+        if not progress(0, 0):
+            return Outcome(stopped=True)
+        outcome.letters += len(table)
+        outcome.bytes += pc.sum(pc.binary_length(table["payload"])).as_py() or 0
+    return outcome
+
+
+def redrive(context: Context, stream: Stream, topic: str, where: Condition, progress: Progress) -> Outcome:
+    """Send the letters that are there now and were not sent before. ConflictError if another run takes over."""
+    partitions = context.kafka.require(topic).partitions
+    config, marks = context.config, Redriven(context.storage)
+    transactions = Transactions(config.kafka_address, name(stream), security_of(config))
+    try:
+        marks.settle(stream.id, transactions.last)
+        ends = _ends(context, stream)
+        counted = count(context, stream, where, progress)
+        if counted.stopped:
+            return counted
+        outcome = Outcome()
+        for chunk in _chunks(_before(ends, _whole(context, stream, where, outcome))):
+            if not progress(outcome.letters, counted.letters):
+                outcome.stopped = True
+                break
+            _send(transactions, marks, stream.id, topic, partitions, chunk)
+            outcome.letters += len(chunk)
+            outcome.bytes += pc.sum(pc.binary_length(chunk["payload"])).as_py()
+            outcome.transactions += 1
+        return outcome
+    finally:
+        transactions.close()
+
+
+def name(stream: Stream) -> str:
+    """What Kafka knows a stream's re-drives by: transactional id and consumer group."""
+    return f"mars-redrive-{stream.id}-{stream.topic_id}"
+
+
+def _send(transactions: Transactions, marks: Redriven, stream_id: int, topic: str, partitions: tuple[int, ...],
+          chunk: pa.Table) -> None:
+    """One transaction: each letter as a message of its own, in its partition's namesake if the topic has that."""
+    id_ = secrets.token_hex(8)
+    places = np.array(partitions)[chunk["partition"].to_numpy() % len(partitions)].tolist()
+    messages = zip(places, chunk["payload"].to_pylist(), strict=True)
+    transactions.send(topic, messages, id_, before_end=lambda: marks.begin(stream_id, id_, topic, chunk))
+    marks.confirm(stream_id, id_)
+
+
+def _whole(context: Context, stream: Stream, where: Condition, outcome: Outcome) -> Iterator[pa.Table]:
+    """The letters to be sent; those that are left alone are counted."""
+    for table, shown in matching(context, stream, where):
+        redriven, cut = shown["redriven"], pc.and_(shown["cut"], pc.invert(shown["redriven"]))
+        outcome.before += pc.sum(redriven).as_py() or 0
+        outcome.cut += pc.sum(cut).as_py() or 0
+        yield table.filter(pc.invert(pc.or_(redriven, cut)))
+
+
+def _ends(context: Context, stream: Stream) -> dict[int, int]:
+    """Where the stream's topic ends now: what lies behind may have been sent by the re-drive itself."""
+    topic = context.kafka.describe(stream.topic)
+    return context.kafka.end_offsets(stream.topic, topic.partitions) if topic else {}
+
+
+def _before(ends: dict[int, int], tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The letters below these offsets; all of a partition that is not there. Each table is of one partition."""
+    for table in tables:
+        end = ends.get(table["partition"][0].as_py()) if len(table) else None
+        yield table if end is None else table.filter(pc.less(table["offset"], end))
+
+
+def _chunks(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same letters in tables of at most CHUNK_LETTERS and about CHUNK_BYTES, and not of less where there are more."""
+    held, count, size = [], 0, 0
+    for piece, bytes_ in _pieces(tables):
+        if held and (count + len(piece) > CHUNK_LETTERS or size + bytes_ > CHUNK_BYTES):
+            yield pa.concat_tables(held)
+            held, count, size = [], 0, 0
+        held.append(piece)
+        count, size = count + len(piece), size + bytes_
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _pieces(tables: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, int]]:
+    """(letters, bytes of their payloads), none larger than a chunk unless it is a single letter."""
+    for table in tables:
+        ends = np.cumsum(pc.binary_length(table["payload"]).to_numpy())
+        first, before = 0, 0
+        while first < len(table):
+            stop = max(first + 1, min(first + CHUNK_LETTERS, int(np.searchsorted(ends, before + CHUNK_BYTES, "right"))))
+            stop = min(stop, len(table))
+            yield table.slice(first, stop - first), int(ends[stop - 1] - before)
+            first, before = stop, int(ends[stop - 1])

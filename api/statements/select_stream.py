@@ -1,0 +1,62 @@
+"""SELECT over a stream, given alone."""
+
+from __future__ import annotations
+
+from api.statements import adhoc
+from api.statements.answers import Answer
+from api.statements.context import Context
+from api.statements.define import same_topic, source, start_offsets
+from mars.model.plan import QueryPlan, Stream
+from sql import statements as kinds
+from sql.check.compile import compile_select
+
+# What becomes of one tuple, and of several, by the counter that has them.
+FATES = {"bad": ("does not read", "do not read"), "future": ("lies in the future", "lie in the future"),
+         "filtered": ("is left out by WHERE", "are left out by WHERE")}
+
+
+def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) -> Answer:
+    """The statement's rows over what the topic holds now, from FROM on up to the last stable offsets."""
+    stream = source(context, statement)
+    plan = compile_select(statement, stream, continuous=False)
+    topic = same_topic(context, stream)
+    ends = context.kafka.end_offsets(stream.topic, topic.partitions)
+    starts = start_offsets(context, stream, statement, plan, topic)
+
+    def progress(done: int, total: int) -> bool:
+        context.progress.report(id_, done, total)
+        return not context.progress.is_cancelled(id_)
+
+    found = adhoc.run(context, stream, plan, starts, ends, progress)
+    extra = {} if len(found.rows) else {"reason": _why_no_rows(stream, plan, found.counts)}
+    return Answer("rows", table=found.rows, notes=_uncounted(found.counts), truncated=found.truncated, extra=extra)
+
+
+def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str:
+    """In one sentence, where the tuples went."""
+    tuples, left = counts.get("tuples", 0), counts.get("tuples", 0)
+    if plan.limit == 0:
+        return "LIMIT 0 asks for none"
+    if not tuples:
+        return f"topic '{stream.topic}' holds no tuple from where the SELECT begins"
+    parts = []
+    for name, fates in FATES.items():
+        if count := counts.get(name, 0):
+            parts.append(f"{count} {fates[count > 1]}")
+            left -= count
+    if left:
+        clause = "HAVING leaves out every group of" if plan.grouped and plan.having else "WHERE leaves out"
+        parts.append(f"{clause} the other {left}")
+    return f"of {tuples} tuples, {', '.join(parts)}"
+
+
+def _uncounted(counts: dict[str, int]) -> list[str]:
+    """What of the tuples is not in the rows, and why."""
+    lost = {name: counts[name] for name in ("bad", "future") if counts.get(name)}
+    if not lost:
+        return []
+    reasons = {name.removeprefix("bad: "): n for name, n in counts.items() if name.startswith("bad: ")}
+    most = f" (most often: {max(reasons, key=reasons.get)})" if reasons else ""
+    verb = "is" if sum(lost.values()) == 1 else "are"
+    return [f"Of {counts.get('tuples', 0)} tuples, {', '.join(f'{n} {name}' for name, n in lost.items())} "
+            f"{verb} left out{most}."]

@@ -1,0 +1,89 @@
+"""What a batch says of time: whose event time reads, which tuples are future, how far the watermark may follow. Pure.
+
+A tuple is judged by the Kafka timestamp of its own record (rule 26). That is the same whenever and by whomever the record
+is read, so that a range read again gives the same cells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mapper.batch import REASONS, Messages, ParsedBatch
+from mars.model.plan import UNITS_PER_SECOND, Stream
+
+# The calendar ends with years 1 and 9999; a year is left at both ends for the bounds of windows.
+FIRST_SECOND, END_SECOND = -62_104_060_800, 253_370_764_800
+MARGIN_S = 100 * 366 * 86_400
+NO_OBJECT = [REASONS.index("not JSON"), REASONS.index("not a JSON object")]  # nothing of such a tuple reads
+NO_CALENDAR_TIME = REASONS.index("out of range")
+NEVER = 2**63 - 1
+
+
+def judge(stream: Stream, batch: ParsedBatch, messages: Messages, future_limit_ms: int) -> ParsedBatch:
+    """Enter `future` and `max_event_time` into the batch that was parsed from these messages, and return it.
+
+    A tuple is future if its event time reads and lies more than `future_limit_ms` after its record's timestamp. A record
+    without a timestamp (Kafka's -1; some producers write 0) bounds nothing.
+    """
+    reads = _time_reads(stream, batch)
+    times = batch.event_time if reads is None else batch.event_time[reads]
+    if not len(times):
+        return batch
+    greatest = int(times.max())
+    written = _in_units(stream, messages.time_ms)
+    if greatest <= int(written.min()):  # nothing is ahead of any record: of a backlog this is all that is done
+        batch.max_event_time = greatest
+        return batch
+    written = _of_tuples(written, messages, batch)
+    limit = stream.units(future_limit_ms)
+    future = batch.event_time > np.minimum(written, NEVER - limit) + limit
+    if reads is not None:
+        future &= reads
+    batch.future = future if future.any() else None
+    timely = reads if batch.future is None else ~future if reads is None else reads & ~future
+    seen = np.minimum(batch.event_time, written)
+    seen = seen if timely is None else seen[timely]
+    batch.max_event_time = int(seen.max()) if len(seen) else None
+    return batch
+
+
+def _in_units(stream: Stream, time_ms: np.ndarray) -> np.ndarray:
+    """Kafka timestamps in the stream's unit; NEVER where there is none, or none that the unit can hold."""
+    per_second = UNITS_PER_SECOND[stream.time_unit]
+    units = time_ms // (1_000 // per_second) if per_second < 1_000 else time_ms * (per_second // 1_000)
+    outside = (time_ms <= 0) | (time_ms > (2**63 - 1) // max(per_second // 1_000, 1))
+    return np.where(outside, NEVER, units) if outside.any() else units
+
+
+def _of_tuples(written: np.ndarray, messages: Messages, batch: ParsedBatch) -> np.ndarray:
+    """The timestamps of the tuples' records: a message may hold many tuples, or none."""
+    if len(batch) == len(messages) and np.array_equal(batch.offset, messages.offset):
+        return written
+    firsts = np.flatnonzero(np.append(True, batch.offset[1:] != batch.offset[:-1]))
+    at = np.searchsorted(messages.offset, batch.offset[firsts])
+    return np.repeat(written[at], np.diff(np.append(firsts, len(batch))))
+
+
+def _time_reads(stream: Stream, batch: ParsedBatch) -> np.ndarray | None:
+    """bool[n]: the tuple's event time reads, though it may be bad for other reasons; None if all do."""
+    reads = None
+    for prefix, reasons in time_reasons(stream, batch):
+        reading = (reasons == 0) if prefix else ~np.isin(reasons, NO_OBJECT)
+        reads = reading if reads is None else reads & reading
+    return reads
+
+
+def time_reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarray]]:
+    """(prefix, reason per tuple) of everything that keeps a tuple's event time from being read."""
+    name, time = stream.time_column, batch.event_time
+    reasons = []
+    if batch.tuple_bad is not None:
+        reasons.append(("", batch.tuple_bad))
+    if name in batch.bad:
+        reasons.append((f"{name}: ", batch.bad[name]))
+    second = UNITS_PER_SECOND[stream.time_unit]
+    # In ns the calendar is longer than int64: there the ends of windows must still fit.
+    first, end = max(FIRST_SECOND * second, -2**63 + MARGIN_S * second), min(END_SECOND * second, 2**63 - MARGIN_S * second)
+    if len(time) and not first <= int(time.min()) <= int(time.max()) < end:
+        reasons.append((f"{name}: ", ((time < first) | (time >= end)) * np.uint8(NO_CALENDAR_TIME)))
+    return reasons

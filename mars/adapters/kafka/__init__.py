@@ -1,0 +1,3 @@
+"""Kafka: `wire` asks leaders for batches, `cluster` knows them and tries again, over `brokers` and `channel`; `admin`,
+`ranges` and `transactions` leave that to confluent-kafka.
+"""

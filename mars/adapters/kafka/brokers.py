@@ -1,0 +1,116 @@
+"""The brokers of a Kafka cluster: a channel to each, opened by kafka-python when it is needed first."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+from kafka import errors
+from kafka.net.selector import NetworkSelector
+
+from mars.adapters.kafka.channel import Channel
+from mars.adapters.kafka.connect import Connector
+from mars.adapters.kafka.security import Security, distrust
+
+RECEIVE_BUFFER = 8 << 20
+TRIES = 4
+SOCKET_OPTIONS = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+                  (socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)]
+
+
+class Brokers:
+    """Channels by the brokers' node ids. Not thread-safe, and does not survive a fork.
+
+    What is raised is one of kafka-python's errors, or KafkaDistrust; every channel that was asked in the failed call is
+    closed by then, and a password that was refused is tried again by the next one.
+    """
+
+    def __init__(self, bootstrap: str, security: Security, timeout_s: float, bootstrap_s: float) -> None:
+        self._bootstrap, self._timeout_s = bootstrap, timeout_s
+        self._net = NetworkSelector()
+        timeout_ms = int(timeout_s * 1000)
+        self._manager = Connector(
+            self._net, bootstrap_servers=bootstrap, reconnect_backoff_max_ms=1000, request_timeout_ms=timeout_ms,
+            socket_connection_setup_timeout_ms=timeout_ms, socket_connection_setup_timeout_max_ms=timeout_ms,
+            socket_options=SOCKET_OPTIONS, **security)
+        self._channels: dict[int, Channel] = {}
+        try:
+            self._find(bootstrap_s)
+        except BaseException as error:
+            self.close()
+            self._say_why(error)
+            raise
+
+    def close(self) -> None:
+        """End all connections."""
+        for node in list(self._channels):
+            self._channels.pop(node).close()
+        self._manager.close()
+        self._net.close()
+
+    def ask(self, requests: list[tuple[int | None, object]]) -> list:
+        """The responses to (node id, request) pairs, in their order; all are under way at the same time. None is any
+        broker."""
+        asked: list[int] = []
+        try:
+            nodes = [self._any() if node is None else node for node, _ in requests]
+            for node in nodes:
+                if node not in self._channels:
+                    self._channels[node] = self._open(node)
+            for node, (_, request) in zip(nodes, requests, strict=True):
+                asked.append(node)
+                self._channels[node].send(request)
+            return [self._channels[node].receive() for node in nodes]
+        except BaseException as error:
+            for node in set(asked):
+                self._channels.pop(node).close()
+            self._say_why(error)
+            if isinstance(error, OSError):
+                raise errors.KafkaConnectionError(f"{type(error).__name__}: {error}") from error
+            raise
+
+    def _find(self, limit_s: float) -> None:
+        """Ask a bootstrap address for the brokers. The library keeps to the one that it draws, so it draws again. Of several
+        addresses a try has its share of what an answer may take, as each begins to connect anew."""
+        tries = TRIES if "," in self._bootstrap else 1
+        if tries > 1:
+            limit_s = max(limit_s, self._timeout_s)
+        for left in reversed(range(tries)):
+            try:
+                return self._manager.bootstrap(timeout_ms=int(limit_s * 1000 / tries))
+            except errors.KafkaTimeoutError:
+                if not left:
+                    raise
+
+    def _say_why(self, error: BaseException) -> None:
+        """Raise KafkaDistrust if the last connections could not be opened for such a cause."""
+        if isinstance(error, errors.KafkaError) and (refused := distrust(
+                self._bootstrap, self._manager.fault or str(error))):
+            raise refused from error
+
+    def _any(self) -> int:
+        # Not always the same one: a broker that the others have lost would tell of their partitions what is no longer so.
+        node = random.choice(list(self._channels)) if self._channels else self._manager.least_loaded_node()
+        if node is None:
+            raise errors.NodeNotReadyError("no broker can be reached")
+        return node
+
+    def _open(self, node: int) -> Channel:
+        """A connection that the library has opened, secured and authenticated, and then forgotten. That is seldom, so the
+        cluster is asked each time where its brokers are now."""
+        self._manager.run(self._manager.cluster.refresh_metadata)
+        return self._manager.run(self._take, node)
+
+    async def _take(self, node: int) -> Channel:
+        connection = await self._manager.get_connection(node)
+        transport = connection.transport
+        if transport is None:
+            raise errors.KafkaConnectionError("the broker has closed the connection as it was opened")
+        is_idle = not connection.in_flight_requests and not transport._write_buffer
+        sock, transport._sock = transport._sock, None
+        transport._write_buffer.clear()  # or the library would wait to send it before it lets go
+        connection.close()
+        if not is_idle:
+            sock.close()
+            raise errors.KafkaConnectionError("the connection was in use as it was opened")
+        return Channel(sock, connection.broker_version_data, self._timeout_s)

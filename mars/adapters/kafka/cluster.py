@@ -1,0 +1,205 @@
+"""A client of a Kafka cluster: its connections, what it knows of topics and their leaders, and trying again while what fails
+may pass. What is asked of leaders is in `wire`.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+from kafka import errors as kafka_errors
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+
+from mars.adapters.kafka.brokers import Brokers
+from mars.adapters.kafka.errors import (
+    FENCED_OR_MOVED,
+    UNKNOWN_TOPIC_ID,
+    UNKNOWN_TOPIC_NAME,
+    KafkaRefused,
+    KafkaUnreachable,
+    TopicRecreated,
+    UnknownTopic,
+)
+from mars.adapters.kafka.security import Security
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    """`topic_id` is the broker's UUID as text; `partitions` has (leader's node id, leader epoch) of each."""
+
+    name: str
+    topic_id: str
+    partitions: dict[int, tuple[int, int]]
+
+
+class Cluster:
+    """A client of one Kafka cluster.
+
+    To be made in the process that uses it (it does not survive a fork) and called by one thread at a time. Every
+    call retries what may pass (a broker away, a moved leader) with back-off for `retry_s` and then raises
+    KafkaUnreachable, which is a KafkaDistrust if certificates, password or protocol are the cause; the next call starts
+    afresh. A broker that says nothing for `timeout_s` counts as away; to find one of several addresses may take as long.
+    """
+
+    def __init__(self, bootstrap: str, security: Security | None = None, timeout_s: float = 10.0,
+                 retry_s: float = 10.0) -> None:
+        self.bootstrap = bootstrap
+        self.security = security or {}
+        self.timeout_s = timeout_s
+        self.retry_s = retry_s
+        self._brokers: Brokers | None = None
+        self._topics: dict[str, TopicInfo] = {}
+        self._named: set[int] = set()  # the brokers that one of them named last
+
+    def close(self) -> None:
+        """Ends all connections; the next call makes new ones."""
+        if self._brokers is not None:
+            self._brokers.close()
+        self._brokers = None
+        self._topics.clear()
+
+    def connect(self) -> None:
+        """Returns once a broker has told of the cluster."""
+        self._retry(self._connected)
+
+    def topic(self, name: str, topic_id: str | None = None) -> TopicInfo:
+        """The topic's id, partitions and leaders as one broker knows them now. Raises UnknownTopic, and TopicRecreated if
+        `topic_id` is given and no broker knows it any more."""
+        self._topics.pop(name, None)
+        return self._retry(lambda: self._known(name, topic_id))
+
+    def newest(self, name: str, topic_id: str) -> TopicInfo | None:
+        """The topic of this id, of each partition the latest leader that any broker knows; None if no broker knows it. One
+        that is cut off from its controller answers, with what was, so each broker that one of them names must answer:
+        else KafkaUnreachable."""
+        return self._retry(lambda: self._newest_once(name, topic_id))
+
+    def _check_leader(self, info: TopicInfo, partition: int) -> None:
+        """Raises KafkaUnreachable if the partition has got another leader than the one that was asked, whose log may be a
+        shorter one; the next attempt asks the new one."""
+        newest = self._newest_once(info.name, info.topic_id)
+        if newest is not None and newest.partitions.get(partition, (-1, -1))[1] <= info.partitions[partition][1]:
+            return
+        self._topics.pop(info.name, None)
+        if newest is not None:
+            self._topics[info.name] = newest
+        raise KafkaUnreachable(info.name, partition, "it is led by another broker than the one that was asked")
+
+    def _check(self, topic: str, code: int, partition: int) -> None:
+        """Nothing for code 0; forgets what may be stale and raises a retriable error, or one that is final."""
+        if code == 0:
+            return
+        error = kafka_errors.for_code(code)
+        if code in FENCED_OR_MOVED or code in UNKNOWN_TOPIC_ID or code in UNKNOWN_TOPIC_NAME or error.retriable:
+            self._topics.pop(topic, None)
+            raise KafkaUnreachable(topic, partition, error.__name__)
+        raise KafkaRefused(topic, partition, error.__name__)
+
+    def _known(self, topic: str, topic_id: str | None = None) -> TopicInfo:
+        """What is known of the topic, asked if nothing is; raises TopicRecreated if its id is another at every broker."""
+        info = self._topics.get(topic) or self._refresh(topic)
+        if topic_id is None or info.topic_id == topic_id:
+            return info
+        self._topics.pop(topic)
+        newest = self._newest_once(topic, topic_id)
+        if newest is None:
+            raise TopicRecreated(topic, topic_id, info.topic_id)
+        self._topics[topic] = newest
+        return newest
+
+    def _leader(self, info: TopicInfo, partition: int) -> tuple[int, int]:
+        """(leader, leader epoch) of a partition."""
+        if partition not in info.partitions:
+            self._topics.pop(info.name, None)
+            raise UnknownTopic(f"{info.name}, partition {partition}")
+        leader, epoch = info.partitions[partition]
+        if leader < 0:
+            self._topics.pop(info.name, None)
+            raise KafkaUnreachable(info.name, partition, "has no leader")
+        return leader, epoch
+
+    def _refresh(self, name: str) -> TopicInfo:
+        """Asks the cluster for this topic."""
+        found = self._told(name, self._send([(None, _metadata_request(name))])[0])
+        if found is None:
+            raise UnknownTopic(name)
+        self._topics[name] = found
+        return found
+
+    def _newest_once(self, name: str, topic_id: str) -> TopicInfo | None:
+        answers, named, self._named = {}, self._named or {None}, set()
+        while left := named - answers.keys():
+            answers |= zip(left, self._send([(node, _metadata_request(name)) for node in left]), strict=True)
+            named = named | {broker.node_id for response in answers.values() for broker in response.brokers}
+        self._named = named - {None}  # what fails before this begins with any broker again
+        told = [info for response in answers.values() if (info := self._told(name, response))]
+        mine = [info.partitions for info in told if info.topic_id == topic_id]
+        latest = {p: max((of[p] for of in mine if p in of), key=lambda leader: leader[1]) for p in sorted({*chain(*mine)})}
+        return TopicInfo(name, topic_id, latest) if mine else None
+
+    def _told(self, name: str, response: MetadataResponse) -> TopicInfo | None:
+        """The topic as a broker tells of it, None if it knows none."""
+        found = response.topics[0]
+        if found.error_code in UNKNOWN_TOPIC_NAME:
+            return None
+        self._check(name, found.error_code, -1)
+        partitions = {p.partition_index: (p.leader_id, p.leader_epoch) for p in found.partitions}
+        return TopicInfo(name, str(found.topic_id), dict(sorted(partitions.items())))
+
+    def _ask_leaders(self, info: TopicInfo, asked: dict[int, T], part: Callable[[int, int, T], object],
+                     request: Callable[[list], object]) -> list:
+        """The responses of the partitions' leaders: each is sent one request of its parts, which `part` makes of partition,
+        leader epoch and what is asked."""
+        by_leader = defaultdict(list)
+        for partition, what in asked.items():
+            leader, epoch = self._leader(info, partition)
+            by_leader[leader].append(part(partition, epoch, what))
+        return self._send([(leader, request(parts)) for leader, parts in by_leader.items()])
+
+    def _send(self, requests: list) -> list:
+        """The responses to (node id, request) pairs that are under way at the same time."""
+        return self._connected().ask(requests)
+
+    def _connected(self) -> Brokers:
+        if self._brokers is None:
+            self._brokers = Brokers(self.bootstrap, self.security, self.timeout_s, self.retry_s)
+        return self._brokers
+
+    def _retry(self, attempt: Callable):
+        """attempt(), again with back-off while what it raises may pass, at most for retry_s."""
+        deadline, pause = time.monotonic() + self.retry_s, 0.02
+        while True:
+            try:
+                return attempt()
+            except (KafkaUnreachable, kafka_errors.KafkaError) as error:
+                last = error
+                if not _may_pass(error):
+                    self.close()  # a password that is refused now may be right the next time
+                    raise KafkaRefused("", -1, str(error)) from error
+            if time.monotonic() + pause >= deadline:
+                self.close()
+                if isinstance(last, KafkaUnreachable):
+                    raise last
+                raise KafkaUnreachable(self.bootstrap, -1, str(last) or type(last).__name__) from last
+            time.sleep(pause)
+            pause = min(pause * 2, 0.5)
+
+
+def _may_pass(error: Exception) -> bool:
+    """True for faults of the network or of a cluster in motion, False for refusals."""
+    unknown_node = isinstance(error, kafka_errors.UnknownBrokerIdError)
+    return isinstance(error, KafkaUnreachable) or unknown_node or getattr(error, "retriable", False)
+
+
+def _metadata_request(name: str) -> MetadataRequest:
+    """What does a broker know of this topic, and of the other brokers?"""
+    wanted = MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))
+    return MetadataRequest(topics=[wanted], allow_auto_topic_creation=False, include_topic_authorized_operations=False,
+                           min_version=10, max_version=13)

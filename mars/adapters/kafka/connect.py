@@ -1,0 +1,80 @@
+"""Opening connections to Kafka, and why that fails where settings are the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kafka import errors
+from kafka.net.inet import create_connection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+
+from mars.adapters.kafka.errors import KafkaDistrust
+from mars.adapters.kafka.security import Security, distrust
+
+PROBE_S = 1.0
+Received = tuple[bytes, Exception | None]
+
+
+class Connector(KafkaConnectionManager):
+    """kafka-python's connection manager. `fault` says why the first connection failed since one was made; the library only
+    logs it, and raises a time-out in the end."""
+
+    fault = ""
+
+    def __init__(self, net: NetworkSelector, **settings: object) -> None:
+        super().__init__(net, **settings)
+        # Whoever needs to know the brokers asks; looks of the library's own would use connections that are handed over.
+        self.cluster.start_refresh_loop = lambda: None
+
+    async def _connect(self, node, conn, *args, **options):
+        await super()._connect(node, conn, *args, **options)
+        failed = conn.init_future.exception if conn.init_future.failed() else None
+        self.fault = "" if failed is None else self.fault or str(failed)
+        if failed is not None and distrust("", self.fault):
+            self._auth_failures[node.node_id] = failed  # trying again is of no use: the next to ask for the node gets it
+
+    async def _build_transport(self, node, timeout_at=None):
+        """As the library does, which waits without end for a peer that takes a connection and then says nothing of TLS, and
+        leaves it open when they do not come to terms."""
+        sock = await create_connection(self._net, node.host, node.port, self.config["socket_options"], timeout_at=timeout_at)
+        try:
+            kind, options = KafkaTCPTransport, {}
+            if self.ssl_enabled:
+                kind, options = KafkaSSLTransport, {k: v for k, v in self.config.items() if k.startswith("ssl_")}
+            transport = kind(self._net, sock, host=node.host, **options)
+        except BaseException:
+            sock.close()
+            raise
+        try:
+            await self.wait_for(self.call_soon(transport.handshake), self.config["request_timeout_ms"])
+        except Exception as error:
+            transport.abort(error)
+            raise errors.KafkaConnectionError(f"Handshake failed: {error}") from error
+        transport._sock_recv = _last_words(transport._sock_recv)
+        return transport
+
+
+def _last_words(receive: Callable[[], Received]) -> Callable[[], Received]:
+    """The library's read of a socket, which drops what came before the end of a connection: a broker's reason among it."""
+    def received() -> Received:
+        data, error = receive()
+        return data, None if data else error
+
+    return received
+
+
+def why_refused(bootstrap: str, security: Security) -> KafkaDistrust | None:
+    """Connects, for PROBE_S at most: why the brokers and we refuse each other, None if they do not or if it is not told."""
+    net = NetworkSelector()
+    connector = Connector(net, bootstrap_servers=bootstrap, request_timeout_ms=int(PROBE_S * 1000),
+                          reconnect_backoff_max_ms=int(PROBE_S * 1000), **security)
+    try:
+        connector.bootstrap(timeout_ms=int(PROBE_S * 1000))
+        return None
+    except errors.KafkaError as error:
+        return distrust(bootstrap, connector.fault or str(error))
+    finally:
+        connector.close()
+        net.close()

@@ -1,0 +1,115 @@
+"""Cells: the partial aggregates of tuples per window and keys, as an Arrow table.
+
+Columns, in order: `w` int64, the window's start in the stream's unit (0 without a window); `k0`, `k1`, ... the keys (text as
+dictionary<int32, string>); `n` int64, the tuples in the cell; then `a{i}_{suffix}`, the partial of aggregate i
+(mars/algebra/aggregates.py; count(*) without FILTER has none, `n` is its partial). No two rows of a table have the same
+window and keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mars.algebra import aggregates, hashing, window
+from mars.algebra.aggregates import Order
+from mars.algebra.aggregates_sums import sum_integers
+from mars.algebra.cells_finish import finish
+from mars.algebra.cells_layout import key_columns, partials, row_count, schema, table_of, tuple_count
+from mars.algebra.cells_wire import compact, decode, encode
+from mars.algebra.evaluate import evaluate
+from mars.algebra.evaluation.arrays import numbers, single, taken
+from mars.algebra.grouping import Groups, group
+from mars.model.expressions import columns_of
+from mars.model.plan import QueryPlan, Stream
+
+__all__ = ["aggregate", "decode", "encode", "finish", "late_split", "merge", "row_count", "schema", "split",
+           "tuple_count"]
+
+FEW = 5_000
+
+
+def aggregate(plan: QueryPlan, stream: Stream, columns: dict[str, pa.Array], event_time: np.ndarray,
+              rows: np.ndarray | None, partition: int, offset: np.ndarray, line: np.ndarray) -> pa.Table:
+    """The cells of tuples of one partition.
+
+    columns, event_time, offset, line: as in mapper/batch.ParsedBatch; rows: bool[n], which tuples count (None: all).
+    """
+    order = Order(event_time, partition, offset, line)
+    needed = set(_columns(plan))
+    columns = {name: single(column) for name, column in columns.items() if name in needed}
+    if rows is not None and not rows.all():
+        chosen = pa.array(np.flatnonzero(rows))
+        columns = {name: column.take(chosen) for name, column in columns.items()}
+        order = order.take(rows)
+    length = len(order.time)
+    starts = window.assign(plan.window, stream, order.time)
+    # Few tuples need few values of a dictionary that knows many.
+    keys = [key if len(key) > FEW else compact(key) for key in
+            (evaluate(key.expression, columns, length) for key in plan.keys)]
+    groups = group(keys, starts)
+    table = [pa.array(starts[groups.first_row]), *(_first(key, groups) for key in keys),
+             pa.array(np.bincount(groups.ids, minlength=groups.count).astype(np.int64, copy=False))]
+    for call in plan.aggregates:
+        if not aggregates.is_tuple_count(call):
+            values = None if call.argument is None else evaluate(call.argument, columns, length)
+            selected = None if call.filter is None else _is_true(evaluate(call.filter, columns, length))
+            table += aggregates.update(call, values, selected, groups.ids, groups.count, order)
+    return table_of(table, schema(plan, stream))
+
+
+def merge(plan: QueryPlan, stream: Stream, tables: Sequence[pa.Table]) -> pa.Table:
+    """One table of cells of any number of them; associative, commutative, and blind to how tuples were split."""
+    if len(tables) < 2:
+        return tables[0] if tables else schema(plan, stream).empty_table()
+    # Key columns need unified dictionaries; combining the chunks does that.
+    rows = pa.concat_tables(tables).combine_chunks()
+    starts = numbers(single(rows["w"]))
+    keys = key_columns(rows)
+    groups = group(keys, starts)
+    merged = [pa.array(starts[groups.first_row]), *(_first(key, groups) for key in keys),
+              pa.array(sum_integers(groups.ids, numbers(single(rows["n"])), groups.count))]
+    for i, call in enumerate(plan.aggregates):
+        if not aggregates.is_tuple_count(call):
+            merged += aggregates.merge(call, partials(plan, rows, i), groups.ids, groups.count)
+    return table_of(merged, schema(plan, stream))
+
+
+def split(cells: pa.Table, key_parts: int) -> list[pa.Table]:
+    """The cells of each key part: all windows of a key lie in one part, and a query without keys lies in part 0."""
+    if key_parts == 1:
+        return [cells]
+    part = hashing.part_of(key_columns(cells), key_parts, len(cells))
+    columns = [single(column) for column in cells.columns]
+    rows = [np.flatnonzero(part == number) for number in range(key_parts)]
+    return [pa.Table.from_arrays([taken(column, chosen) for column in columns], schema=cells.schema) for chosen in rows]
+
+
+def late_split(plan: QueryPlan, stream: Stream, cells: pa.Table, closed_up_to: int) -> tuple[pa.Table, pa.Table]:
+    """(cells of windows whose end + GRACE <= closed_up_to, the others); `closed_up_to` is a watermark."""
+    if plan.window is None:
+        return cells.slice(0, 0), cells
+    starts = numbers(single(cells["w"]))
+    closed = window.end(plan.window, stream, starts) + stream.units(plan.grace_ms) <= closed_up_to
+    if not closed.any():
+        return cells.slice(0, 0), cells
+    return cells.filter(pa.array(closed)), cells.filter(pa.array(~closed))
+
+
+def _columns(plan: QueryPlan) -> list[str]:
+    parts = [key.expression for key in plan.keys]
+    parts += [part for call in plan.aggregates for part in (call.argument, call.filter)]
+    return [name for part in parts for name in columns_of(part)]
+
+
+def _first(key: pa.Array, groups: Groups) -> pa.Array:
+    """The key of each group: that of its first row, -0 as 0, else the order of tuples would show."""
+    first = taken(key, groups.first_row)
+    return pc.add(first, pa.scalar(0, first.type)) if pa.types.is_floating(first.type) else first
+
+
+def _is_true(condition: pa.Array) -> np.ndarray:
+    return condition.fill_null(False).to_numpy(zero_copy_only=False)

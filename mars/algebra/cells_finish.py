@@ -1,0 +1,81 @@
+"""From merged cells to result rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mars.algebra import aggregates, window
+from mars.algebra.cells_layout import key_columns, partials
+from mars.algebra.evaluate import call, evaluate
+from mars.algebra.evaluation.arrays import numbers, order_keys, plain, single, valid_mask
+from mars.model import types
+from mars.model.plan import UNITS_PER_SECOND, QueryPlan, Stream
+
+INSTANT = types.to_arrow("TIMESTAMP")
+
+
+def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = True) -> pa.Table:
+    """The result rows of cells: `window_start` and `window_end` (only with a window), then plan.outputs.
+
+    HAVING is applied; if `ordered`, rows are ordered by window start, then by the keys in their order, NULL first. An
+    output that is named like a window column would give two columns of that name, so the compiler leaves those out.
+    """
+    if ordered:
+        cells = cells.take(pa.array(sort_order(plan, cells)))
+    known = _known_columns(plan, stream, cells)
+    columns = {name: known[name] for name in ("window_start", "window_end") if plan.window}
+    names, arrays = list(columns), list(columns.values())
+    for output in plan.outputs:
+        names.append(output.name)
+        arrays.append(_declared(evaluate(output.expression, known, len(cells)), output.type))
+    rows = pa.Table.from_arrays(arrays, names=names)
+    if plan.having is None:
+        return rows
+    return rows.filter(evaluate(plan.having, known, len(cells)).fill_null(False))
+
+
+def sort_order(plan: QueryPlan, cells: pa.Table) -> np.ndarray:
+    """The row numbers of cells in result order: by window start, then the keys in their order, NULL first."""
+    levels = [numbers(single(cells["w"]))]
+    for key in key_columns(cells):
+        valid, values = valid_mask(key), order_keys(key)
+        levels += [values] if valid is None else [valid, np.where(valid, values, 0)]
+    return np.lexsort(levels[::-1])
+
+
+def _known_columns(plan: QueryPlan, stream: Stream, cells: pa.Table) -> dict[str, pa.Array]:
+    """What outputs and HAVING may name: k0.., a0.., window_start, window_end, window_time."""
+    known = {f"k{i}": key for i, key in enumerate(key_columns(cells))}
+    for i, aggregate in enumerate(plan.aggregates):
+        known[f"a{i}"] = aggregates.finish(aggregate, partials(plan, cells, i))
+    if plan.window:
+        starts = numbers(single(cells["w"]))
+        known["window_start"] = instants(stream, starts)
+        known["window_end"] = instants(stream, window.end(plan.window, stream, starts))
+        known["window_time"] = _in_column_type(stream, starts, known["window_start"])
+    return known
+
+
+def instants(stream: Stream, times: np.ndarray) -> pa.Array:
+    """TIMESTAMP of event times in the stream's unit; ns are cut."""
+    per_second = UNITS_PER_SECOND[stream.time_unit]
+    micros = times // (per_second // 1_000_000) if per_second > 1_000_000 else times * (1_000_000 // per_second)
+    return pa.array(micros).cast(INSTANT)
+
+
+def _in_column_type(stream: Stream, times: np.ndarray, as_instants: pa.Array) -> pa.Array:
+    """Event times in the event-time column's own type: integer of the unit, TIMESTAMP, or ISO 8601 text ending in Z."""
+    type_ = stream.column(stream.time_column).type
+    if type_ == "TIMESTAMP":
+        return as_instants
+    if type_ == "STRING":
+        return pc.binary_join_element_wise(
+            pc.replace_substring(call("cast", [as_instants], "STRING"), " ", "T"), "Z", "")
+    return pa.array(times).cast(types.to_arrow(type_), safe=False)
+
+
+def _declared(values: pa.Array, type_: str) -> pa.Array:
+    values, wanted = plain(values), types.to_arrow(type_)
+    return values if values.type == wanted else values.cast(wanted)

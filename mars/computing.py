@@ -1,0 +1,67 @@
+"""Which code makes an answer: every part of Mars that decides one has a version, and a query keeps those it was made with.
+
+Cells of one query that two versions had made would not fit together: a key that one of them computes in another last bit,
+or puts into another key part, is two groups. So a plan records at CREATE the versions of the parts that it uses, and code
+of any other version never computes it. Who changes what a part gives for any value, raises its number here
+(docs/development.md); tests/mars/test_computing.py is red until then. What is here is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mars.algebra.functions import AGGREGATES, SCALARS
+from mars.model.expressions import Expression, functions_of
+from mars.model.plan import QueryPlan, Stream
+
+# How messages become tuples, texts become values, and tuples find their window, their group and their key part.
+PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
+    "BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP")), "window", "group", "hash")
+VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
+# What a plan was made with that records nothing. Version 0 is numpy's: other bits on other CPUs. Never to be changed.
+UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
+WAY_OUT = "DROP the query and CREATE it anew, or go on with the Mars that made it"
+
+
+def versions_of(plan: QueryPlan, stream: Stream) -> tuple[tuple[str, int], ...]:
+    """(part, version) of all that this code computes the plan with, for `QueryPlan.versions`."""
+    return tuple((part, VERSIONS[part]) for part in sorted({*_parts(plan, stream)}))
+
+
+def differences(plan: QueryPlan, stream: Stream) -> list[str]:
+    """In which parts this code is not the one that the plan was made with, in words; none if it may compute the plan."""
+    wanted = plan.versions
+    if wanted is None:
+        wanted = tuple((part, UNRECORDED.get(part, 1)) for part in sorted({*_parts(plan, stream)}))
+    return [f"{part} of version {version}, where this Mars has {VERSIONS.get(part, 'none')}"
+            for part, version in wanted if VERSIONS.get(part) != version]
+
+
+def refusal(plan: QueryPlan, stream: Stream) -> str:
+    """Why this code must not compute the plan, with the way out, as the reason of a stopped query; empty if it may."""
+    found = differences(plan, stream)
+    return f"it was made with {'; '.join(found)}: windows would be of two kinds; {WAY_OUT}" if found else ""
+
+
+def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
+    yield stream.format.lower()
+    for name in {*plan.columns, stream.time_column}:
+        yield f"read {stream.column(name).type.partition('(')[0]}"
+    if stream.column(stream.time_column).type == "STRING":
+        yield "read TIMESTAMP"
+    if plan.window:
+        yield "window"
+    if plan.keys:
+        yield from ("group", "hash")
+    for call in plan.aggregates:
+        yield call.function
+        yield from ("group",) if call.function == "count_distinct" else ()
+    for expression in _expressions(plan):
+        yield from functions_of(expression)
+
+
+def _expressions(plan: QueryPlan) -> Iterator[Expression | None]:
+    yield from (plan.where, plan.having)
+    yield from (part.expression for part in (*plan.keys, *plan.outputs))
+    for call in plan.aggregates:
+        yield from (call.argument, call.filter)

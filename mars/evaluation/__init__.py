@@ -1,1 +1,0 @@
-"""Scalar functions on whole Arrow arrays, one module per family; mars/evaluate.py is the way in."""

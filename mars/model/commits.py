@@ -1,0 +1,180 @@
+"""What a reducer's commit says: the truth of one key part (design: window state, positions, results, one pointer).
+
+A commit is a manifest plus the segments it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs
+nothing but the storage. All times are in the stream's unit unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import orjson
+
+TRACK = ("positions", "max_event_time", "leader_epochs")  # how far a query has read
+COUNTERS = ("tuples", "bad", "late", "future", "filtered", "duplicates_skipped")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Bytes [start, start + length) of a file under the state URI, with their CRC-32C."""
+
+    path: str
+    start: int
+    length: int
+    crc: int
+
+
+@dataclass(frozen=True)
+class ResultSegment:
+    """Closed rows of one query (Arrow IPC stream of mars.algebra.cells.finish's table): the least and greatest window_start
+    in it, the greatest window_end, and when it was committed. One without rows may stand first in an index: it describes
+    those that the retention has taken."""
+
+    segment: Segment
+    rows: int
+    first_start_us: int
+    last_start_us: int
+    last_end_us: int
+    committed_ms: int
+
+    @staticmethod
+    def from_json(data: dict) -> ResultSegment:
+        """The result segment of a form made by dataclasses.asdict."""
+        return ResultSegment(**{**data, "segment": Segment(**data["segment"])})
+
+
+@dataclass
+class QueryCommit:
+    """One query in one key part as of a commit.
+
+    positions:      partition -> offset up to which everything is merged (exclusive)
+    max_event_time: partition -> greatest min(event time, time of the record) up to the position
+    leader_epochs:  partition -> [[leader epoch, offset], ...], ascending: of which log the records up to there were (see
+                    mars.model.log_epochs)
+    watermark:      the published watermark; windows with end + grace at or below it are closed; never goes back
+    state:          segments of cells (a base, then deltas); rows of closed windows in them do not count any more. A commit
+                    leaves out segments whose windows have all closed, or puts one new base in the place of all
+    results:        recent result segments; `results_index` names a segment with the JSON list of the older ones
+    commits:        how many commits changed this query here
+    published:      after a fall-back (rule 25): the watermark that readers knew; up to it windows are made again. Else None
+    fell_at:        the commit number of the key part at which it last fell back; 0 if it never did
+    """
+
+    incarnation: int
+    positions: dict[int, int] = field(default_factory=dict)
+    max_event_time: dict[int, int] = field(default_factory=dict)
+    leader_epochs: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    watermark: int | None = None
+    counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
+    bad_reasons: dict[str, int] = field(default_factory=dict)
+    state: list[Segment] = field(default_factory=list)
+    results: list[ResultSegment] = field(default_factory=list)
+    results_index: Segment | None = None
+    commits: int = 0
+    published: int | None = None
+    fell_at: int = 0
+
+    def copy(self) -> QueryCommit:
+        """One that changes apart from this one; segments, which never change, are shared."""
+        return QueryCommit(**{
+            **self.__dict__, "positions": dict(self.positions), "max_event_time": dict(self.max_event_time),
+            "leader_epochs": {p: list(pairs) for p, pairs in self.leader_epochs.items()},
+            "counters": dict(self.counters), "bad_reasons": dict(self.bad_reasons), "state": list(self.state),
+            "results": list(self.results)})
+
+
+@dataclass
+class Manifest:
+    """Commit `commit` of a key part, made at `generation`."""
+
+    stream_id: int
+    key_part: int
+    commit: int = 0
+    generation: int = 0
+    queries: dict[str, QueryCommit] = field(default_factory=dict)
+
+    def dump(self) -> bytes:
+        """The manifest as it is written. How far queries have read is most of it, and those that read together have read
+        equally far: `tracks` has each once, and a query says which one is its own."""
+        tracks: dict[bytes, int] = {}
+        queries = {}
+        for id_, query in self.queries.items():
+            entry = dict(query.__dict__)
+            track = _dump({name: entry.pop(name) for name in TRACK})
+            queries[id_] = {**entry, "track": tracks.setdefault(track, len(tracks))}
+        return _dump({**self.__dict__, "queries": queries, "tracks": [orjson.Fragment(track) for track in tracks]})
+
+    @staticmethod
+    def load(data: bytes) -> Manifest:
+        """The manifest that was written so, or by version 0.1.0, in which each query has all of its own."""
+        raw = orjson.loads(data)
+        tracks = raw.get("tracks")
+        queries = {id_: _query_commit({**query, **tracks[query["track"]]} if tracks else query)
+                   for id_, query in raw["queries"].items()}
+        return Manifest(raw["stream_id"], raw["key_part"], raw["commit"], raw["generation"], queries)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A commit before the last one, to which its key part can fall back; `manifest` is None for the one before the first."""
+
+    manifest: Segment | None
+    commit: int
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A key part's znode: which manifest is the truth, and its commit number, for those who only compare.
+
+    For the case that its file is damaged (rule 25): `earlier` commits whose files are kept, the last one first, and
+    `published`, the watermark of each query of the manifest."""
+
+    manifest: Segment
+    commit: int
+    earlier: tuple[Earlier, ...] = ()
+    published: dict[str, int | None] = field(default_factory=dict)
+
+    def dump(self) -> bytes:
+        """The znode's data."""
+        return _dump(self)
+
+    @staticmethod
+    def load(data: bytes) -> Pointer | None:
+        """The pointer of a znode's data; None before the first commit."""
+        if not data:
+            return None
+        raw = orjson.loads(data)
+        earlier = tuple(Earlier(e["manifest"] and Segment(**e["manifest"]), e["commit"]) for e in raw.get("earlier", ()))
+        return Pointer(Segment(**raw["manifest"]), raw["commit"], earlier, raw.get("published", {}))
+
+
+def _query_commit(raw: dict) -> QueryCommit:
+    positions, max_event_time, epochs = ({int(p): v for p, v in raw.get(name, {}).items()} for name in TRACK)
+    return QueryCommit(
+        raw["incarnation"], positions, max_event_time,
+        # Before version 0.1.0 an epoch was kept without its offset, which is of no use.
+        {p: [tuple(pair) for pair in pairs] for p, pairs in epochs.items() if isinstance(pairs, list)},
+        raw["watermark"], raw["counters"], raw["bad_reasons"], [Segment(**s) for s in raw["state"]],
+        [ResultSegment.from_json(r) for r in raw["results"]],
+        Segment(**raw["results_index"]) if raw["results_index"] else None, raw["commits"], raw.get("published"),
+        raw.get("fell_at", 0))
+
+
+def gone_us(results: list[ResultSegment]) -> int | None:
+    """Up to which window_end windows have lost rows to the retention, by all result segments of a query in a key part, the
+    oldest first; None if none has."""
+    return results[0].last_end_us if results and not results[0].rows else None
+
+
+def dump_index(results: list[ResultSegment]) -> bytes:
+    """The content of a results index segment."""
+    return _dump(results)
+
+
+def load_index(data: bytes) -> list[ResultSegment]:
+    """The result segments of an index segment's content."""
+    return [ResultSegment.from_json(r) for r in orjson.loads(data)]
+
+
+def _dump(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS)

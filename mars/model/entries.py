@@ -1,0 +1,78 @@
+"""The entry: what a mapper tells one key part of a range, by way of its log in Redis. One encoder, one decoder. Pure.
+
+In the log an entry is two byte strings: a header, in JSON, and the cells of all its tasks, one after the other. The header
+alone moves positions and watermarks, so that every key part gets an entry of every range. mars/lua/weigh.lua reads `tasks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import orjson
+
+from mars.errors import InvariantError
+
+VERSION = 2  # of the header in the log. The first one had no version in it.
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What holds for all tasks of an entry: offsets [start, end) of a partition were read for `tasks` (query id ->
+    incarnation); the greatest event time in them, in the stream's unit, None if there is none; and (leader epoch, offset up
+    to which the log was of it), None if the broker did not tell."""
+
+    partition: int
+    start: int
+    end: int
+    tasks: dict[str, int]
+    max_event_time: int | None
+    log: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One task's part of an entry: its cells (mars/algebra/cells_wire.py; b'' for none), and what it counted, by counter and
+    by reason. `counts` and `bad_reasons` are filled in key part 0 alone, so that a tuple counts once per query."""
+
+    cells: bytes = b""
+    counts: dict[str, int] = field(default_factory=dict)
+    bad_reasons: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a key part's log. `seq` is its place; `shares` has one for each task of the header."""
+
+    seq: int
+    header: Header
+    shares: dict[str, Share]
+
+    @property
+    def cells_bytes(self) -> int:
+        """The size of all its cells."""
+        return sum(len(share.cells) for share in self.shares.values())
+
+
+def encode(header: Header, shares: dict[str, Share]) -> tuple[bytes, bytes]:
+    """(header, cells) as they lie in the log, for `decode`."""
+    told = {"v": VERSION, "partition": header.partition, "start": header.start, "end": header.end,
+            "max_event_time": header.max_event_time, "log": header.log,
+            "tasks": [[query, incarnation, len(shares[query].cells)] for query, incarnation in header.tasks.items()],
+            "counts": {query: share.counts for query, share in shares.items() if share.counts},
+            "bad_reasons": {query: share.bad_reasons for query, share in shares.items() if share.bad_reasons}}
+    return orjson.dumps(told), b"".join(shares[query].cells for query in header.tasks)
+
+
+def decode(seq: int, header: bytes, cells: bytes) -> Entry:
+    """The entry that `encode` was given. InvariantError for one of another version, as an upgrade may leave in the log: the
+    recovery that follows throws it away, and what it held is read again."""
+    told = orjson.loads(header)
+    if told.get("v") != VERSION:
+        raise InvariantError("an entry of another version", f"version {told.get('v', 1)}, where this Mars reads {VERSION}")
+    shares, at = {}, 0
+    for query, _, length in told["tasks"]:
+        shares[query] = Share(cells[at:at + length], told["counts"].get(query, {}), told["bad_reasons"].get(query, {}))
+        at += length
+    tasks = {query: incarnation for query, incarnation, _ in told["tasks"]}
+    return Entry(seq, Header(told["partition"], told["start"], told["end"], tasks, told["max_event_time"],
+                             told["log"] and tuple(told["log"])), shares)

@@ -1,0 +1,101 @@
+"""Where things lie: every znode path and every Redis key of Mars, in one place.
+
+Each Redis key of a stream carries the stream's hash tag, so that one script may touch them all and a stream can have
+a Redis of its own.
+"""
+
+from __future__ import annotations
+
+ROOT = "/mars"
+CATALOG = f"{ROOT}/catalog"
+LEADER = f"{ROOT}/leader"
+ELECTION = f"{ROOT}/election"
+MAPPERS = f"{ROOT}/mappers"
+REDUCERS = f"{ROOT}/reducers"
+STREAMS = f"{ROOT}/streams"
+STOP = f"{ROOT}/stop"  # while it is there, workers end
+INSTANCE = f"{ROOT}/instance"  # whose all this is, and in which format (api/instance/identity.py)
+INSTANCE_KEY = "mars:instance"  # the Redis key that says whose Redis it is
+
+
+def stream(stream_id: int) -> str:
+    """The znode under which everything of one stream lies."""
+    return f"{STREAMS}/{stream_id}"
+
+
+def generation(stream_id: int) -> str:
+    """A number; it changes whenever Redis may have lost anything of the stream."""
+    return f"{stream(stream_id)}/generation"
+
+
+def queries(stream_id: int) -> str:
+    """The stream's query set (registry.QuerySet)."""
+    return f"{stream(stream_id)}/queries"
+
+
+def owner(stream_id: int, key_part: int) -> str:
+    """Who reduces a key part; the znode's version is the assignment epoch."""
+    return f"{stream(stream_id)}/parts/{key_part}/owner"
+
+
+def pointer(stream_id: int, key_part: int) -> str:
+    """The last commit of a key part (commits.Pointer)."""
+    return f"{stream(stream_id)}/parts/{key_part}/pointer"
+
+
+def recovery_request(stream_id: int) -> str:
+    """Made by a reducer that met a broken invariant; the leader answers with a recovery."""
+    return f"{stream(stream_id)}/recovery"
+
+
+def broken(stream_id: int) -> str:
+    """The last broken invariant of a stream, with its generation and time (rule 13)."""
+    return f"{stream(stream_id)}/broken"
+
+
+ENTRIES, CHECKS = "entries", "checks"
+
+
+def channel(kind: str, stream_id: int | str) -> str:
+    """The Redis channel that wakes those who wait: ENTRIES for reducers (new entries in a log, or new facts), CHECKS for
+    the leader (a window waits for a check of the partition list). With the id '*', the pattern of all streams."""
+    return f"mars:{{{stream_id}}}:{kind}"
+
+
+def parse_channel(name: str) -> tuple[str, int]:
+    """(kind, stream id) of a channel."""
+    _, stream_id, kind = name.split(":")
+    return kind, int(stream_id.strip("{}"))
+
+
+class Keys:
+    """The Redis keys of one stream."""
+
+    def __init__(self, stream_id: int) -> None:
+        self.prefix = f"mars:{{{stream_id}}}:"
+        self.generation = self.prefix + "generation"   # hash: generation, server, leader epoch
+        self.sequence = self.prefix + "seq"            # SEQ: one INCR per push
+        self.claims = self.prefix + "claims"           # hash: claim id -> record (JSON)
+        self.leases = self.prefix + "leases"           # sorted set: claim id by deadline, ms of Redis time
+        self.requests = self.prefix + "requests"       # hash: worker -> its last request number and answer
+        self.progress = self.prefix + "progress"       # hash: partition -> greatest event time pushed
+        self.facts = self.prefix + "facts"             # hash: what the leader saw of the partitions
+        self.counters = self.prefix + "counters"       # hash: claim ids and epochs
+        self.owners = self.prefix + "owners"           # hash: key part -> greatest assignment epoch seen
+        self.detached = self.prefix + "detached"       # hash: query id -> greatest incarnation taken off its lanes
+
+    def lanes(self, partition: int) -> str:
+        """Hash: query id -> 'incarnation:cursor'."""
+        return f"{self.prefix}lanes:{partition}"
+
+    def stops(self, partition: int) -> str:
+        """Sorted set of offsets that no claim may cross."""
+        return f"{self.prefix}stops:{partition}"
+
+    def log(self, key_part: int) -> str:
+        """Redis stream of cells, entry id = SEQ-0."""
+        return f"{self.prefix}log:{key_part}"
+
+    def positions(self, key_part: int) -> str:
+        """Hash: 'partition:query id' -> committed position, a copy for the bound (rule 8)."""
+        return f"{self.prefix}positions:{key_part}"

@@ -1,0 +1,183 @@
+"""Streams and query plans: the frozen result of compiling one statement, and the only thing that sql hands on.
+
+Event time is an int64 in the stream's own `time_unit` from reading to result, so that nothing is rounded on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from mars.model import expressions
+from mars.model.expressions import Expression
+
+UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+@dataclass(frozen=True)
+class StreamColumn:
+    """A declared column. `path` is the dotted path inside a JSON object, None for the column's own name."""
+
+    name: str
+    type: str
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A named Kafka topic with a schema, a format and an event-time column.
+
+    `options` has delimiter, quote, null (text) and strict (bool) for CSV. `time_unit` is the declared unit of an integer
+    event-time column and 'us' for a TIMESTAMP or STRING one. `topic_id` is the broker's UUID as text. `key_parts` is
+    frozen for the stream's life. `id` is never used again, also after DROP and CREATE of the same name.
+    """
+
+    name: str
+    id: int
+    topic: str
+    topic_id: str
+    columns: tuple[StreamColumn, ...]
+    format: str
+    time_column: str
+    time_unit: str = "ms"
+    key_parts: int = 2
+    options: dict = field(default_factory=dict)
+    sql: str = ""
+
+    def column(self, name: str) -> StreamColumn:
+        """The column of that exact name; KeyError if there is none."""
+        return {c.name: c for c in self.columns}[name]
+
+    @property
+    def has_unit(self) -> bool:
+        """Is the event time an integer, whose unit the user declares?"""
+        return self.column(self.time_column).type in ("INT", "BIGINT")
+
+    @property
+    def event_time(self) -> str:
+        """The event-time column in words, with its unit if it has one."""
+        return f"{self.time_column} in {self.time_unit}" if self.has_unit else self.time_column
+
+    def units(self, duration_ms: int) -> int:
+        """A duration in the stream's time unit. Plans never hold durations finer than the unit."""
+        return duration_ms * UNITS_PER_SECOND[self.time_unit] // 1000
+
+    def micros(self, time: int) -> int:
+        """An event time of this stream as microseconds since the epoch (ns are cut, not rounded)."""
+        return time * 1_000_000 // UNITS_PER_SECOND[self.time_unit]
+
+    def to_json(self) -> dict:
+        """A JSON-able form; `Stream.from_json` gives back an equal stream."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict) -> Stream:
+        """The stream of a form made by `to_json`."""
+        return Stream(**{**data, "columns": tuple(StreamColumn(**c) for c in data["columns"])})
+
+
+@dataclass(frozen=True)
+class Window:
+    """How tuples are put into windows. `tumbling`: [start, start + size), start = a multiple of size (epoch, UTC).
+
+    Other kinds of the dialect (hopping, landmark, session, count) get a kind of their own beside it.
+    """
+
+    kind: str
+    size_ms: int
+
+
+@dataclass(frozen=True)
+class Key:
+    """One grouping expression over the stream's columns. The bare event-time column is no key: it is the window."""
+
+    name: str
+    expression: Expression
+    type: str
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate: count, count_distinct, sum, avg, min, max, var_pop, var_samp, stddev_pop, stddev_samp, first, last.
+
+    `argument` is None for count(*) alone; `filter` is the condition of FILTER (WHERE ...), or None.
+    """
+
+    function: str
+    argument: Expression | None
+    filter: Expression | None
+    type: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column of the result: its name, and an expression over `k0..`, `a0..`, `window_start`, `window_end` (both
+    TIMESTAMP) and `window_time` (the window's start in the event-time column's own type and unit)."""
+
+    name: str
+    expression: Expression
+    type: str
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """One statement, compiled. `columns` are the stream's columns that must read for a tuple not to be bad: those the
+    statement names and the event-time column. `window` is None only for an ad-hoc query. `idle_ms` None is IDLE OFF.
+    `start` is EARLIEST, LATEST or an ISO 8601 instant. `order_by` (output index, descending) and `limit` are for ad-hoc
+    queries; index -2 there is window_start and -1 window_end. `grouped` is False for an ad-hoc SELECT that shows
+    tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and `keys` are computed per
+    tuple. `emission` is FINAL and `late` is DROP until other policies come. `versions` are the parts of Mars that compute
+    it, each with its version (mars/computing.py); None in a plan from before they were recorded."""
+
+    stream: str
+    sql: str
+    columns: tuple[str, ...]
+    where: Expression | None
+    keys: tuple[Key, ...]
+    window: Window | None
+    aggregates: tuple[AggregateCall, ...]
+    outputs: tuple[Output, ...]
+    having: Expression | None = None
+    watermark_ms: int = 5_000
+    idle_ms: int | None = 30_000
+    grace_ms: int = 0
+    late: str = "DROP"
+    emission: str = "FINAL"
+    start: str = "LATEST"
+    order_by: tuple[tuple[int, bool], ...] = ()
+    limit: int | None = None
+    grouped: bool = True
+    versions: tuple[tuple[str, int], ...] | None = None
+
+    def to_json(self) -> dict:
+        """A JSON-able form; `QueryPlan.from_json` gives back an equal plan."""
+        json = expressions.to_json
+        return {
+            **{name: getattr(self, name) for name in PLAIN},
+            "columns": list(self.columns), "where": json(self.where), "having": json(self.having),
+            "window": asdict(self.window) if self.window else None,
+            "keys": [{"name": k.name, "expression": json(k.expression), "type": k.type} for k in self.keys],
+            "aggregates": [{"function": a.function, "argument": json(a.argument), "filter": json(a.filter),
+                            "type": a.type} for a in self.aggregates],
+            "outputs": [{"name": o.name, "expression": json(o.expression), "type": o.type} for o in self.outputs],
+            "order_by": [list(o) for o in self.order_by],
+            "versions": None if self.versions is None else dict(self.versions),
+        }
+
+    @staticmethod
+    def from_json(data: dict) -> QueryPlan:
+        """The plan of a form made by `to_json`."""
+        load = expressions.from_json
+        return QueryPlan(
+            **{name: data[name] for name in PLAIN},
+            columns=tuple(data["columns"]), where=load(data["where"]), having=load(data["having"]),
+            window=Window(**data["window"]) if data["window"] else None,
+            keys=tuple(Key(k["name"], load(k["expression"]), k["type"]) for k in data["keys"]),
+            aggregates=tuple(AggregateCall(a["function"], load(a["argument"]), load(a["filter"]), a["type"])
+                             for a in data["aggregates"]),
+            outputs=tuple(Output(o["name"], load(o["expression"]), o["type"]) for o in data["outputs"]),
+            order_by=tuple((index, descending) for index, descending in data["order_by"]),
+            versions=None if data.get("versions") is None else tuple(data["versions"].items()),
+        )
+
+
+PLAIN = ("stream", "sql", "watermark_ms", "idle_ms", "grace_ms", "late", "emission", "start", "limit", "grouped")

@@ -1,0 +1,107 @@
+"""The catalog of streams and queries and a stream's query set: pure data, kept in ZooKeeper (rule 1).
+
+Names are found case-insensitively and kept as written. Streams and queries share one namespace.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, field
+
+from mars.model.plan import QueryPlan, Stream
+
+RUNNING, PAUSED = "RUNNING", "PAUSED"
+FAULT_STATES = ("DATA_LOSS", "TOPIC_RECREATED", "LOG_TRUNCATED", "QUARANTINED", "LIMIT_EXCEEDED", "PAUSED_BY_MEMORY",
+                "STATE_LOST", "INVARIANT_BROKEN", "FAILED")
+ANEW = "DROP the query and the stream and create them anew"  # the way out where the topic is gone or another one
+
+COMPRESSION_LEVEL = 1  # plans are alike: a twentieth is left, and more costs time at every change
+
+
+@dataclass
+class Query:
+    """One continuous query. `incarnation` numbers its attachment and is never used again (rule 2). `start` maps each
+    partition to the offset where the query starts; a partition added later is entered by the leader with its first
+    record. `state` is RUNNING, PAUSED or one of FAULT_STATES, with `reason` in words."""
+
+    id: str
+    name: str
+    plan: QueryPlan
+    incarnation: int
+    start: dict[int, int]
+    state: str = RUNNING
+    reason: str = ""
+    created_ms: int = 0
+
+    def to_json(self) -> dict:
+        """A JSON-able form; `Query.from_json` gives back an equal query."""
+        return {**self.__dict__, "plan": self.plan.to_json(), "start": {str(p): o for p, o in self.start.items()}}
+
+    @staticmethod
+    def from_json(data: dict) -> Query:
+        """The query of a form made by `to_json`."""
+        return Query(**{**data, "plan": QueryPlan.from_json(data["plan"]),
+                        "start": {int(p): o for p, o in data["start"].items()}})
+
+
+@dataclass
+class QuerySet:
+    """All queries of one stream, its partitions, and the next incarnation; one znode, whose version each commit checks."""
+
+    next_incarnation: int = 1
+    partitions: tuple[int, ...] = ()
+    queries: dict[str, Query] = field(default_factory=dict)
+
+    def running(self) -> dict[str, Query]:
+        """The queries that get tasks."""
+        return {id_: q for id_, q in self.queries.items() if q.state == RUNNING}
+
+    def raise_incarnation(self, query_id: str, state: str, reason: str = "") -> None:
+        """Give a query a new attachment in `state`: whatever belongs to the old one is dropped wherever it is met."""
+        query = self.queries[query_id]
+        query.incarnation, query.state, query.reason = self.next_incarnation, state, reason
+        self.next_incarnation += 1
+
+    def dump(self) -> bytes:
+        """The znode's data: JSON, compressed, as ZooKeeper takes no more than 1 MB, which 500 plans are."""
+        raw = {"next_incarnation": self.next_incarnation, "partitions": self.partitions,
+               "queries": {id_: q.to_json() for id_, q in self.queries.items()}}
+        return zlib.compress(json.dumps(raw).encode(), COMPRESSION_LEVEL)
+
+    @staticmethod
+    def load(data: bytes) -> QuerySet:
+        """The query set of a znode's data."""
+        raw = json.loads(zlib.decompress(data))
+        return QuerySet(raw["next_incarnation"], tuple(raw["partitions"]),
+                        {id_: Query.from_json(q) for id_, q in raw["queries"].items()})
+
+
+@dataclass
+class Catalog:
+    """Names to things: streams by lower-case name, and for each query its stream's name and its id."""
+
+    next_id: int = 1
+    streams: dict[str, Stream] = field(default_factory=dict)
+    queries: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def kind(self, name: str) -> str | None:
+        """'stream', 'query' or None."""
+        key = name.lower()
+        return "stream" if key in self.streams else "query" if key in self.queries else None
+
+    def names(self) -> list[str]:
+        """All names, for did-you-mean."""
+        return [s.name for s in self.streams.values()] + list(self.queries)
+
+    def dump(self) -> bytes:
+        """The znode's data."""
+        return json.dumps({"next_id": self.next_id, "queries": self.queries,
+                           "streams": {k: asdict(s) for k, s in self.streams.items()}}).encode()
+
+    @staticmethod
+    def load(data: bytes) -> Catalog:
+        """The catalog of a znode's data."""
+        raw = json.loads(data)
+        return Catalog(raw["next_id"], {k: Stream.from_json(s) for k, s in raw["streams"].items()},
+                       {k: (s, q) for k, (s, q) in raw["queries"].items()})

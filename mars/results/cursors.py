@@ -1,0 +1,122 @@
+"""Page cursors: where a page ended, and as of which commit, as URL-safe text.
+
+Windows behind a published watermark never change, so the watermark in the cursor names the rows of its commit for ever;
+the vector of commit numbers tells people and programs which commit that was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, fields
+from operator import le
+
+import orjson
+
+from mars.errors import RequestError
+from mars.results.formats import timestamp_text
+
+LIMIT_DEFAULT, LIMIT_MAX = 1_000, 100_000
+
+
+def _time(time_us: int | None) -> str:
+    return timestamp_text(time_us) or "not given"
+
+
+# How a field of a selection is called in a request, and how its value is written there.
+PARAMETERS = {"first_us": ("from", _time), "end_us": ("to", _time), "where": ("where", lambda text: text or "not given"),
+              "descending": ("order", lambda is_so: "desc" if is_so else "asc"),
+              "partial": ("partial", lambda is_so: str(is_so).lower())}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows are asked for: first_us <= window_start < end_us, `where` a condition over result columns."""
+
+    first_us: int | None = None
+    end_us: int | None = None
+    where: str | None = None
+    descending: bool = False
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The next page of `query` (its id): rows as of the commit vector `commits`, whose watermark is `bound_us`, after
+    `skip` rows of the window [start_us, end_us). `open_id` names the open windows that go with a partial page. Windows up to
+    `gone_us` had lost rows to the retention when the first page was read."""
+
+    query: str
+    commits: tuple[int, ...]
+    bound_us: int | None
+    selection: Selection
+    start_us: int
+    end_us: int
+    skip: int
+    open_id: str = ""
+    gone_us: int | None = None
+
+    def dump(self) -> str:
+        """The cursor as text that stands in a URL as it is."""
+        return base64.urlsafe_b64encode(orjson.dumps(asdict(self))).decode().rstrip("=")
+
+    @staticmethod
+    def load(text: str) -> Cursor:
+        """The cursor of such a text; RequestError for any other."""
+        try:
+            raw = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+            raw["selection"] = Selection(**raw["selection"])
+            raw["commits"] = tuple(raw["commits"])
+            cursor = Cursor(**raw)
+        except (binascii.Error, ValueError, TypeError, KeyError) as error:
+            raise no_cursor() from error
+        if not cursor._is_sound():
+            raise no_cursor()
+        return cursor
+
+    def _is_sound(self) -> bool:
+        """Has everything its type? A cursor may have been written by anybody."""
+        asked = self.selection
+        numbers = (self.start_us, self.end_us, self.skip, *self.commits)
+        optional = (self.bound_us, self.gone_us, asked.first_us, asked.end_us)
+        return (all(map(_is_number, numbers)) and min(self.skip, *self.commits, 0) == 0
+                and all(number is None or _is_number(number) for number in optional)
+                and (asked.where is None or isinstance(asked.where, str))
+                and isinstance(self.query, str) and isinstance(self.open_id, str))
+
+    def check(self, query_id: str, given: Selection, named: Collection[str] = ()) -> None:
+        """RequestError if the page belongs to another query, or a parameter contradicts the first page's: one that is not
+        its default, or that stands in the request (`named`)."""
+        if query_id != self.query:
+            raise RequestError("the cursor belongs to another query", hint="begin again without cursor")
+        for field in fields(Selection):
+            said, first = getattr(given, field.name), getattr(self.selection, field.name)
+            name, shown = PARAMETERS[field.name]
+            is_said = said != field.default or (name in named and said is not None)
+            if is_said and said != first:
+                raise RequestError("the cursor contradicts a parameter",
+                                   f"{name} is {shown(said)} now and was {shown(first)} on the first page",
+                                   "repeat the parameters of the first page, or leave them out")
+
+    def has_lost(self, gone_us: int | None) -> bool:
+        """Are rows of this or a further page no longer kept, if windows up to `gone_us` have lost some by now?"""
+        if gone_us is None:
+            return False
+        first_us, has_grown = self.selection.first_us, self.gone_us is None or gone_us > self.gone_us
+        ends_early = self.selection.descending and has_grown and (first_us is None or first_us < gone_us)
+        return gone_us >= self.end_us or ends_early
+
+    def is_of(self, vector: tuple[int, ...], watermark_us: int | None) -> bool:
+        """Can a page have been given out with it, if commits and watermark are these now? Both only grow."""
+        is_later = self.bound_us is not None and (watermark_us is None or self.bound_us > watermark_us)
+        return not is_later and len(self.commits) == len(vector) and all(map(le, self.commits, vector))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and -2**63 < value < 2**63
+
+
+def no_cursor() -> RequestError:
+    """The error for a text that no page has given out."""
+    return RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")

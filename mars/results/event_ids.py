@@ -1,0 +1,46 @@
+"""Ids of server-sent events: of which query and selection, and which row is the last one, as text for an HTTP header. Pure.
+
+Nothing else stands in an id, so that the same rows have the same one whenever they are sent: rows of a window that was given
+out never change, nor does their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from mars.errors import RequestError
+from mars.results.cursors import Selection
+from mars.results.rows import Place
+
+BEGIN = "begin again without Last-Event-ID"
+
+
+def dump(query_id: str, place: Place, selection: Selection) -> str:
+    """The id of the event whose last row is the one before `place`."""
+    return "/".join([query_id, str(place.start_us), str(place.end_us), str(place.skip), *_asked(selection)])
+
+
+def load(text: str, query_id: str, selection: Selection) -> Place:
+    """Where the rows behind an event begin; RequestError unless it is one of this query and selection."""
+    try:
+        query, start, end, skip, *asked = text.split("/")
+        place = Place(int(start), int(end), int(skip))
+        if len(asked) > 1 or place.skip < 1 or not -2**63 <= place.start_us < place.end_us < 2**63:
+            raise ValueError(text)
+    except ValueError:
+        if text.startswith(f"{query_id}:") and text.count(":") in (4, 5):
+            raise RequestError("the event id is of an older Mars", "it counts rows from what was the oldest one then",
+                               BEGIN) from None
+        raise RequestError("this is no event id", f"Last-Event-ID is {text!r}",
+                           "send the id of an event of this stream, or none") from None
+    if query != query_id:
+        raise RequestError("the event id belongs to another query", "or to one of this name that was dropped", BEGIN)
+    if asked != _asked(selection):
+        raise RequestError("the event id belongs to other rows", "from or where differs from that of the stream it is of",
+                           "give the same from and where, or begin again without Last-Event-ID")
+    return place
+
+
+def _asked(selection: Selection) -> list[str]:
+    """A short name of the selection, none for all rows."""
+    return [] if selection == Selection() else [hashlib.sha256(repr(selection).encode()).hexdigest()[:12]]

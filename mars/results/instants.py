@@ -1,0 +1,32 @@
+"""Instants as people write them in requests. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from mars.errors import RequestError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLIS_MAX = 2**63 // 1000 - 1  # in microseconds, with a little more or less, it still has 64 bits
+
+
+def instant_us(name: str, text: str | None) -> int | None:
+    """Microseconds since the epoch, in 64 bits, of RFC 3339 text (without an offset: UTC) or epoch milliseconds."""
+    if text is None or text == "":
+        return None
+    try:
+        if text.lstrip("-").isdigit():
+            return _in_64_bits(int(text)) * 1000
+        # A plus sign that was not escaped in a URL arrives as a space.
+        head, sep, tail = text.partition("T")
+        time = datetime.fromisoformat(f"{head}{sep}{tail.replace(' ', '+')}")
+    except ValueError:
+        raise RequestError(f"{name} is no time", f"{name} = {text}",
+                           "give RFC 3339, like 2026-01-31T12:00:00Z, or milliseconds since 1970") from None
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)
+
+
+def _in_64_bits(millis: int) -> int:
+    if abs(millis) > MILLIS_MAX:
+        raise ValueError(f"{millis} has other units")
+    return millis

@@ -1,0 +1,126 @@
+"""Pages of results: the rows of windows that every key part has closed, in one order, as of one commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mars.adapters.storage import CorruptFileError
+from mars.results.cursors import Cursor, Selection, no_cursor
+from mars.results.formats import timestamp_text
+from mars.results.partial import open_rows
+from mars.results.reason import why_empty
+from mars.results.rows import Choice, Place, first_rows, gone
+from mars.results.snapshot import FRESH_S, Snapshot
+from mars.results.source import ResultSource
+from mars.results.tables import Piece, instant
+
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows, the cursor of the next page (None on the last), and as of which commit and watermark. `reason` says why there
+    are no rows, and is empty if there are some."""
+
+    rows: pa.Table
+    next: str | None
+    commit: int
+    watermark: str | None
+    reason: str = ""
+
+
+def page(source: ResultSource, name: str, selection: Selection, limit: int, cursor: str | None = None,
+         min_commit: int = 0, named: Collection[str] = ()) -> Page:
+    """At most `limit` rows; `named` are the parameters that stand in the request. NotFoundError, RequestError, GoneError, or
+    SqlError for a condition that is refused."""
+    stream, query = source.catalog.query(name)
+    start = Cursor.load(cursor) if cursor else None
+    if start:
+        start.check(query.id, selection, named)
+    for attempt in range(TRIES):
+        snapshot = source.snapshots.read_whole(stream, query, min_commit)
+        if start and not start.is_of(snapshot.vector, snapshot.watermark_us):
+            if attempt == 0:  # a page of another API process may be of a newer commit than the one known here
+                source.snapshots.sync(stream)
+                continue
+            raise no_cursor()
+        try:
+            return _continue(source, snapshot, start, limit) if start else _begin(source, snapshot, selection, limit)
+        except CorruptFileError:
+            # Files are deleted once a newer commit does not need them: read on as of that one.
+            if attempt == TRIES - 1:
+                raise
+            time.sleep(2 * FRESH_S)
+    raise AssertionError("unreachable")
+
+
+def _begin(source: ResultSource, snapshot: Snapshot, selection: Selection, limit: int) -> Page:
+    open_table = open_rows(source.tables, snapshot) if selection.partial else None
+    cursor = Cursor(snapshot.query.id, snapshot.vector, snapshot.watermark_us, selection, 0, 0, 0,
+                    gone_us=source.tables.gone_us(snapshot))
+    found = _page(source, snapshot, cursor, None, open_table, limit)
+    if len(found.rows):
+        return found
+    return replace(found, reason=why_empty(source, snapshot, selection))
+
+
+def _continue(source: ResultSource, snapshot: Snapshot, cursor: Cursor, limit: int) -> Page:
+    place, gone_us = Place(cursor.start_us, cursor.end_us, cursor.skip), source.tables.gone_us(snapshot)
+    if cursor.has_lost(gone_us):
+        raise gone(place, gone_us)
+    open_table = source.partial_pages.find(cursor.open_id) if cursor.selection.partial else None
+    return _page(source, snapshot, cursor, place, open_table, limit)
+
+
+def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place | None, open_table: pa.Table | None,
+          limit: int) -> Page:
+    """The page of a cursor that begins at `after`, None for the first rows."""
+    plan, selection, bound = snapshot.query.plan, cursor.selection, cursor.bound_us
+    first, last = _span(selection, after)
+    pieces = [] if bound is None else source.tables.closed(snapshot, bound, first_us=first, last_us=last)
+    if open_table is not None and len(open_table):
+        span = pc.min_max(open_table["window_start"].cast(pa.int64())).as_py()
+        pieces.append(Piece(span["min"], span["max"], len(open_table), lambda: open_table))
+    rows = first_rows(Choice.of(plan, selection, source.compile_condition, after), pieces, limit + 1)
+    next_ = None
+    if len(rows) > limit:
+        rows = rows.slice(0, limit)
+        place = _place_after(rows, after)
+        open_id = cursor.open_id or (source.partial_pages.keep(open_table) if open_table is not None else "")
+        next_ = replace(cursor, start_us=place.start_us, end_us=place.end_us, skip=place.skip, open_id=open_id).dump()
+    if selection.partial:
+        rows = _marked(rows, bound, snapshot.grace_us)
+    return Page(rows, next_, sum(cursor.commits), timestamp_text(bound))
+
+
+def _span(selection: Selection, after: Place | None) -> tuple[int | None, int | None]:
+    """The least and greatest window_start that can still come, None for no bound."""
+    first = selection.first_us
+    last = None if selection.end_us is None else selection.end_us - 1
+    if after and selection.descending:
+        last = after.start_us if last is None else min(last, after.start_us)
+    elif after:
+        first = after.start_us if first is None else max(first, after.start_us)
+    return first, last
+
+
+def _place_after(rows: pa.Table, before: Place | None) -> Place:
+    """Where the page after these rows begins; they began at `before`."""
+    starts, ends = (rows[name].cast(pa.int64()) for name in ("window_start", "window_end"))
+    start, end = starts[-1].as_py(), ends[-1].as_py()
+    same = pc.sum(pc.and_(pc.equal(starts, instant(start)), pc.equal(ends, instant(end)))).as_py()
+    if before and (before.start_us, before.end_us) == (start, end):
+        same += before.skip
+    return Place(start, end, same)
+
+
+def _marked(rows: pa.Table, bound_us: int | None, grace_us: int) -> pa.Table:
+    """The rows with a last column that says of which the window is still open."""
+    closes = pc.add(rows["window_end"].cast(pa.int64()), instant(grace_us))
+    flags = pa.array([True] * len(rows), pa.bool_()) if bound_us is None else pc.greater(closes, instant(bound_us))
+    return rows.append_column("partial", flags)

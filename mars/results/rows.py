@@ -1,0 +1,146 @@
+"""Which rows of a result are asked for, and in which order: on whole Arrow tables. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mars.algebra.evaluate import evaluate
+from mars.algebra.evaluation.arrays import masked, numbers, order_keys, single
+from mars.errors import GoneError
+from mars.model.expressions import Expression
+from mars.model.plan import QueryPlan
+from mars.results.cursors import Selection
+from mars.results.formats import timestamp_text
+from mars.results.schema import columns_of, order_of, schema_of
+from mars.results.tables import Piece, strata
+
+CHUNKS_MAX = 64
+# From a condition over (name, type) columns to its expression; SqlError, at its place in the text, if it is refused.
+CompileCondition = Callable[[str, tuple[tuple[str, str], ...]], Expression]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Rows begin after `skip` rows of the window [start_us, end_us)."""
+
+    start_us: int
+    end_us: int
+    skip: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The rows of a selection from `after` on, None for all of them. SqlError, when it is made, for a condition that is
+    refused."""
+
+    plan: QueryPlan
+    selection: Selection
+    after: Place | None
+    condition: Expression | None
+
+    @staticmethod
+    def of(plan: QueryPlan, selection: Selection, compile_condition: CompileCondition, after: Place | None = None) -> Choice:
+        """The choice, its condition compiled."""
+        return Choice(plan, selection, after, None if selection.where is None else
+                      compile_condition(selection.where, tuple(columns_of(plan))))
+
+    def of_piece(self, piece: Piece) -> Piece:
+        """The piece, of which only chosen rows are loaded, in no order."""
+        return replace(piece, load=lambda: self._chosen_of(piece.load(), self._is_within(piece)))
+
+    def _is_within(self, piece: Piece) -> bool:
+        """Need no row of the piece be left out for its window?"""
+        first, end = self.selection.first_us, self.selection.end_us
+        return self.after is None and (first is None or first <= piece.first_us) and (end is None or piece.last_us < end)
+
+    def _chosen_of(self, table: pa.Table, is_within: bool) -> pa.Table:
+        # Chosen by chunks: mostly few rows are, and joining the chunks of all would cost more than choosing.
+        table = table.combine_chunks() if table.column(0).num_chunks > CHUNKS_MAX else table
+        return pa.Table.from_batches([self._chosen(batch, is_within) for batch in table.to_batches()], table.schema)
+
+    def _chosen(self, batch: pa.RecordBatch, is_within: bool) -> pa.RecordBatch:
+        if not is_within:
+            batch = batch.filter(self._within(*(numbers(batch[name]) for name in ("window_start", "window_end"))))
+        if self.condition is None or not len(batch):
+            return batch
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return batch.filter(evaluate(self.condition, columns, len(batch)), null_selection_behavior="drop")
+
+    def _within(self, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+        selection, after = self.selection, self.after
+        chosen = np.ones(len(starts), np.bool_)
+        if selection.first_us is not None:
+            chosen &= starts >= selection.first_us
+        if selection.end_us is not None:
+            chosen &= starts < selection.end_us
+        if after and selection.descending:
+            chosen &= (starts < after.start_us) | ((starts == after.start_us) & (ends <= after.end_us))
+        elif after:
+            chosen &= (starts > after.start_us) | ((starts == after.start_us) & (ends >= after.end_us))
+        return pa.array(chosen)
+
+    def ordered(self, table: pa.Table) -> pa.Table:
+        """By window, then by the keys, NULL first; all of it the other way round if that is asked for."""
+        if len(table) < 2:
+            return table
+        way, nulls = ("descending", "at_end") if self.selection.descending else ("ascending", "at_start")
+        levels = [single(table[name]) for name in ("window_start", "window_end", *order_of(self.plan))]
+        levels = {str(place): _sortable(level) for place, level in enumerate(levels)}
+        return table.take(pc.sort_indices(pa.table(levels), [(name, way, nulls) for name in levels]))
+
+
+def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
+    """The first `count` chosen rows of the pieces, in result order. GoneError as all_rows."""
+    held, taken = 0, [schema_of(choice.plan).empty_table()]
+    for table in all_rows(choice, pieces):
+        taken.append(table)
+        held += len(table)
+        if held >= count:
+            break
+    return pa.concat_tables(taken).slice(0, count)
+
+
+def all_rows(choice: Choice, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
+    """All chosen rows of the pieces in result order, table by table; each window's lie in one table. GoneError if the window
+    in which they begin has not as many rows as are to be left out: then nobody knows where in it they begin."""
+    tables = (choice.ordered(table) for table in strata(map(choice.of_piece, pieces), choice.selection.descending))
+    return tables if choice.after is None else _behind(choice.after, tables)
+
+
+def _behind(place: Place, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    left = place.skip
+    for table in tables:
+        passed = table.slice(0, left)
+        if any(np.any(times(passed, name) != at) for name, at in (("window_start", place.start_us),
+                                                                  ("window_end", place.end_us))):
+            break
+        left -= len(passed)
+        yield table.slice(len(passed))
+    if left:
+        raise gone(place, None)
+
+
+def times(table: pa.Table, name: str) -> np.ndarray:
+    """The values of a TIMESTAMP column without NULL, in microseconds."""
+    return table[name].cast(pa.int64()).to_numpy()
+
+
+def gone(place: Place, gone_us: int | None = None) -> GoneError:
+    """The error for a place behind which rows are missing. Windows up to `gone_us` have lost some, if that is known."""
+    rest = "" if gone_us is None else f"; windows from {timestamp_text(gone_us)} on are still whole"
+    return GoneError("the rows behind this place are no longer kept",
+                     f"result_retention_days have passed for the window from {timestamp_text(place.start_us)} to "
+                     f"{timestamp_text(place.end_us)}{rest}", "begin again without cursor or Last-Event-ID")
+
+
+def _sortable(level: pa.Array) -> pa.Array:
+    """A column that sorts as its values do: floats with NaN greatest and -0 = 0."""
+    if not pa.types.is_floating(level.type):
+        return level
+    valid = level.is_valid().to_numpy(zero_copy_only=False) if level.null_count else None
+    return masked(order_keys(level), valid, pa.int64())

@@ -1,0 +1,242 @@
+"""A query as of the last commits: what the API knows of it, read from pointers and manifests alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from operator import is_
+
+from mars.adapters.changes import GLANCE_S, answering
+from mars.adapters.storage import RESTORE, CorruptFileError, Storage
+from mars.adapters.view_cache import ViewCache
+from mars.adapters.zookeeper import Znode, ZooKeeper
+from mars.errors import NotReadyError
+from mars.model import names
+from mars.model.commits import COUNTERS, Manifest, Pointer, QueryCommit
+from mars.model.identifiers import identifier
+from mars.model.plan import Stream
+from mars.model.registry import PAUSED, RUNNING, Query
+
+FRESH_S = 0.05
+TRIES = 10
+COMMIT_WAIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One query in every key part of its stream; a part is None before its first commit that knows the query."""
+
+    stream: Stream
+    query: Query
+    parts: tuple[QueryCommit | None, ...]
+
+    @property
+    def vector(self) -> tuple[int, ...]:
+        """The commit number in each key part (rule 24)."""
+        return tuple(part.commits if part else 0 for part in self.parts)
+
+    @property
+    def commit(self) -> int:
+        """The query's commit number: the sum over key parts."""
+        return sum(self.vector)
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark that every key part has published, in the stream's unit; windows behind it are visible. It never
+        goes back: while a key part makes lost rows again, it is still the one that readers knew."""
+        marks = [(part.watermark if part.published is None else part.published) if part else None for part in self.parts]
+        return None if None in marks else min(marks)
+
+    @property
+    def watermark_us(self) -> int | None:
+        """The same in microseconds: the bound that page cursors carry."""
+        return None if self.watermark is None else self.stream.micros(self.watermark)
+
+    @property
+    def grace_us(self) -> int:
+        """How long after its end a window stays open."""
+        return self.query.plan.grace_ms * 1000
+
+    @property
+    def is_whole(self) -> bool:
+        """Has each key part the rows of all windows that were visible? Not while it makes lost ones again (rule 25)."""
+        return all(part.published is None for part in self.committed())
+
+    def positions(self) -> dict[int, int]:
+        """Per partition, the offset up to which every key part has merged."""
+        partitions = set(self.query.start).union(*(part.positions for part in self.parts if part))
+        return {p: min(self._position(part, p) for part in self.parts) for p in sorted(partitions)}
+
+    def max_event_times(self) -> dict[int, int | None]:
+        """Per partition, the greatest event time that every key part has passed; None where one has seen none."""
+        return {p: self._max_event_time(p) for p in self.positions()}
+
+    def counters(self) -> dict[str, int]:
+        """The query's counters, each tuple once."""
+        return {name: sum(part.counters.get(name, 0) for part in self.committed()) for name in COUNTERS}
+
+    def bad_reasons(self) -> dict[str, int]:
+        """How many tuples were bad for which reason."""
+        reasons: dict[str, int] = {}
+        for part in self.committed():
+            for reason, count in part.bad_reasons.items():
+                reasons[reason] = reasons.get(reason, 0) + count
+        return reasons
+
+    def committed(self) -> Iterator[QueryCommit]:
+        """The key parts that have a commit of this query."""
+        return (part for part in self.parts if part is not None)
+
+    def _position(self, part: QueryCommit | None, partition: int) -> int:
+        start = self.query.start.get(partition, 0)
+        return part.positions.get(partition, start) if part else start
+
+    def _max_event_time(self, partition: int) -> int | None:
+        times = [part.max_event_time.get(partition) if part else None for part in self.parts]
+        return None if None in times else min(times)
+
+
+@dataclass
+class _Known:
+    """A key part's manifest, and the pointer that named it."""
+
+    data: bytes
+    manifest: Manifest | None
+
+
+@dataclass
+class SnapshotReader:
+    """Reads snapshots; may be used from several threads. A pointer is asked for when ZooKeeper tells that it has moved."""
+
+    zk: ZooKeeper
+    storage: Storage
+    cache: ViewCache = field(init=False)
+    _known: dict[tuple[int, int], _Known] = field(default_factory=dict)
+    _whole: dict[int, tuple[int, list[Manifest | None]]] = field(default_factory=dict)  # as they were last, by stream
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _listeners: set[Callable[[], None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.cache = ViewCache(self.zk, self._tell)
+
+    @contextmanager
+    def told(self, wake: Callable[[], None]) -> Iterator[None]:
+        """`wake` is called, from another thread, whenever something that was read here may have changed: a pointer that
+        moves is told once, and again after it has been read again."""
+        self._listeners.add(wake)
+        try:
+            yield
+        finally:
+            self._listeners.discard(wake)
+
+    def _tell(self) -> None:
+        for wake in tuple(self._listeners):
+            wake()
+
+    def read(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
+        """The query as of a commit number of at least `min_commit`; NotReadyError if that does not come within
+        COMMIT_WAIT_S. CorruptFileError, with what becomes of the query, if a key part's last commit does not read and none
+        before it is known."""
+        try:
+            snapshot = self._read(stream, query)
+        except CorruptFileError as error:
+            raise _unreadable(query, error) from error
+        deadline = time.monotonic() + COMMIT_WAIT_S
+        if snapshot.commit < min_commit:
+            self.sync(stream)
+        while snapshot.commit < min_commit:
+            if time.monotonic() > deadline:
+                raise NotReadyError("the commit has not come yet", f"{query.name} is at commit {snapshot.commit}, "
+                                    f"not at {min_commit}", "ask again, or without min_commit")
+            time.sleep(FRESH_S)
+            snapshot = self._read(stream, query)
+        return snapshot
+
+    def sync(self, stream: Stream) -> None:
+        """Let the next reads know all commits of the stream that were made before this call."""
+        answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)), GLANCE_S)
+        self.cache.forget()
+
+    def read_whole(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
+        """Like `read`, for who reads rows. NotReadyError if windows that were visible are not there again within
+        COMMIT_WAIT_S: nobody is shown less than before."""
+        deadline = time.monotonic() + COMMIT_WAIT_S
+        while not (snapshot := self.read(stream, query, min_commit)).is_whole:
+            if time.monotonic() > deadline:
+                raise NotReadyError("closed windows are made again", f"a file with results of {query.name} was damaged: "
+                                    f"{query.reason}", "ask again; GET /v1/queries/{name} shows the lag")
+            time.sleep(FRESH_S)
+        return snapshot
+
+    def _read(self, stream: Stream, query: Query) -> Snapshot:
+        """All key parts as they were at one moment: read until none has moved meanwhile. So of two snapshots one is later
+        in every key part, and one commit number has one vector, whoever asks for it. Where a commit does not read, its owner
+        will fall back (rule 25); till then all are shown as they were last."""
+        try:
+            manifests = self._manifests(stream)
+            for _ in range(TRIES):
+                again, manifests = manifests, self._manifests(stream)
+                if all(map(is_, again, manifests)):
+                    self._keep_whole(stream.id, manifests)
+                    break
+        except CorruptFileError:
+            if stream.id not in self._whole:
+                raise
+            manifests = self._whole[stream.id][1]
+        return Snapshot(stream, query, tuple(m.queries.get(query.id) if m else None for m in manifests))
+
+    def _keep_whole(self, stream_id: int, manifests: list[Manifest | None]) -> None:
+        commits = sum(manifest.commit for manifest in manifests if manifest)
+        with self._lock:
+            if commits >= self._whole.get(stream_id, (0, []))[0]:  # a slower thread may come with an earlier moment
+                self._whole[stream_id] = commits, manifests
+
+    def _manifests(self, stream: Stream) -> list[Manifest | None]:
+        """Each key part's last commit, as of the last notice of a change; None before the first."""
+        paths = [names.pointer(stream.id, part) for part in range(stream.key_parts)]
+        znodes = answering(self.zk, lambda: self.cache.get_all(paths), GLANCE_S)
+        return [self._manifest(stream.id, part, _data(znode)) for part, znode in enumerate(znodes)]
+
+    def _manifest(self, stream_id: int, part: int, data: bytes) -> Manifest | None:
+        key = (stream_id, part)
+        with self._lock:
+            known = self._known.get(key)
+        if known is None or known.data != data:
+            known = _Known(data, self._load(stream_id, part, data))
+            with self._lock:
+                self._known[key] = known
+        return known.manifest
+
+    def _pointer(self, stream_id: int, part: int) -> bytes:
+        [znode] = answering(self.zk, lambda: self.cache.get_all([names.pointer(stream_id, part)]), GLANCE_S)
+        return _data(znode)
+
+    def _load(self, stream_id: int, part: int, data: bytes) -> Manifest | None:
+        pointer = Pointer.load(data)
+        if pointer is None:
+            return None
+        try:
+            return self.storage.manifest(pointer)
+        except CorruptFileError:
+            # The reducer deletes old manifests, so a newer pointer may have come between the two reads.
+            self.cache.forget()
+            newer = Pointer.load(self._pointer(stream_id, part))
+            if newer is None or newer == pointer:
+                raise
+            return self.storage.manifest(newer)
+
+
+def _unreadable(query: Query, error: CorruptFileError) -> CorruptFileError:
+    """The same of this query, which may mend by itself, or not."""
+    name = identifier(query.name)
+    hint = f"{RESTORE} and RESUME QUERY {name}; or DROP QUERY {name} and CREATE it FROM EARLIEST"
+    if query.state in (RUNNING, PAUSED):
+        hint = f"ask again: the next commit mends it, or the fall-back to an earlier one. If none comes, {RESTORE}"
+    return CorruptFileError(error.title, f"{error.detail}; {query.name} is {query.state}", hint)
+
+
+def _data(pointer: Znode | None) -> bytes:
+    return pointer.data if pointer else b""

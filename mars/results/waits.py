@@ -1,0 +1,84 @@
+"""What the next window of a query waits for: its watermark, and the partition that holds it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mars.model.identifiers import identifier
+from mars.model.registry import RUNNING, Query
+from mars.results.formats import timestamp_text
+from mars.results.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The partition that the watermark waits for, and the greatest event time that it has shown (None: none yet).
+    `behind` is one that the watermark has passed: it holds it, too, unless it is idle, which commits do not tell."""
+
+    partition: int
+    time: int | None
+    behind: int | None = None
+
+
+def what_it_waits_for(snapshot: Snapshot) -> str:
+    """Why no further window is closed, as half a sentence."""
+    if snapshot.query.state != RUNNING:
+        return stopped(snapshot.query)
+    if not snapshot.is_whole:
+        return "windows whose rows were lost are made again"
+    return f"the watermark is {mark(snapshot)}, and {held_by(snapshot, holder(snapshot))}"
+
+
+def last_closed_us(snapshot: Snapshot) -> int | None:
+    """Each window that begins at or before it is closed, and no other; None before the first watermark."""
+    if snapshot.watermark_us is None:
+        return None
+    return snapshot.watermark_us - snapshot.grace_us - snapshot.query.plan.window.size_ms * 1000
+
+
+def later_windows(snapshot: Snapshot) -> str:
+    """A sentence about the windows that are not closed yet; there must be a watermark."""
+    begin = timestamp_text(last_closed_us(snapshot))
+    return f"Windows of {snapshot.query.name} that begin after {begin} are not closed yet: {what_it_waits_for(snapshot)}."
+
+
+def stopped(query: Query) -> str:
+    """The state of a query that does not run, as half a sentence."""
+    return f"{query.name} is {query.state}: {query.reason or f'RESUME QUERY {identifier(query.name)} lets it go on'}"
+
+
+def mark(snapshot: Snapshot) -> str:
+    """The watermark as text."""
+    return timestamp_text(snapshot.watermark_us) or "not known yet"
+
+
+def held_by(snapshot: Snapshot, found: Holder) -> str:
+    """What keeps the watermark where it is, as half a sentence."""
+    plan, stream = snapshot.query.plan, snapshot.stream
+    place = f"partition {found.partition} of topic '{stream.topic}'"
+    if found.time is None:
+        idle = "IDLE is OFF, so it is waited for" if plan.idle_ms is None \
+            else f"it is left out once it has been idle for {plan.idle_ms / 1000:g} s"
+        return f"{place} has shown no event time yet ({idle})"
+    time = timestamp_text(stream.micros(found.time))
+    if found.behind is not None:
+        return (f"{place} holds it, with {time}, or partition {found.behind}, which is behind it, unless that has been idle "
+                f"for {plan.idle_ms / 1000:g} s")
+    if snapshot.watermark is not None and found.time - stream.units(plan.watermark_ms) > snapshot.watermark:
+        return f"{place}, the last one, has reached {time}, so that one of the next commits moves it"
+    return f"{place} holds it, with {time}"
+
+
+def holder(snapshot: Snapshot) -> Holder:
+    """The partition to name; the query must have one."""
+    times, idle_ms, reached = snapshot.max_event_times(), snapshot.query.plan.idle_ms, snapshot.watermark
+    known = {p: time for p, time in times.items() if time is not None}
+    missing = [p for p in times if p not in known]
+    if missing and (idle_ms is None or reached is None or not known):
+        return Holder(missing[0], None)
+    if idle_ms is None or reached is None:
+        return Holder(*min(known.items(), key=lambda item: item[1]))
+    delay = snapshot.stream.units(snapshot.query.plan.watermark_ms)
+    active = {p: time for p, time in known.items() if time - delay >= reached}
+    behind = [p for p in times if p not in active] if active else []
+    return Holder(*min((active or known).items(), key=lambda item: item[1]), *behind[:1])

@@ -1,0 +1,53 @@
+"""Which settings contradict each other. Looks at values alone, at no file and no network."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from mars.settings import Settings
+
+SASL = ("kafka_sasl_mechanism", "kafka_sasl_username", "kafka_sasl_password")
+TLS = ("kafka_tls_ca", "kafka_tls_certificate", "kafka_tls_key")
+
+
+def contradictions(settings: Settings) -> Iterator[str]:
+    """Each contradiction as one sentence that names the settings, and shows no secret."""
+    if settings.run_tuples_max < settings.batch_tuples:
+        yield f"run_tuples_max ({settings.run_tuples_max}) must not be below batch_tuples ({settings.batch_tuples})"
+    yield from _api(settings)
+    yield from _kafka(settings)
+
+
+def _api(settings: Settings) -> Iterator[str]:
+    if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
+        yield "api_tls_certificate and api_tls_key must be given together"
+    if not _is_loopback(settings.api_host):
+        unsafe = f"api_host {settings.api_host} is not loopback"
+        if not settings.api_token:
+            yield f"{unsafe}, so api_token must be given"
+        if not (settings.api_tls_certificate or settings.api_behind_tls):
+            yield f"{unsafe}, so api_tls_certificate or api_behind_tls must be given"
+
+
+def _kafka(settings: Settings) -> Iterator[str]:
+    protocol = f"kafka_security_protocol {settings.kafka_security_protocol}"
+    if not settings.kafka_security_protocol.endswith("SSL"):
+        for name in (name for name in TLS if getattr(settings, name)):
+            yield f"{name} is given, but {protocol} has no TLS: it must be SSL or SASL_SSL"
+    if bool(settings.kafka_tls_certificate) != bool(settings.kafka_tls_key):
+        yield "kafka_tls_certificate and kafka_tls_key must be given together"
+    for name in SASL:
+        if settings.kafka_security_protocol.startswith("SASL") and not getattr(settings, name):
+            yield f"{protocol} needs {name}"
+        if not settings.kafka_security_protocol.startswith("SASL") and getattr(settings, name):
+            yield f"{name} is given, but {protocol} has no password: it must be SASL_SSL or SASL_PLAINTEXT"
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,176 @@
+"""Falling back when a file of a commit is damaged (rule 25): query by query to the newest commit that reads whole.
+
+A query goes back whole: state, positions, results and counters are those of the earlier commit, and what came since is
+merged again. It remembers the watermark that readers knew, and readers wait until that is reached again.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+
+from mars.adapters.storage import CorruptFileError, Storage
+from mars.adapters.view import StreamView, stop_queries
+from mars.adapters.zookeeper import ZooKeeper
+from mars.model import names
+from mars.model.commits import Manifest, Pointer, QueryCommit, Segment
+from mars.model.identifiers import identifier
+from mars.model.log_epochs import together
+from mars.model.registry import RUNNING, QuerySet
+from reducer.committing.history import History, Point, pointer_to
+
+log = logging.getLogger("mars.reducer")
+STATE_LOST = "STATE_LOST"
+
+
+@dataclass
+class Found:
+    """A manifest that reads whole, the points before it, and in words what became of each query that fell back (`notes`)
+    or of which nothing reads (`lost`). `reads`: does the manifest that the pointer names?"""
+
+    reads: bool
+    manifest: Manifest
+    points: list[Point]
+    notes: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+
+
+def points(storage: Storage, pointer: Pointer | None, last: Manifest) -> list[Point]:
+    """The earlier commits that a pointer names and whose manifests read, the last one first."""
+    found = []
+    for earlier in pointer.earlier if pointer else ():
+        try:
+            empty = Manifest(last.stream_id, last.key_part)
+            found.append(Point(earlier, storage.manifest(earlier) if earlier.manifest else empty))
+        except CorruptFileError as error:
+            log.warning("an earlier commit cannot be fallen back to: %s", error)
+    return found
+
+
+def fall_back(zookeeper: ZooKeeper, storage: Storage, view: StreamView, number: int, owner_version: int) -> bool:
+    """Set the key part's pointer to what still reads, and ask for a recovery, in one transaction; queries of which nothing
+    reads stop as STATE_LOST. False if nothing could be done: the files have to come back. StateAwayError where the state
+    folder itself is not there."""
+    stream = view.stream
+    path, request = names.pointer(stream.id, number), names.recovery_request(stream.id)
+    node = zookeeper.get_synced(path)
+    pointer = Pointer.load(node.data) if node else None
+    if pointer is None:
+        return True
+    storage.require()
+    found = find(storage, pointer, view, number)
+    if found.lost:
+        storage.require()
+        found = find(storage, pointer, view, number)  # once more: a file server may just have come back
+    if found.lost:
+        return _stop(zookeeper, view, found)
+    if found.reads and not found.notes:
+        return True  # whole again
+    file = storage.new_file(f"{stream.id}/{number}", "commit")
+    segment = file.add(found.manifest.dump())
+    file.write()
+    queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
+    for id_, note in found.notes.items():
+        log.error("query %s: %s", id_, note)
+        if queries.queries[id_].state == RUNNING:  # one that has stopped keeps the reason for that
+            queries.queries[id_].reason = note
+    asked = zookeeper.get(request)
+    return zookeeper.transact(
+        ("check", names.generation(stream.id), view.generation_version),
+        ("check", names.owner(stream.id, number), owner_version),
+        ("set", names.queries(stream.id), queries.dump(), view.queries_version),
+        ("set", path, pointer_to(segment, found.manifest, History.of(found.points)).dump(), node.version),
+        ("check", request, asked.version) if asked else ("create", request, b"a key part fell back to an older commit"))
+
+
+def _stop(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
+    """Stop the queries of which nothing reads; all of the stream if not even a manifest does. True if any was stopped."""
+    reasons = dict(found.lost)
+    if not found.reads:
+        names_ = ", ".join(sorted(view.queries.queries[id_].name for id_ in found.lost))
+        reasons = {id_: f"the state of {names_} is in the way: {next(iter(found.lost.values()))}"
+                   for id_ in view.queries.queries} | reasons
+    stopped = []
+    for id_, reason in reasons.items():
+        log.error("query %s: %s", id_, reason)
+        stopped += stop_queries(zookeeper, view.stream, [id_], STATE_LOST, reason, only_running=False)
+    return bool(stopped)
+
+
+def find(storage: Storage, pointer: Pointer, view: StreamView, number: int) -> Found:
+    """The newest of each query that reads whole, put together to one manifest under the next commit number."""
+    manifest, damage = _newest(storage, pointer, Manifest(view.stream.id, number))
+    empty = Manifest(view.stream.id, number)
+    earlier = points(storage, pointer, empty)
+    found = Found(manifest is not None, replace(manifest or empty, commit=pointer.commit + 1, queries={}), earlier)
+    for id_, query in view.queries.queries.items():
+        last = manifest.queries.get(id_) if manifest else None
+        if manifest is None and id_ not in pointer.published:
+            continue  # it has no commit here yet
+        if manifest is not None:
+            damage = _damage(storage, last, pointer.manifest.path) if last and query.state != STATE_LOST else ""
+            if not damage:
+                found.manifest.queries |= {id_: last} if last else {}
+                continue
+        _choose(storage, found, query.name, id_, last, pointer, damage)
+    return found
+
+
+def _newest(storage: Storage, pointer: Pointer, empty: Manifest) -> tuple[Manifest | None, str]:
+    try:
+        return storage.manifest(pointer), ""
+    except CorruptFileError as error:
+        return None, str(error)
+
+
+def _choose(storage: Storage, found: Found, name: str, id_: str, last: QueryCommit | None, pointer: Pointer,
+            damage: str) -> None:
+    """Take the query's newest earlier commit that reads whole, or note that it is lost."""
+    for point in found.points:
+        entry = point.manifest.queries.get(id_)
+        if entry and _damage(storage, entry, ""):
+            continue
+        entry = entry or QueryCommit(last.incarnation if last else 0)
+        others = [p.manifest.queries[id_] for p in found.points if id_ in p.manifest.queries] + ([last] if last else [])
+        commits = max([entry.commits + pointer.commit - point.earlier.commit] + [other.commits for other in others]) + 1
+        found.manifest.queries[id_] = again(entry, others, commits, pointer.published.get(id_))
+        found.manifest.queries[id_].fell_at = found.manifest.commit
+        found.notes[id_] = (f"key part {found.manifest.key_part} fell back from commit {pointer.commit} to "
+                            f"{point.earlier.commit}, and what came since is merged again: {damage}")
+        return
+    if id_ not in found.lost:
+        found.lost[id_] = (
+            f"key part {found.manifest.key_part}: {damage}, and no earlier commit reads either; put the file back from a "
+            f"backup and RESUME QUERY {identifier(name)}, or DROP it and CREATE it FROM EARLIEST")
+
+
+def again(entry: QueryCommit, others: list[QueryCommit], commits: int, published: int | None) -> QueryCommit:
+    """An earlier commit as it was, with the leader epochs of the others, under a commit number that nobody has seen;
+    `published` is the watermark that readers knew."""
+    is_behind = published is not None and (entry.watermark is None or published > entry.watermark)
+    return replace(entry.copy(), commits=commits, leader_epochs=_leader_epochs([entry, *others]),
+                   published=published if is_behind else None)
+
+
+def _leader_epochs(entries: list[QueryCommit]) -> dict[int, list[tuple[int, int]]]:
+    """Of which epochs the logs were whose records were counted: those may be lost before they are read again."""
+    return {p: together([entry.leader_epochs.get(p, []) for entry in entries])
+            for p in {p for entry in entries for p in entry.leader_epochs}}
+
+
+def _damage(storage: Storage, entry: QueryCommit, newest: str) -> str:
+    """What of a query's state, or of its results in the file `newest`, does not read; '' if all does."""
+    return _unread(storage, [*entry.state, *_results_in(entry, newest)])
+
+
+def _results_in(entry: QueryCommit, path: str) -> list[Segment]:
+    return [result.segment for result in entry.results if result.segment.path == path]
+
+
+def _unread(storage: Storage, segments: list[Segment]) -> str:
+    for segment in segments:
+        try:
+            storage.read(segment)
+        except CorruptFileError as error:
+            return str(error)
+    return ""

@@ -1,0 +1,56 @@
+"""What the log still holds for a key part, and which committed positions Redis knows (rules 8, 14)."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mars.adapters.exchange import Exchange
+from mars.adapters.view import StreamView
+from mars.errors import NotReadyError
+from mars.model.entries import Header
+
+log = logging.getLogger("mars.reducer")
+TELL_ALL_S = 1.0
+AGAIN_S = 0.1
+
+Positions = dict[tuple[int, str], int]
+
+
+@dataclass
+class Trim:
+    """`undone` maps the SEQ of each entry that is still in the log to its header; `told` are the positions that Redis has
+    heard; `is_due` says that there is something to tell or to delete before the next commit."""
+
+    exchange: Exchange
+    number: int
+    owner_version: int
+    undone: dict[int, Header] = field(default_factory=dict)
+    told: Positions = field(default_factory=dict)
+    is_due: bool = True
+    _told_all_at: float = -math.inf
+    _again_at: float = -math.inf
+
+    def may_tell(self) -> bool:
+        """Is there something to tell, and has Redis not just been away?"""
+        return self.is_due and time.monotonic() >= self._again_at
+
+    def tell(self, view: StreamView, positions: Positions, is_done: Callable[[Header], bool]) -> None:
+        """Tell Redis the committed positions that are new, now and then all, and delete the entries whose headers are done.
+        What Redis does not hear now stays due: no other commit may follow, as claims wait for these positions (rule 8)."""
+        new = dict(positions.items() - self.told.items())
+        if time.monotonic() - self._told_all_at >= TELL_ALL_S:
+            new, self._told_all_at = positions, time.monotonic()
+        done = [seq for seq, header in self.undone.items() if is_done(header)]
+        try:
+            self.exchange.trim(view.stream.id, view.generation, self.number, self.owner_version, done, new)
+        except NotReadyError as error:
+            log.warning("positions are told later: %s", error)
+            self.is_due, self._told_all_at, self._again_at = True, -math.inf, time.monotonic() + AGAIN_S
+            return
+        self.told, self.is_due = positions, False
+        for seq in done:
+            del self.undone[seq]

@@ -1,0 +1,235 @@
+"""What the leader sees of the streams' topics: new partitions, idle partitions, topics made anew; and how far each
+stream is, told to Kafka as a consumer group's offsets for the sake of lag tools.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from mars.adapters.exchange import Exchange
+from mars.adapters.kafka.cluster import TopicInfo
+from mars.adapters.kafka.errors import KafkaUnreachable, TopicRecreated, UnknownTopic
+from mars.adapters.kafka.security import librdkafka, security_of
+from mars.adapters.kafka.wire import Wire
+from mars.adapters.view import StreamView, stop_queries
+from mars.adapters.zookeeper import ZooKeeper
+from mars.config import Config
+from mars.model import names
+from mars.model.log_epochs import Epochs, truncated
+from mars.model.registry import ANEW, QuerySet
+from reducer.leading.elect import Candidate
+
+log = logging.getLogger("mars.leader")
+OFFSETS_S = 2.0
+MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0
+IDLE_MARGIN_S = 0.002
+MISSING_S = 10.0
+ASK_S = 2.0
+AWAY_S, AWAY_MAX_S = 0.5, 5.0  # a stream whose topic does not answer rests so long, so that others need not wait for it
+TELL_ANEW_S = 180.0
+EPOCHS_MAX = 16  # of a log's earlier epochs are told: each costs a request, once
+CHECKS_BITS = 48  # so many checks fit under one leader's epoch
+
+
+@dataclass
+class Seen:
+    """One stream's topic: the number of the last check, since when each high watermark has stood still, the epochs of each
+    log, and what Kafka was told as the group's offsets, and when."""
+
+    begun: int = 0
+    quiet: dict[int, tuple[int, float]] = field(default_factory=dict)
+    compared_at: float = 0.0
+    missing_since: float | None = None
+    told: dict[int, int] = field(default_factory=dict)
+    told_at: float = 0.0
+    away_s: float = 0.0
+    away_until: float = 0.0
+    logs: dict[int, Epochs] = field(default_factory=dict)
+
+
+class TopicWatch:
+    """Looks at the topics of all streams; used by the leader's thread alone."""
+
+    def __init__(self, config: Config, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.address, self.security = config.kafka_address, security_of(config)
+        self.wire = Wire(self.address, self.security, timeout_s=ASK_S, retry_s=ASK_S)
+        self.seen: dict[int, Seen] = {}
+        self.groups: dict[int, Consumer] = {}
+        self.silent_since: float | None = None
+
+    def silent_s(self) -> float:
+        """For how long no topic of any stream has been answered for, though some were asked for."""
+        return 0.0 if self.silent_since is None else time.monotonic() - self.silent_since
+
+    def forget_silence(self) -> None:
+        """Begin anew: another one leads, and we may again."""
+        self.silent_since = None
+
+    def look(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper) -> None:
+        """One check of the stream's topic; none while one that did not answer (KafkaUnreachable) rests."""
+        seen = self.seen.setdefault(view.stream.id, Seen())
+        if time.monotonic() < seen.away_until:
+            return
+        try:
+            self._check(view, seen, candidate, zookeeper)
+            seen.away_s, self.silent_since = 0.0, None
+        except KafkaUnreachable:
+            seen.away_s = min(AWAY_MAX_S, 2 * seen.away_s or AWAY_S)
+            seen.away_until = time.monotonic() + seen.away_s
+            self.silent_since = self.silent_since or time.monotonic()
+            raise
+
+    def _check(self, view: StreamView, seen: Seen, candidate: Candidate, zookeeper: ZooKeeper) -> None:
+        """One numbered check (rule 23): its number is published before the brokers are asked, and published as done only
+        once whatever is new stands in the query set. No broker is believed alone: one that leads no more may not know."""
+        stream_id, stream = view.stream.id, view.stream
+        # Above all numbers of every leader before; the clocks of two hosts would not promise that.
+        seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
+        publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731
+        publish({"begun": seen.begun})
+        missing_since, seen.missing_since = seen.missing_since, None
+        try:
+            found = self.wire.newest_ends(stream.topic, stream.topic_id)
+            if found is None:
+                self.wire.topic(stream.topic, stream.topic_id)  # says whether it is gone, or another one by now
+                return
+        except UnknownTopic:
+            seen.missing_since = missing_since or time.monotonic()
+            self._miss(view, seen.missing_since, zookeeper)
+            return
+        except TopicRecreated as error:
+            stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
+                         f"{error.title}: {error.detail}; {ANEW}")
+            return
+        # A query may know less than the query set: its start was looked up before a partition was added, and made after.
+        topic, highs = found
+        known = set(view.queries.partitions).intersection(*(query.start for query in view.queries.queries.values()))
+        if new := [p for p in topic.partitions if p not in known]:
+            self._add_partitions(view, candidate, zookeeper, new)
+            return
+        publish({"done": seen.begun, **self._idle(seen, highs), **self._logs(seen, topic)})
+        if time.monotonic() - seen.compared_at >= OFFSETS_S:
+            seen.compared_at = time.monotonic()
+            positions = self._positions(view)
+            self._compare(view, zookeeper, topic, highs, positions)
+            self._tell_kafka(view, seen, positions)
+
+    def keep(self, stream_ids: Collection[int]) -> None:
+        """Forget all other streams: they were dropped. Closing waits for a Kafka that is away, and nobody waits for that."""
+        for stream_id in self.seen.keys() - stream_ids:
+            del self.seen[stream_id]
+            if group := self.groups.pop(stream_id, None):
+                threading.Thread(target=group.close, name="close group", daemon=True).start()
+
+    def due_in_s(self, view: StreamView) -> float:
+        """After how long the topic is to be looked at if nobody asks for it: soon while it moves, when a partition
+        becomes idle for a query, and else rarely."""
+        now, running = time.monotonic(), view.queries.running().values()
+        ages = [now - since for _, since in self.seen[view.stream.id].quiet.values()]
+        if not running or not ages:
+            return QUIET_S
+        idles = {query.plan.idle_ms / 1000 for query in running if query.plan.idle_ms is not None}
+        to_idle = [idle + IDLE_MARGIN_S - age for idle in idles for age in ages if idle + IDLE_MARGIN_S > age]
+        return min([MOVING_S if min(ages) < MOVED_S else QUIET_S, *to_idle])
+
+    def _miss(self, view: StreamView, since: float, zookeeper: ZooKeeper) -> None:
+        """The broker has no such topic. One that has just started may say so too, so it is given some time, and anew after
+        each time that it has not answered; then no other broker may know it either."""
+        stream = view.stream
+        if time.monotonic() - since > MISSING_S and self.wire.newest(stream.topic, stream.topic_id) is None:
+            stop_queries(zookeeper, view.stream, view.queries.running(), "DATA_LOSS",
+                         f"topic {view.stream.topic} was deleted: what had not been read of it is lost; closed windows stay"
+                         f" readable; {ANEW}")
+
+    def _add_partitions(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper, new: list[int]) -> None:
+        """Enter partitions that were added later: every query starts there at the first record (rule 18)."""
+        starts = self.wire.start_offsets(view.stream.topic, new)
+        queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
+        queries.partitions = tuple(sorted({*queries.partitions, *new}))
+        for query in queries.queries.values():
+            query.start |= {p: o for p, o in starts.items() if p not in query.start}
+        zookeeper.transact(candidate.guard(),
+                           ("set", names.queries(view.stream.id), queries.dump(), view.queries_version))
+
+    def _idle(self, seen: Seen, highs: dict[int, int]) -> dict[str, str]:
+        now = time.monotonic()
+        for partition, high in highs.items():
+            if seen.quiet.get(partition, (None, 0))[0] != high:
+                seen.quiet[partition] = (high, now)
+        return {f"idle:{p}": f"{high}:{int((now - since) * 1000)}" for p, (high, since) in seen.quiet.items()}
+
+    def _logs(self, seen: Seen, topic: TopicInfo) -> dict[str, str]:
+        """The epochs of all logs. Earlier ones are asked for only where the leader epoch is another than last time: while
+        a leader leads, they do not change."""
+        new = {p: epoch for p, (_, epoch) in topic.partitions.items()
+               if p not in seen.logs or seen.logs[p].current != epoch}
+        ends: dict[int, list[tuple[int, int]]] = {p: [] for p in new}
+        asked = {p: epoch - 1 for p, epoch in new.items() if epoch > 0}
+        for _ in range(EPOCHS_MAX):
+            if not asked:
+                break
+            found = self.wire.epoch_ends(topic.name, asked)
+            # Two epochs with one end: the second one is before all that the log knows, and there is none before it.
+            known = {p: pair for p, pair in found.items() if pair[0] >= 0 and pair[1] not in (end for _, end in ends[p])}
+            for partition, pair in known.items():
+                ends[partition].append(pair)
+            asked = {p: epoch - 1 for p, (epoch, _) in known.items() if epoch > 0}
+        seen.logs |= {p: Epochs(epoch, tuple(reversed(ends[p]))) for p, epoch in new.items()}
+        return {f"log:{p}": epochs.dump() for p, epochs in seen.logs.items()}
+
+    def _positions(self, view: StreamView) -> dict[tuple[int, str], int]:
+        """(partition, query) -> the least committed position, of the running queries."""
+        found, running = self.exchange.least_positions(view.stream.id, view.stream.key_parts), view.queries.running()
+        return {place: offset for place, offset in found.items() if place[1] in running}
+
+    def _compare(self, view: StreamView, zookeeper: ZooKeeper, topic: TopicInfo, highs: dict[int, int],
+                 positions: dict[tuple[int, str], int]) -> None:
+        """Stop queries that have counted past the end of a log: one that was set back whole, its epochs too, which owners
+        cannot notice. A high watermark may lag behind for a moment after the leader has changed: only the end of the
+        leader's own log tells, and only if no broker knows a later leader: one that leads no more may not have heard of it,
+        and another one tells of an earlier epoch where the next one began."""
+        beyond = {p for (p, _), offset in positions.items() if offset > highs.get(p, offset)}
+        if not beyond:
+            return
+        epochs = {p: topic.partitions[p][1] for p in beyond}
+        found = self.wire.epoch_ends(topic.name, epochs)
+        ends = {p: end for p, (epoch, end) in found.items() if epoch == epochs[p]}
+        cut = [(p, query, offset) for (p, query), offset in positions.items() if p in ends and ends[p] < offset]
+        newest = self.wire.newest(topic.name, topic.topic_id) if cut else None
+        for partition, query, offset in cut:
+            if newest and partition in newest.partitions and newest.partitions[partition][1] == epochs[partition]:
+                reason = truncated(partition, ends[partition], offset)
+                log.error("stream %s: %s", view.stream.name, reason)
+                stop_queries(zookeeper, view.stream, [query], "LOG_TRUNCATED", reason)
+
+    def _tell_kafka(self, view: StreamView, seen: Seen, positions: dict[tuple[int, str], int]) -> None:
+        """Commit the least committed positions of the running queries as offsets of group mars-<stream>. It is for
+        people's tools alone: Mars never reads it, and does not wait for it."""
+        least: dict[int, int] = {}
+        for (partition, _), offset in positions.items():
+            least[partition] = min(offset, least.get(partition, offset))
+        if not least or (least == seen.told and time.monotonic() - seen.told_at < TELL_ANEW_S):
+            return
+        try:
+            group = self.groups.get(view.stream.id) or self._group(view)
+            while group.poll(0):
+                pass  # what Kafka answered to earlier ones is kept until it is taken, for as long as we lead
+            group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=True)
+        except KafkaException as error:
+            log.info("Kafka did not take the offsets: %s", error)
+            return
+        # Whether Kafka has heard it is never known here: it is told anew though nothing moves.
+        seen.told, seen.told_at = least, time.monotonic()
+
+    def _group(self, view: StreamView) -> Consumer:
+        self.groups[view.stream.id] = Consumer(
+            {"bootstrap.servers": self.address, "group.id": f"mars-{view.stream.name}", "enable.auto.commit": False,
+             "log_level": 0, **librdkafka(self.security)}, logger=log)
+        return self.groups[view.stream.id]

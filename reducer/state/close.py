@@ -1,0 +1,106 @@
+"""When a window closes: watermarks from positions, idle facts and partition checks. Pure; time comes as facts.
+
+Every key part decides by its own positions and the headers of entries alone, so that all decide alike (design, step 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mars.model.commits import QueryCommit
+from mars.model.plan import QueryPlan, Stream
+
+WAITING_MAX = 64
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the leader saw last. `begun` and `done` number its checks of the broker's partition list; `idle` maps a
+    partition to (high watermark, ms for which it has not moved), `logs` to its log's epochs as text
+    (mars.model.log_epochs)."""
+
+    begun: int = 0
+    done: int = 0
+    idle: dict[int, tuple[int, int]] = field(default_factory=dict)
+    logs: dict[int, str] = field(default_factory=dict)
+
+    @staticmethod
+    def parse(raw: dict[str, str]) -> Facts:
+        """Facts from the exchange's hash: 'begun', 'done', 'idle:<partition>' = 'high watermark:quiet ms',
+        'log:<partition>'."""
+        idle, logs = {}, {}
+        for name, value in raw.items():
+            if name.startswith("idle:"):
+                high, quiet_ms = value.split(":")
+                idle[int(name[5:])] = (int(high), int(quiet_ms))
+            elif name.startswith("log:"):
+                logs[int(name[4:])] = value
+        return Facts(int(raw.get("begun", 0)), int(raw.get("done", 0)), idle, logs)
+
+
+def watermark(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], commit: QueryCommit,
+              start: dict[int, int], facts: Facts | None) -> int | None:
+    """The watermark that a query has reached (rules 21, 22), in the stream's unit; None while a partition that may not
+    be left out has shown no event time. Those that its own `start` names count too, though the query set (`partitions`)
+    may not have them yet.
+
+    A partition is left out only while the query's own position is at the high watermark of which the leader knows that
+    it has been quiet for longer than IDLE. `facts` None means that the leader has not been heard of lately: then no
+    partition is idle.
+    """
+    active, idle = [], []
+    for partition in {*partitions, *start}:
+        seen = commit.max_event_time.get(partition)
+        if facts and _is_idle(plan, facts, partition, commit.positions.get(partition, start.get(partition, -1))):
+            idle.append(seen)
+        elif seen is None:
+            return None
+        else:
+            active.append(seen)
+    known = [seen for seen in idle if seen is not None]
+    if active:
+        reached = min(active)
+    elif known:
+        reached = max(known)
+    else:
+        return None
+    return reached - stream.units(plan.watermark_ms)
+
+
+def _is_idle(plan: QueryPlan, facts: Facts, partition: int, position: int) -> bool:
+    if plan.idle_ms is None or partition not in facts.idle:
+        return False
+    high, quiet_ms = facts.idle[partition]
+    return position == high and quiet_ms > plan.idle_ms
+
+
+@dataclass
+class CheckedWatermark:
+    """Holds watermarks back until a check of the topic that began after they were reached has ended (rule 23).
+
+    A partition that appears in such a check was not there when the watermark was reached, so it could not have held it.
+    The check looks at the high watermarks too: one that was reached by leaving out an idle partition, which meanwhile
+    has got records, is not reached any more and is forgotten. Records that are sent to all partitions after a pause
+    are so never late only because one partition was read first.
+    """
+
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+
+    def offer(self, reached: int | None, facts: Facts) -> int | None:
+        """Note what has been reached; the greatest watermark that may close windows now, or None. Both arguments must
+        be of the same moment."""
+        self.waiting = [(w, begun) for w, begun in self.waiting if reached is not None and w <= reached]
+        if reached is not None and (not self.waiting or reached > self.waiting[-1][0]):
+            # A lower one still counts if this one is not reached any more; only if they are many is one left out.
+            if len(self.waiting) >= WAITING_MAX and self.waiting[-1][1] == facts.begun:
+                self.waiting.pop()
+            self.waiting.append((reached, facts.begun))
+        passed = [w for w, begun in self.waiting if facts.done > begun]
+        self.waiting = [(w, begun) for w, begun in self.waiting if facts.done <= begun]
+        return max(passed, default=None)
+
+    def needs_check(self, facts: Facts, would_close: Callable[[int], bool]) -> bool:
+        """Does a window wait for a check that has not begun yet? If one has begun, its end is told without asking."""
+        waits = [begun for w, begun in self.waiting if would_close(w)]
+        return bool(waits) and min(waits) == facts.begun

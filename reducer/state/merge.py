@@ -1,0 +1,193 @@
+"""Merging entries in offset order: one query in one key part, from its last commit on. Pure.
+
+Rule 13: an entry that starts at the position is merged; one that ends at or before it is skipped and counted; one that
+starts after it waits; anything else is a broken invariant.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mars.algebra import cells, window
+from mars.algebra.cells_layout import schema, tuple_count
+from mars.algebra.cells_wire import decode
+from mars.errors import InvariantError
+from mars.model.commits import QueryCommit
+from mars.model.entries import Header, Share
+from mars.model.log_epochs import note
+from mars.model.plan import Stream
+from mars.model.registry import Query
+from reducer.state.close import CheckedWatermark
+
+FOLD_TABLES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One task's share of an entry."""
+
+    seq: int
+    header: Header
+    share: Share
+
+    @property
+    def partition(self) -> int:
+        """Where its range lies."""
+        return self.header.partition
+
+    @property
+    def start(self) -> int:
+        """First offset of the range."""
+        return self.header.start
+
+    @property
+    def end(self) -> int:
+        """Offset after the range."""
+        return self.header.end
+
+
+@dataclass
+class QueryState:
+    """A running query's working state: what the last commit said, plus what was merged since.
+
+    `commit` is this state's own copy; `open` are the cells of its segments, a table for each, less those of closed
+    windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by
+    partition and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least start of an open window;
+    `read_on` are partitions whose leader epochs have not been compared since more was read.
+    """
+
+    query: Query
+    stream: Stream
+    commit: QueryCommit
+    open: list[pa.Table] = field(default_factory=list)
+    delta: list[pa.Table] = field(default_factory=list)
+    waiting: dict[tuple[int, int], list[Piece]] = field(default_factory=dict)
+    checked: CheckedWatermark = field(default_factory=CheckedWatermark)
+    closed: list[pa.Table] = field(default_factory=list)
+    changed: bool = False
+    rewrite: bool = False
+    earliest: float = math.inf
+    read_on: set[int] = field(default_factory=set)
+
+    @staticmethod
+    def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> QueryState:
+        """The state as of a commit; `tables` are its state segments' cells, in their order."""
+        commit = committed.copy() if committed else QueryCommit(query.incarnation)
+        commit.incarnation = query.incarnation
+        if commit.watermark is not None:
+            tables = [cells.late_split(query.plan, stream, table, commit.watermark)[1] for table in tables]
+        state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs))
+        state._find_earliest()
+        return state
+
+    def position(self, partition: int) -> int | None:
+        """The offset up to which the partition is merged; None for one that the query set does not know yet."""
+        return self.commit.positions.get(partition, self.query.start.get(partition))
+
+    def accept(self, piece: Piece) -> None:
+        """Merge the piece, skip it, or let it wait; then merge what waited for it."""
+        partition = piece.partition
+        position = self.position(partition)
+        if position is None or piece.start > position:
+            self.waiting.setdefault((partition, piece.start), []).append(piece)
+            return
+        if piece.end <= position:
+            self._skip(piece)
+            return
+        if piece.start != position:
+            raise InvariantError("a range overlaps what is merged", f"query {self.query.name}, partition {partition}, "
+                                 f"position {position}, range [{piece.start}, {piece.end})").of(self.query.id)
+        self._merge(piece)
+        self._wake(partition)
+
+    def retry_waiting(self) -> None:
+        """Try the waiting pieces again: the query set may know their partition now."""
+        pieces = [piece for held in self.waiting.values() for piece in held]
+        self.waiting = {}
+        for piece in sorted(pieces, key=lambda piece: piece.seq):
+            self.accept(piece)
+
+    def _wake(self, partition: int) -> None:
+        # Among pieces that start at the position the lowest SEQ comes first (rule 9).
+        while pieces := self.waiting.pop((partition, self.commit.positions[partition]), None):
+            first, *others = sorted(pieces, key=lambda piece: piece.seq)
+            self._merge(first)
+            for other in others:
+                if other.end > self.commit.positions[partition]:
+                    raise InvariantError("two ranges start at one offset", f"query {self.query.name}, partition "
+                                         f"{partition}, [{other.start}, {other.end})").of(self.query.id)
+                self._skip(other)
+
+    def _merge(self, piece: Piece) -> None:
+        header, commit, partition = piece.header, self.commit, piece.partition
+        commit.positions[partition] = piece.end
+        if (time := header.max_event_time) is not None:
+            commit.max_event_time[partition] = max(time, commit.max_event_time.get(partition, time))
+        if header.log:
+            note(commit.leader_epochs.setdefault(partition, []), *header.log)
+            self.read_on.add(partition)
+        for name, count in piece.share.counts.items():
+            commit.counters[name] += count
+        for reason, count in piece.share.bad_reasons.items():
+            commit.bad_reasons[reason] = commit.bad_reasons.get(reason, 0) + count
+        self.changed = True
+        if not piece.share.cells:
+            return
+        table = self._cells(piece)
+        if commit.watermark is not None:
+            late, table = cells.late_split(self.query.plan, self.stream, table, commit.watermark)
+            commit.counters["late"] += tuple_count(late)
+        if table.num_rows:
+            self.delta.append(table)
+            self.earliest = min(self.earliest, _first_start(table))
+        if len(self.delta) >= FOLD_TABLES:
+            self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
+
+    def _skip(self, piece: Piece) -> None:
+        if piece.share.cells:
+            self.commit.counters["duplicates_skipped"] += tuple_count(self._cells(piece))
+            self.changed = True
+
+    def _cells(self, piece: Piece) -> pa.Table:
+        try:
+            return decode(piece.share.cells, schema(self.query.plan, self.stream))
+        except InvariantError as error:
+            raise error.of(self.query.id) from None
+
+    def would_close(self, watermark: int) -> bool:
+        """Does this watermark close a window that holds anything?"""
+        if self.query.plan.window is None or self.earliest == math.inf:
+            return False
+        end = window.end(self.query.plan.window, self.stream, np.array([self.earliest], np.int64))[0]
+        return end + self.stream.units(self.query.plan.grace_ms) <= watermark
+
+    def close(self, watermark: int) -> None:
+        """Take the cells of windows that this watermark closes out of the state, into `closed`."""
+        if self.commit.watermark is not None and watermark <= self.commit.watermark:
+            return
+        self.commit.watermark = watermark
+        if self.commit.published is not None and watermark >= self.commit.published:
+            self.commit.published = None
+        self.changed = True
+        self.open = [self._take_closed(table, watermark) for table in self.open]
+        rest = [self._take_closed(table, watermark) for table in self.delta]
+        self.delta = [table for table in rest if table.num_rows]
+        self._find_earliest()
+
+    def _take_closed(self, table: pa.Table, watermark: int) -> pa.Table:
+        closed, rest = cells.late_split(self.query.plan, self.stream, table, watermark)
+        if closed.num_rows:
+            self.closed.append(closed)
+        return rest
+
+    def _find_earliest(self) -> None:
+        self.earliest = min((_first_start(table) for table in self.open + self.delta if table.num_rows), default=math.inf)
+
+
+def _first_start(table: pa.Table) -> int:
+    return pc.min(table["w"]).as_py()

@@ -1,0 +1,103 @@
+"""GROUP BY: the keys of a query, with aliases and ordinals resolved, and the window in place of the event
+time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from mars.model.plan import Key, Stream
+from sql.check.lower import TreeLowering
+from sql.check.lowering import Lowering
+from sql.check.scopes import WINDOW_COLUMNS, TupleScope, check_qualifiers, normal
+from sql.places import call_name
+from sql.statements import SelectStatement
+
+
+@dataclass(frozen=True)
+class Groups:
+    """`keys` by the normal text of their expression; `time_is_key` if the event-time column stands in GROUP
+    BY."""
+
+    keys: dict[str, Key]
+    time_is_key: bool
+
+
+def read_groups(
+    select: SelectStatement,
+    stream: Stream,
+    scope: TupleScope,
+    aliases: dict[str, exp.Expression],
+    windowed: bool,
+) -> Groups:
+    """The keys in the order of GROUP BY; a repeated one counts once."""
+    lowering = TreeLowering(select.sql, scope)
+    group = select.tree.args.get("group")
+    keys: dict[str, Key] = {}
+    time_is_key = False
+    for written in listed(group.expressions if group else []):
+        node = resolved(written, select, scope, aliases, lowering)
+        if (
+            isinstance(node, exp.Column)
+            and node.name.lower() in WINDOW_COLUMNS
+            and node.name.lower() not in scope.columns
+        ):
+            check_qualifiers(node, scope, lowering)
+            check_windowed(node, windowed, lowering)
+            continue
+        if isinstance(node, exp.Column) and node.name.lower() == stream.time_column.lower():
+            scope.column(node, lowering)
+            check_windowed(node, windowed, lowering)
+            time_is_key = True
+            continue
+        expression = lowering.lower(node)
+        refuse_time_inside(node, stream, lowering)
+        name = node.name if isinstance(node, exp.Column) else call_name(node).lower() or f"key_{len(keys)}"
+        keys.setdefault(normal(node), Key(name, expression, expression.type))
+    return Groups(keys, time_is_key)
+
+
+def listed(terms: list[exp.Expression]) -> list[exp.Expression]:
+    """The terms of a GROUP BY; parentheses around some of them or all mean nothing."""
+    flat = []
+    for term in terms:
+        inside = term.unnest()
+        flat += listed(inside.expressions) if isinstance(inside, exp.Tuple) else [inside]
+    return flat
+
+
+def resolved(
+    node: exp.Expression,
+    select: SelectStatement,
+    scope: TupleScope,
+    aliases: dict[str, exp.Expression],
+    lowering: Lowering,
+) -> exp.Expression:
+    """What an ordinal or an alias stands for; a column of the stream goes before an alias of the same
+    name."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        items = select.tree.expressions
+        if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= len(items)):
+            raise lowering.refuse(node, f"there is no column {node.this} in SELECT", f"it has {len(items)}",
+                                  "number them from 1, or write the column's name")
+        return items[int(node.this) - 1].unalias()
+    if isinstance(node, exp.Column) and not node.table and node.name.lower() not in scope.columns:
+        return aliases.get(node.name.lower(), node)
+    return node
+
+
+def check_windowed(node: exp.Column, windowed: bool, lowering: Lowering) -> None:
+    """The event time in GROUP BY means the window's start, so there must be a window."""
+    if not windowed:
+        raise lowering.refuse(node, f"{node.name} in GROUP BY means the window's start", "there is no window",
+                              "add WINDOWING 60 s")
+
+
+def refuse_time_inside(node: exp.Expression, stream: Stream, lowering: Lowering) -> None:
+    """The event time inside a GROUP BY expression would cut windows in parts."""
+    for column in node.find_all(exp.Column):
+        if column.name.lower() == stream.time_column.lower():
+            raise lowering.refuse(column, f"event time {column.name} inside a GROUP BY expression",
+                                  "time is grouped by the window",
+                                  f"write GROUP BY {column.name} and WINDOWING 60 s, or another length")

@@ -1,0 +1,104 @@
+"""What all kinds of nodes share on their way to a typed expression: depth and size, calls with explicit casts, refusals.
+
+What a name means depends on where it stands (WHERE, an aggregate's argument, the select list ...): a scope says it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+from sqlglot import exp
+
+from mars.algebra import coercion, functions
+from mars.errors import SqlError
+from mars.model.expressions import Call, Expression, Literal
+from sql import literals
+from sql.places import span
+from sql.refusals import refusal
+
+MAX_DEPTH = 150
+MAX_SIZE = 100_000
+
+
+class Scope(Protocol):
+    """What names and calls mean at one place of the statement."""
+
+    def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
+        """The expression that a whole node stands for (a key, an aggregate), or None to go into it."""
+
+    def column(self, node: exp.Column, lowering: Lowering) -> Expression:
+        """The expression of a column; raises SqlError if there is none of that name here."""
+
+
+class Lowering(ABC):
+    """Lowers trees of one statement in one scope."""
+
+    def __init__(self, sql: str, scope: Scope) -> None:
+        self.sql = sql
+        self.scope = scope
+        self.depth = 0
+
+    def lower(self, node: exp.Expression) -> Expression:
+        """The typed expression of a tree; SqlError with the place of what does not fit."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.refuse(
+                node, "too deeply nested", f"more than {MAX_DEPTH} levels", "write it flatter, with IN"
+            )
+        found = self.scope.given(node, self)
+        if found is None:
+            found = self.inside(node)
+            if node.args.get("negate"):
+                found = self.call("not", (found,), node)
+        self.depth -= 1
+        if self.depth == 0 and size(found, {}) > MAX_SIZE:
+            raise self.refuse(node, "the expression is too large", f"it takes more than {MAX_SIZE:,} steps for each tuple",
+                              "IN, BETWEEN and nullif repeat what stands before them: write it flatter")
+        return found
+
+    @abstractmethod
+    def inside(self, node: exp.Expression) -> Expression:
+        """Lowers by the kind of the node."""
+
+    def call(self, name: str, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
+        """A function on arguments, each cast to what it takes."""
+        try:
+            wanted, result = functions.resolve(name, arguments)
+        except coercion.TypeMismatch as mismatch:
+            given = ", ".join(a.type for a in arguments)
+            raise self.refuse(node, f"{functions.SCALARS[name].spelling} does not fit {given}",
+                              mismatch.reason, mismatch.hint) from None
+        if result == "VOID":
+            return Literal(None, "VOID")
+        return Call(
+            name, tuple(self.cast(a, t, node) for a, t in zip(arguments, wanted, strict=True)), result
+        )
+
+    def cast(self, value: Expression, target: str, node: exp.Expression) -> Expression:
+        """An implicit cast; a constant is cast here, and refused where it would be NULL."""
+        if value.type == target:
+            return value
+        if isinstance(value, Literal):
+            folded = literals.fold(value, target)
+            if folded is not None:
+                return folded
+            if value.type == "STRING" and not literals.reads(value.value, target):
+                raise self.refuse(node, f"'{value.value}' does not read as {target}",
+                                  "it would be NULL, always", f"write a constant of type {target}")
+        return Call("cast", (value,), target)
+
+    def refuse(self, node: exp.Expression, title: str, detail: str = "", hint: str = "") -> SqlError:
+        """The refusal that points at a node."""
+        start, end = span(node)
+        return refusal(self.sql, start, end, title, detail, hint)
+
+
+def size(expression: Expression, known: dict[int, int]) -> int:
+    """How many calls, columns and constants an expression has, those that it shares counted each time. `known` are the sizes
+    of its parts, by their identity: there may be more of them than could be counted one by one."""
+    if not isinstance(expression, Call):
+        return 1
+    if id(expression) not in known:
+        known[id(expression)] = 1 + sum(size(argument, known) for argument in expression.arguments)
+    return known[id(expression)]

@@ -1,0 +1,275 @@
+"""One function for each kind of node in an expression's tree: what it is in the dialect.
+
+Each takes the Lowering that it is part of and the node, and gives the typed expression.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from mars.algebra import coercion, functions
+from mars.model import types
+from mars.model.expressions import Call, Expression, Literal
+from sql import literals
+from sql.check.lowering import Lowering
+from sql.places import call_name, span
+from sql.refusals import did_you_mean, no_type
+
+BINARY = {
+    exp.Add: "add",
+    exp.Sub: "subtract",
+    exp.Mul: "multiply",
+    exp.Div: "divide",
+    exp.Mod: "modulo",
+    exp.IntDiv: "div",
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+    exp.NullSafeEQ: "null_safe_eq",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.DPipe: "concat",
+}
+KIND = exp.DType
+KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
+NO_QUANTILE = "quantiles are not there yet; there are avg(x), min(x), max(x) and stddev(x), which are other statistics"
+NO_TOP = "GROUP BY x counts every x; a SELECT over the query's rows with ORDER BY count DESC LIMIT 10 has the greatest"
+MEANT = {
+    "window": "write WINDOWING 60 s after GROUP BY",
+    "tumble": "write WINDOWING 60 s after GROUP BY",
+    "hop": "write WINDOWING 60 s after GROUP BY",
+    "approx_count_distinct": "write count(DISTINCT x), which is exact",
+    "now": "a result must not depend on when it is computed",
+    "rand": "a result must not depend on chance",
+    **dict.fromkeys(("median", "percentile", "percentile_approx", "approx_percentile", "quantile"), NO_QUANTILE),
+    **dict.fromkeys(("topk", "top_k", "approx_top_k"), NO_TOP),
+}
+
+
+def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
+    """A number or a text."""
+    literal = Literal(node.this, "STRING") if node.is_string else literals.number(node.this)
+    if literal is None:
+        raise lowering.refuse(
+            node, "this number is too large", "38 digits, or the range of DOUBLE", "write a smaller one"
+        )
+    return literal
+
+
+def lower_column(lowering: Lowering, node: exp.Column) -> Expression:
+    """A column; * stands alone."""
+    if isinstance(node.this, exp.Star):
+        raise lowering.refuse(
+            node, "* stands alone", "SELECT * FROM stream LIMIT n shows tuples", "name the columns"
+        )
+    return lowering.scope.column(node, lowering)
+
+
+def lower_negate(lowering: Lowering, node: exp.Neg) -> Expression:
+    """-x; a constant is negated here."""
+    value = lowering.lower(node.this)
+    negative = literals.negated(value) if isinstance(value, Literal) else None
+    if negative and isinstance(value, coercion.CastLiteral):
+        negative = coercion.CastLiteral(negative.value, value.type)
+    return negative or lowering.call("negate", (value,), node)
+
+
+def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
+    """IS NULL, IS TRUE, IS FALSE."""
+    value, other = lowering.lower(node.this), node.expression
+    if isinstance(other, exp.Null):
+        return lowering.call("is_null", (value,), node)
+    if isinstance(other, exp.Boolean):
+        return lowering.call("null_safe_eq", (value, lowering.lower(other)), node)
+    raise lowering.refuse(
+        node, "IS takes NULL, TRUE or FALSE", "", "write x <=> y for an equality that NULL passes"
+    )
+
+
+def lower_in(lowering: Lowering, node: exp.In) -> Expression:
+    """IN: of constants one call, else an equality for each member."""
+    if not node.expressions:
+        raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
+                              "write x IN (1, 2, 3)")
+    value = lowering.lower(node.this)
+    call = lowering.call("in", (value, *(lowering.lower(member) for member in node.expressions)), node)
+    value, *members = call.arguments
+    if all(isinstance(member, Literal) for member in members):
+        return call
+    found = [lowering.call("eq", (value, member), node) for member in members]
+    while len(found) > 1:  # pair by pair: one after another they would be as deep as the list is long
+        pairs = [lowering.call("or", pair, node) for pair in zip(found[::2], found[1::2], strict=False)]
+        found = pairs + found[len(pairs) * 2:]
+    return found[0]
+
+
+def lower_between(lowering: Lowering, node: exp.Between) -> Expression:
+    """a BETWEEN b AND c as a >= b AND a <= c."""
+    value = lowering.lower(node.this)
+    low = lowering.call("ge", (value, lowering.lower(node.args["low"])), node)
+    return lowering.call(
+        "and", (low, lowering.call("le", (value, lowering.lower(node.args["high"])), node)), node
+    )
+
+
+def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> Expression:
+    """LIKE with the backslash as its escape; ILIKE by small letters."""
+    value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
+    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+        text = literals.backslash_pattern(pattern.value, escape)
+        if text is None:
+            raise lowering.refuse(node.expression, "the pattern does not read",
+                                  f"{escape} stands before no %, _ or {escape}",
+                                  f"write {escape}{escape} for the character itself"
+                                  + (", and each of them twice in a text: \\\\\\\\" if escape == "\\" else ""))
+        pattern = Literal(text.lower() if isinstance(node, exp.ILike) else text, "STRING")
+    if isinstance(node, exp.ILike):
+        value = lowering.call("lower", (value,), node)
+    return lowering.call("like", (value, pattern), node)
+
+
+def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
+    """LIKE ... ESCAPE."""
+    escape = node.expression.name
+    if not isinstance(node.this, (exp.Like, exp.ILike)) or len(escape) != 1:
+        raise lowering.refuse(node, "ESCAPE takes one character", "", "write LIKE 'a!%%' ESCAPE '!'")
+    found = lower_like(lowering, node.this, escape)
+    return lowering.call("not", (found,), node) if node.this.args.get("negate") else found
+
+
+def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
+    """RLIKE; the constant pattern is compiled to see that it reads."""
+    value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
+    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+        try:
+            pc.match_substring_regex(pa.array(["a"]), pattern.value)
+        except pa.ArrowInvalid as error:
+            raise lowering.refuse(node.expression, "the regular expression does not read",
+                                  str(error).split(": ", 1)[-1],
+                                  "RE2's syntax is read: no look-around, no back references") from None
+    return lowering.call("rlike", (value, pattern), node)
+
+
+def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
+    """CASE in both forms; ELSE is always there."""
+    arguments: list[Expression] = []
+    value = lowering.lower(node.this) if node.this is not None else None
+    for branch in node.args["ifs"]:
+        condition = lowering.lower(branch.this)
+        if value is not None:
+            condition = lowering.call("eq", (value, condition), branch)
+        arguments += [condition, lowering.lower(branch.args["true"])]
+    default = node.args.get("default")
+    arguments.append(lowering.lower(default) if default is not None else Literal(None, "VOID"))
+    return lowering.call("case", tuple(arguments), node)
+
+
+def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
+    """cast(x AS type) and x::type; of a constant here, where that is exact."""
+    value, written = lowering.lower(node.this), node.to.sql("spark")
+    target = types.normalize(written)
+    if target and node.to.this not in KINDS:
+        # sqlglot writes types of other systems as the nearest one of Spark: a time of day as TIMESTAMP.
+        written, target = node.to.sql(), None
+    if target is None:
+        usual = "write INT, BIGINT, DOUBLE, DECIMAL(p, s) or STRING"
+        raise lowering.refuse(node, *no_type(written, did_you_mean(written, functions_types(), usual)))
+    if not coercion.castable(value.type, target):
+        raise lowering.refuse(node, f"{value.type} is not cast to {target}", "", "cast it to TIMESTAMP first")
+    if not isinstance(value, Literal):
+        return value if value.type == target else Call("cast", (value,), target)
+    folded = value if value.type == target else literals.fold(value, target)
+    if folded and coercion.is_whole_constant(folded) and not is_suffixed(lowering, node):
+        return coercion.CastLiteral(folded.value, folded.type)
+    return folded or Call("cast", (value,), target)
+
+
+def is_suffixed(lowering: Lowering, node: exp.Cast) -> bool:
+    """Is it a number with a letter, as 10L? sqlglot makes a cast of that."""
+    number = node.this
+    is_number = isinstance(number, exp.Literal) and not number.is_string
+    return is_number and lowering.sql[slice(*span(node))] != number.this
+
+
+def functions_types() -> tuple[str, ...]:
+    """The types that a cast may name, for did-you-mean."""
+    return tuple(t for t in types.ARROW if t != "VOID")
+
+
+def lower_distinct_from(lowering: Lowering, node: exp.NullSafeNEQ) -> Expression:
+    """a IS DISTINCT FROM b as NOT a <=> b."""
+    equal = lowering.call("null_safe_eq", (lowering.lower(node.this), lowering.lower(node.expression)), node)
+    return lowering.call("not", (equal,), node)
+
+
+def lower_extract(lowering: Lowering, node: exp.Extract) -> Expression:
+    """extract(part FROM t) is part(t)."""
+    part = node.name.lower()
+    if part not in ("year", "month", "day", "hour", "minute", "second"):
+        raise lowering.refuse(
+            node, f"there is no part {part} of a time", "", "write year, month, day, hour, minute, second"
+        )
+    return lowering.call(part, (lowering.lower(node.expression),), node)
+
+
+def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
+    """A scalar function."""
+    written = call_name(node)
+    name = functions.scalar_name(written)
+    if name is None:
+        hint = MEANT.get(written.lower()) or did_you_mean(written, functions.callable_names(),
+                                                          "docs/dialect.md lists the functions")
+        raise lowering.refuse(node, f"unknown function {written}", "", hint)
+    function, count = functions.SCALARS[name], len(node.expressions)
+    if count < function.minimum or count > (function.maximum or count):
+        raise lowering.refuse(node, f"{written} does not take {count} argument{'s' * (count != 1)}",
+                              function.doc, f"write {function.spelling}")
+    arguments = tuple(lowering.lower(argument) for argument in node.expressions)
+    return (
+        lower_nullif(lowering, arguments, node) if name == "nullif" else lowering.call(name, arguments, node)
+    )
+
+
+def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
+    """nullif(a, b); as CASE where Spark compares in another type than a's."""
+    equal = lowering.call("eq", arguments, node)
+    if equal.arguments[0] == arguments[0]:
+        return Call("nullif", equal.arguments, arguments[0].type)
+    return lowering.call("case", (equal, Literal(None, arguments[0].type), arguments[0]), node)
+
+
+def lower_refused(lowering: Lowering, node: exp.Expression) -> Expression:
+    """Refuses a kind of node of which REFUSED says what to write instead."""
+    raise lowering.refuse(node, *REFUSED[type(node)])
+
+
+AGGREGATE_ONLY = ("this belongs to an aggregate", "FILTER, DISTINCT and IGNORE NULLS need one",
+                  "write count(DISTINCT x), sum(x) FILTER (WHERE ...), first(x) IGNORE NULLS")
+CLOCK = ("the clock is not part of the dialect", "a result must not depend on when it is computed",
+         "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'")
+SUB_QUERY = ("sub-queries are not part of the dialect", "a SELECT reads one stream",
+             "sub-queries work over the results of queries")
+REFUSED = {
+    exp.Filter: AGGREGATE_ONLY, exp.Distinct: AGGREGATE_ONLY, exp.IgnoreNulls: AGGREGATE_ONLY,
+    exp.RespectNulls: AGGREGATE_ONLY, exp.CurrentDate: CLOCK, exp.CurrentTimestamp: CLOCK, exp.CurrentTime: CLOCK,
+    exp.Subquery: SUB_QUERY, exp.Select: SUB_QUERY, exp.Exists: SUB_QUERY,
+    exp.Interval: ("intervals are not part of the dialect", "a time is no number here",
+                   "calculate with unix_timestamp(t), in seconds"),
+    exp.Window: ("OVER is not part of the dialect", "windows of time are made by WINDOWING",
+                 "make a query, and use OVER on its results"),
+}
+METHODS = dict.fromkeys(REFUSED, lower_refused) | {
+    exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
+    exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
+    exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,
+    exp.Extract: lower_extract, exp.Anonymous: lower_call, exp.NullSafeNEQ: lower_distinct_from,
+    exp.Paren: lambda lowering, node: lowering.lower(node.this),
+    exp.Not: lambda lowering, node: lowering.call("not", (lowering.lower(node.this),), node),
+    exp.Boolean: lambda lowering, node: Literal(bool(node.this), "BOOLEAN"),
+    exp.Null: lambda lowering, node: Literal(None, "VOID"),
+}

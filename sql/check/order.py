@@ -1,0 +1,95 @@
+"""ORDER BY and LIMIT of an ad-hoc SELECT."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from mars.errors import SqlError
+from mars.model.plan import Output
+from sql.check.lower import TreeLowering
+from sql.check.scopes import WINDOW_COLUMNS, TupleScope, check_qualifiers, normal
+from sql.check.shape import is_star
+from sql.places import span
+from sql.refusals import did_you_mean, refusal
+from sql.statements import SelectStatement
+
+LIMIT_MAX = 999_999_999
+
+
+def read(
+    select: SelectStatement, outputs: tuple[Output, ...], windowed: bool, scope: TupleScope
+) -> tuple[tuple[int, bool], ...]:
+    """(index, descending) for each term; index -2 is window_start, -1 window_end. NULL is the least value. `scope` knows the
+    names of the stream."""
+    order = select.tree.args.get("order")
+    terms = []
+    for term in order.expressions if order else []:
+        descending = bool(term.args.get("desc"))
+        if term.args.get("nulls_first") is not None and bool(term.args["nulls_first"]) == descending:
+            raise at(select, term, "NULLS FIRST or LAST does not fit", "NULL is the least value", "remove it")
+        check_qualifiers(term, scope, TreeLowering(select.sql, scope))
+        terms.append((index_of(select, term.this.unnest(), outputs, windowed), descending))
+    return tuple(terms)
+
+
+def index_of(
+    select: SelectStatement, node: exp.Expression, outputs: tuple[Output, ...], windowed: bool
+) -> int:
+    """The output that a term names: by ordinal, name, alias, or the same expression. `s.column` is no alias."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return numbered(select, node, outputs, windowed)
+    if isinstance(node, exp.Column):
+        names = [output.name.lower() for output in outputs]
+        if node.name.lower() in names and (is_star(select) or not node.table):
+            return names.index(node.name.lower())
+        if windowed and node.name.lower() in WINDOW_COLUMNS:
+            return WINDOW_COLUMNS.index(node.name.lower()) - 2
+    text, index = normal(node), 0
+    for item in select.tree.expressions:
+        bare = is_window(item, windowed)
+        if not bare and normal(item.unalias()) == text:
+            return index
+        index += not bare
+    raise at(select, node, "ORDER BY takes a column of the select list", "",
+             did_you_mean(node.name, [o.name for o in outputs], "add it to SELECT, or write its number"))
+
+
+def numbered(select: SelectStatement, node: exp.Literal, outputs: tuple[Output, ...], windowed: bool) -> int:
+    """The output of an ordinal, which counts what SELECT lists, its window columns too."""
+    items = [] if is_star(select) else select.tree.expressions
+    count = len(items) or len(outputs)
+    if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= count):
+        raise at(select, node, f"there is no column {node.this} in SELECT", f"it has {count}", "number them from 1")
+    number = int(node.this) - 1
+    if items and is_window(items[number], windowed):
+        return WINDOW_COLUMNS.index(items[number].name.lower()) - 2
+    return number - sum(is_window(item, windowed) for item in items[:number])
+
+
+def is_window(item: exp.Expression, windowed: bool) -> bool:
+    """Is an item of the select list a window column without an alias? Results have those anyway, before all others."""
+    return windowed and isinstance(item, exp.Column) and item.name.lower() in WINDOW_COLUMNS
+
+
+def read_limit(select: SelectStatement) -> int | None:
+    """The number of LIMIT, None without one."""
+    limit = select.tree.args.get("limit")
+    if limit is None:
+        return None
+    value = limit.expression
+    if not (isinstance(limit, exp.Limit) and isinstance(value, exp.Literal) and not value.is_string
+            and re.fullmatch("[0-9]+", value.this)):
+        raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
+    digits = value.this.lstrip("0") or "0"
+    if len(digits) > len(str(LIMIT_MAX)):  # counted, since int() takes offence at thousands of digits
+        raise at(select, limit, "this LIMIT is too great", f"the greatest that is taken is {LIMIT_MAX}",
+                 f"write LIMIT {LIMIT_MAX}, or leave it out")
+    return int(digits)
+
+
+def at(select: SelectStatement, node: exp.Expression, title: str, detail: str, hint: str) -> SqlError:
+    """The refusal at a node."""
+    start, end = span(node)
+    return refusal(select.sql, start, end, title, detail, hint)

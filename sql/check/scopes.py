@@ -1,0 +1,228 @@
+"""What names mean at each place of a SELECT: the tuple's columns, and the columns of a result row."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from mars.algebra import coercion, functions
+from mars.model.expressions import Column, Expression, Literal
+from mars.model.plan import AggregateCall, Key, Stream
+from sql.check.lower import TreeLowering
+from sql.check.lowering import Lowering
+from sql.places import call_name
+from sql.refusals import did_you_mean
+
+WINDOW_COLUMNS = ("window_start", "window_end")
+SEE_COLUMNS = "DESCRIBE the stream to see its columns"
+
+
+class TupleScope:
+    """One tuple: in WHERE, in GROUP BY and inside aggregates. `used` collects the columns that were named;
+    `place` and `hint` say why an aggregate or a window column does not belong there."""
+
+    def __init__(self, stream: Stream, qualifiers: tuple[str, ...], place: str, hint: str) -> None:
+        self.columns = {c.name.lower(): c for c in stream.columns}
+        self.qualifiers = tuple(q.lower() for q in qualifiers)
+        self.place = place
+        self.hint = hint
+        self.used: set[str] = set()
+
+    def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
+        """Nothing is given for one tuple; aggregates are refused."""
+        if is_aggregate(node):
+            raise lowering.refuse(
+                node,
+                f"{call_name(aggregate_call(node))} is an aggregate and does not belong {self.place}",
+                "",
+                self.hint,
+            )
+        return None
+
+    def column(self, node: exp.Column, lowering: Lowering) -> Expression:
+        """A column of the stream."""
+        check_qualifiers(node, self, lowering)
+        column = self.columns.get(node.name.lower())
+        if column is None and node.name.lower() in WINDOW_COLUMNS:
+            raise lowering.refuse(node, f"{node.name} does not belong {self.place}",
+                                  "it is a column of the result",
+                                  "name it in SELECT, HAVING or ORDER BY of a SELECT with WINDOWING")
+        if column is None:
+            raise unknown_column(node, lowering, [c.name for c in self.columns.values()])
+        self.used.add(column.name)
+        return Column(column.name, column.type)
+
+
+class RowScope:
+    """One row of the result: in SELECT and HAVING. `keys` are by their normal text; `aliases` are the select
+    list's (HAVING alone); `aggregates` grows as aggregates are met."""
+
+    def __init__(
+        self,
+        tuples: TupleScope,
+        stream: Stream,
+        keys: dict[str, Key],
+        windowed: bool,
+        time_is_key: bool,
+        aggregates: list[AggregateCall],
+        aliases: dict[str, exp.Expression] | None = None,
+    ) -> None:
+        self.tuples = tuples
+        self.stream = stream
+        self.keys = keys
+        self.windowed = windowed
+        self.time_is_key = time_is_key
+        self.aggregates = aggregates
+        self.aliases = aliases or {}
+
+    def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
+        """A key, an aggregate, or an alias."""
+        if is_aggregate(node):
+            return self.aggregate(node, lowering)
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() in self.aliases:
+            return TreeLowering(lowering.sql, self.without_aliases()).lower(self.aliases[node.name.lower()])
+        text = (
+            normal(node) if self.keys and not isinstance(node, (exp.Literal, exp.Null, exp.Boolean)) else ""
+        )
+        for index, (key_text, key) in enumerate(self.keys.items()):
+            if text == key_text:
+                check_qualifiers(node, self.tuples, lowering)  # the equal texts are without them
+                return Column(f"k{index}", key.type)
+        return None
+
+    def without_aliases(self) -> RowScope:
+        """The same row as the select list sees it."""
+        return RowScope(self.tuples, self.stream, self.keys, self.windowed, self.time_is_key, self.aggregates)
+
+    def column(self, node: exp.Column, lowering: Lowering) -> Expression:
+        """The window's columns, and the event time as the window's start; any other column is not grouped."""
+        name = node.name.lower()
+        if name in WINDOW_COLUMNS and not node.table:
+            if not self.windowed:
+                raise lowering.refuse(
+                    node, f"there is no {node.name} without a window", "", "add WINDOWING 60 s"
+                )
+            return Column(name, "TIMESTAMP")
+        found = self.tuples.column(node, lowering)
+        if name == self.stream.time_column.lower() and self.time_is_key:
+            return Column("window_time", found.type)
+        raise lowering.refuse(
+            node,
+            f"column {node.name} is not grouped",
+            "a row stands for many tuples, which may differ in it",
+            f"add {node.name} to GROUP BY, or aggregate it: first({node.name}), max({node.name})",
+        )
+
+    def aggregate(self, node: exp.Expression, lowering: Lowering) -> Expression:
+        """The column of an aggregate; the same aggregate is computed once."""
+        call = read_aggregate(node, self.tuples, lowering)
+        if call not in self.aggregates:
+            self.aggregates.append(call)
+        return Column(f"a{self.aggregates.index(call)}", call.type)
+
+
+def is_aggregate(node: exp.Expression) -> bool:
+    """True for an aggregate call, with its FILTER and IGNORE NULLS around it."""
+    name = call_name(aggregate_call(node))
+    return functions.aggregate_name(name) is not None or name.lower() == "count_if"
+
+
+def aggregate_call(node: exp.Expression) -> exp.Expression:
+    """The call inside FILTER (WHERE ...) and IGNORE NULLS."""
+    while isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+        node = node.this
+    return node
+
+
+def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) -> AggregateCall:
+    """The aggregate with its argument and filter over the tuple's columns; SqlError where they do not fit."""
+    lowering = TreeLowering(outer.sql, tuples)
+    call, conditions, ignore_nulls = aggregate_call(node), [], False
+    while node is not call:
+        if isinstance(node, exp.Filter):
+            conditions.append(lowering.lower(node.expression.this))
+        ignore_nulls = ignore_nulls or isinstance(node, exp.IgnoreNulls)
+        node = node.this
+    written, arguments = call_name(call), call.expressions
+    if len(arguments) == 1 and isinstance(arguments[0], exp.IgnoreNulls):
+        ignore_nulls, arguments = True, [arguments[0].this]
+    if written.lower() == "count_if" and len(arguments) == 1:
+        conditions.append(lowering.lower(arguments[0]))
+        function, argument = "count", None
+    else:
+        function, argument = read_argument(call, written, arguments, lowering)
+    if ignore_nulls and function not in ("first", "last"):
+        raise lowering.refuse(call, f"IGNORE NULLS does not fit {written}",
+                              "every other aggregate leaves NULLs out anyway", "remove IGNORE NULLS")
+    if ignore_nulls:
+        conditions.append(lowering.call("is_not_null", (argument,), call))
+    filter_ = None
+    for condition in conditions:
+        both = (filter_, condition) if filter_ else (condition, Literal(True, "BOOLEAN"))
+        joined = lowering.call("and", both, call)
+        filter_ = joined if filter_ else joined.arguments[0]
+    return AggregateCall(function, argument, filter_, result_type(function, argument, call, lowering))
+
+
+def read_argument(
+    call: exp.Expression, written: str, arguments: list, lowering: Lowering
+) -> tuple[str, Expression | None]:
+    """(canonical function, argument) of an aggregate; the argument is None for count(*)."""
+    function = functions.aggregate_name(written)
+    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = arguments[0].expressions
+    if len(arguments) != 1:
+        hint = f"write {written}(DISTINCT concat(a, '|', b))" if distinct else f"write {written}(x)"
+        raise lowering.refuse(call, f"{written} takes one argument", f"{len(arguments)} are given", hint)
+    star = isinstance(arguments[0], exp.Star)
+    if distinct and (function != "count" or star):
+        raise lowering.refuse(call, f"DISTINCT does not fit {written}", "it works in count(DISTINCT x)",
+                              "write count(DISTINCT x)")
+    if star and function != "count":
+        raise lowering.refuse(
+            call, f"{written} needs a column", "* stands in count(*) alone", f"write {written}(x)"
+        )
+    if star:
+        return "count", None
+    argument = lowering.lower(arguments[0])
+    if function == "count" and not distinct and isinstance(argument, Literal) and argument.value is not None:
+        return "count", None
+    return ("count_distinct" if distinct else function), argument
+
+
+def result_type(function: str, argument: Expression | None, call: exp.Expression, lowering: Lowering) -> str:
+    """The type of an aggregate's result; SqlError if it does not take the argument."""
+    try:
+        return functions.AGGREGATES[function].result(argument.type if argument else "VOID")
+    except coercion.TypeMismatch as mismatch:
+        raise lowering.refuse(call, f"{call_name(call)} does not fit {argument.type}", mismatch.reason,
+                              mismatch.hint) from None
+
+
+def check_qualifiers(node: exp.Expression, scope: TupleScope, lowering: Lowering) -> None:
+    """Refuses an expression with `x.column` in it unless x is the stream or its alias."""
+    known = scope.qualifiers
+    for column in node.find_all(exp.Column):
+        if column.table and column.table.lower() not in known:
+            raise lowering.refuse(column, f"unknown stream {column.table}", "the columns belong to the stream after FROM",
+                                  did_you_mean(column.table, known, f"write {known[0]}.{column.name}"))
+
+
+def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):
+    """The refusal of a column that the stream does not have."""
+    listed = "the columns are " + ", ".join(known[:12]) + (" ..." if len(known) > 12 else "")
+    return lowering.refuse(node, f"unknown column {node.name}", listed,
+                           did_you_mean(node.name, known, SEE_COLUMNS))
+
+
+def normal(node: exp.Expression) -> str:
+    """A text that is equal for expressions that differ in case, quotes, parentheses and qualifiers alone."""
+    root = exp.Paren(this=node.copy())
+    for part in list(root.walk()):
+        if isinstance(part, exp.Paren) and part is not root:
+            part.replace(part.this)
+        elif isinstance(part, exp.Column):
+            part.replace(exp.column(exp.to_identifier(part.name.lower(), quoted=True)))
+        elif isinstance(part, exp.Anonymous):
+            part.set("this", part.name.lower())
+    return repr(root.this)  # the tree, not its SQL: that would read otherwise without the parentheses

@@ -1,0 +1,106 @@
+"""What plain SQL allows in a SELECT and the dialect does not, each with what to write instead."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from mars.model.plan import Stream
+from sql.check.scopes import is_aggregate
+from sql.check.strength import refuse_ambiguous
+from sql.check.unread import refuse_unread
+from sql.places import span
+from sql.refusals import refusal, refusal_at
+from sql.statements import SelectStatement
+
+ALLOWED = ("expressions", "from_", "where", "group", "having", "order", "limit")
+INSTEAD = {
+    "joins": ("JOIN", "make a query of each stream, and join their results"),
+    "laterals": ("LATERAL VIEW", "produce one tuple for each element"),
+    "distinct": ("SELECT DISTINCT", "write GROUP BY the columns, or count(DISTINCT x)"),
+    "with_": ("WITH", "write one SELECT over the stream; WITH works over the results of queries"),
+    "offset": ("OFFSET", "write LIMIT alone"),
+    "qualify": ("QUALIFY", "write HAVING"),
+    "windows": ("WINDOW", "write WINDOWING 60 s"),
+    "sort": ("SORT BY", "write ORDER BY"), "cluster": ("CLUSTER BY", "write ORDER BY"),
+    "distribute": ("DISTRIBUTE BY", "write ORDER BY"),
+}
+GROUPINGS = {
+    "rollup": "ROLLUP",
+    "cube": "CUBE",
+    "grouping_sets": "GROUPING SETS",
+    "totals": "TOTALS",
+    "all": "ALL",
+}
+
+
+def check(select: SelectStatement, continuous: bool) -> None:
+    """Raises SqlError for the first part that does not belong."""
+    tree = select.tree
+    for name, value in tree.args.items():
+        if value and name not in ALLOWED:
+            what, instead = INSTEAD.get(name, (name.strip("_").upper(), "remove it"))
+            raise at(
+                select, value, f"{what} is not part of a SELECT over a stream", "it reads one stream", instead
+            )
+    if any(value for name, value in tree.args["from_"].this.args.items() if name not in ("this", "alias")):
+        raise at(select, tree.args["from_"], "the stream is named alone",
+                 "no sample, pivot or join stands with it", f"write FROM {select.source.text}")
+    alias = tree.args["from_"].this.args.get("alias")
+    if alias and alias.args.get("columns"):
+        raise at(select, alias, "a stream's columns are not renamed here", "", "write a name for the stream alone")
+    check_group(select)
+    if not tree.expressions:
+        raise refusal_at(select.sql, select.source, "the select list is empty", "",
+                      "write SELECT count(*) FROM " + select.source.text)
+    for name in ("order", "limit"):
+        if continuous and tree.args.get(name):
+            what = "ORDER BY" if name == "order" else "LIMIT"
+            raise at(select, tree.args[name], f"{what} does not fit a query that runs for ever",
+                     "its results are ordered by window and keys",
+                     f"remove it, and use {what} when reading the results")
+    if is_star(select) and not shows_tuples(select):
+        raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
+                 "name the columns of GROUP BY, and aggregates such as count(*)")
+    refuse_unread(select.sql, tree)
+    refuse_ambiguous(select.sql, tree)
+
+
+def check_group(select: SelectStatement) -> None:
+    """GROUP BY is a plain list."""
+    group = select.tree.args.get("group")
+    for name, value in (group.args.items() if group else ()):
+        if name != "expressions" and value not in (None, []):
+            # sqlglot keeps ALL and DISTINCT as True and False of one part.
+            what = "DISTINCT" if value is False else GROUPINGS.get(name, name.upper())
+            raise at(select, group, f"GROUP BY {what} is not part of the dialect", "", "write GROUP BY a, b")
+
+
+def shows_tuples(select: SelectStatement) -> bool:
+    """True if no window, no grouping and no aggregate makes one row of many tuples."""
+    tree = select.tree
+    if select.clauses.window_ms is not None or tree.args.get("group") or tree.args.get("having"):
+        return False
+    return not any(is_aggregate(node) for item in tree.expressions for node in item.walk())
+
+
+def is_star(select: SelectStatement) -> bool:
+    """True for `SELECT *`, also `SELECT s.*`."""
+    items = select.tree.expressions
+    return len(items) == 1 and (isinstance(items[0], exp.Star)
+                                or (isinstance(items[0], exp.Column) and isinstance(items[0].this, exp.Star)))
+
+
+def expand_star(select: SelectStatement, stream: Stream) -> list[exp.Expression]:
+    """The select list, with * as all columns."""
+    if is_star(select):
+        return [exp.column(exp.to_identifier(c.name, quoted=True)) for c in stream.columns]
+    return select.tree.expressions
+
+
+def at(select: SelectStatement, part: object, title: str, detail: str, hint: str):
+    """The refusal at a part of the tree, or at the stream's name if the part has no place."""
+    node = part[0] if isinstance(part, list) and part else part
+    start, end = span(node) if isinstance(node, exp.Expression) else (0, 0)
+    if end == 0:
+        start, end = select.source.start, select.source.end
+    return refusal(select.sql, start, end, title, detail, hint)

@@ -1,0 +1,159 @@
+"""Our own clauses of a SELECT, cut out of its words so that plain SQL is left.
+
+    window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
+    then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
+    · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
+
+The keywords may be names of columns: a clause begins only where an expression has just ended, outside
+parentheses and after the FROM of the stream, where no name can stand.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass, field, replace
+
+from sql.read.reader import Reader, is_duration
+from sql.read.stray import stray
+from sql.read.words import Word
+from sql.refusals import not_supported, refusal_at
+
+FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
+OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
+EXPECTS_MORE = (
+    "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
+    "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
+    "JOIN", "ON"
+)
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """What the clauses say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    end) of each clause by its keyword."""
+
+    window_ms: int | None = None
+    watermark_ms: int | None = None
+    idle_ms: int | None = None
+    grace_ms: int | None = None
+    start: str | None = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
+    """The words without our clauses, and what the clauses say."""
+    rest: list[Word] = []
+    clauses, depth, from_seen = Clauses(), 0, False
+    reader = Reader(sql, words)
+    while reader.word.kind != "end":
+        word = reader.word
+        if depth == 0 and from_seen and word.is_(*OPENING) and begins_clause(words, reader.position):
+            clauses = read_clause(reader, clauses)
+            continue
+        if depth == 0 and from_seen and begins_clause(words, reader.position):
+            refused = stray(sql, words, reader.position, clauses.places)
+            if refused:
+                raise refused
+        depth += word.is_("(", "[") - word.is_(")", "]")
+        # `IS DISTINCT FROM` is an operator.
+        from_seen = from_seen or (
+            depth == 0 and word.is_("FROM") and not words[reader.position - 1].is_("DISTINCT")
+        )
+        rest.append(reader.advance())
+    return [*rest, reader.word], clauses
+
+
+def begins_clause(words: list[Word], index: int) -> bool:
+    """True if an expression has ended before words[index], so that no name can stand there."""
+    before = words[index - 1]
+    if before.is_(*EXPECTS_MORE):
+        # A column may be called like one of those words, too: `GROUP BY limit WINDOWING 60 s`.
+        return index >= 2 and words[index - 2].is_(*EXPECTS_MORE, ",") and is_duration(words, index + 1)
+    return before.kind in ("name", "text", "number", "quoted") or before.is_(")", "]", "*")
+
+
+def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
+    """Reads the clause at the reader and adds it; refuses a second one of its kind."""
+    word = reader.advance()
+    keyword = word.value.upper()
+    if keyword in clauses.places:
+        raise refusal_at(reader.sql, word, f"{keyword} stands twice", "each clause stands once",
+                      f"remove one {keyword}")
+    values = READERS[keyword](reader, word)
+    end = reader.words[reader.position - 1].end
+    return replace(clauses, **values, places={**clauses.places, keyword: (word.start, end)})
+
+
+def read_windowing(reader: Reader, word: Word) -> dict:
+    """WINDOWING d; the other windows of the dialect are recognised and refused."""
+    if reader.word.is_("LANDMARK", "SLIDING", "SESSION", "COUNT"):
+        raise not_supported(reader.sql, word.start, reader.word.end, f"WINDOWING {reader.word.value.upper()}",
+                            "write WINDOWING 60 s: windows of one length side by side")
+    window_ms = reader.take_duration("WINDOWING")
+    if reader.word.is_("EVERY", "SLIDE", "OFFSET"):
+        raise not_supported(reader.sql, reader.word.start, reader.word.end,
+                            f"WINDOWING ... {reader.word.value.upper()}",
+                            "write WINDOWING 60 s alone: windows of one length side by side")
+    return {"window_ms": window_ms}
+
+
+def read_watermark(reader: Reader, word: Word) -> dict:
+    """WATERMARK d [IDLE d | OFF]."""
+    values = {"watermark_ms": reader.take_duration("WATERMARK", zero=True)}
+    if reader.accept("IDLE"):
+        values["idle_ms"] = 0 if reader.accept("OFF") else reader.take_duration("IDLE")
+    return values
+
+
+def read_grace(reader: Reader, word: Word) -> dict:
+    """GRACE d [LATE DROP]; the other fates of late tuples are refused."""
+    grace_ms = reader.take_duration("GRACE", zero=True)
+    if reader.accept("LATE") and not reader.accept("DROP"):
+        if reader.word.is_("UPDATE", "TO"):
+            raise not_supported(reader.sql, reader.word.start, reader.word.end,
+                                f"LATE {reader.word.value.upper()}",
+                                "write LATE DROP: late tuples are dropped and counted")
+        raise reader.expected("DROP, UPDATE or TO", "write LATE DROP", ("DROP", "UPDATE"))
+    return {"grace_ms": grace_ms}
+
+
+def read_emit(reader: Reader, word: Word) -> dict:
+    """EMIT FINAL; the other emissions are refused."""
+    if reader.word.is_("CHANGES", "EVERY"):
+        raise not_supported(reader.sql, word.start, reader.word.end, f"EMIT {reader.word.value.upper()}",
+                            "write EMIT FINAL; open windows are read with partial=true")
+    reader.take("FINAL", hint="write EMIT FINAL")
+    return {}
+
+
+def read_start(reader: Reader, word: Word) -> dict:
+    """FROM EARLIEST | LATEST | 't'."""
+    if reader.word.kind == "text":
+        place = reader.advance()
+        instant = parse_instant(place.value)
+        if instant is None:
+            raise refusal_at(reader.sql, place, f"'{place.value}' is no time", "ISO 8601 is read here",
+                             "write FROM '2026-01-31T12:00:00Z'")
+        return {"start": instant}
+    return {
+        "start": reader.take(
+            "EARLIEST", "LATEST", hint="write FROM EARLIEST, FROM LATEST or FROM '2026-01-31T12:00:00Z'"
+        ).value.upper()
+    }
+
+
+def parse_instant(text: str) -> str | None:
+    """An ISO 8601 time (without an offset: UTC) as the text of the instant in UTC, to the microsecond at or after it, or
+    None."""
+    try:
+        time = datetime.datetime.fromisoformat(text.strip())
+        time = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
+        time += datetime.timedelta(microseconds=bool(FINER.search(text)))  # fromisoformat cuts it off
+    except (ValueError, OverflowError):
+        return None
+    return time.replace(tzinfo=None).isoformat() + "Z"
+
+
+READERS = {"WINDOWING": read_windowing, "WATERMARK": read_watermark, "GRACE": read_grace, "EMIT": read_emit,
+           "FROM": read_start}

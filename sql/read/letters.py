@@ -1,0 +1,71 @@
+"""SHOW DEAD LETTERS and REDRIVE DEAD LETTERS, after their first word.
+
+    SHOW DEAD LETTERS FROM stream [WHERE condition] [LIMIT n]
+    REDRIVE DEAD LETTERS FROM stream [INTO 'topic'] [WHERE condition] [DRY RUN]
+
+A condition is kept as text; sql.check.condition compiles it over the columns that letters have.
+"""
+
+from __future__ import annotations
+
+from sql.read.reader import Reader
+from sql.refusals import refusal_at
+from sql.statements import Name, RedriveDeadLetters, ShowDeadLetters
+
+SHOW_HINT = "write SHOW DEAD LETTERS FROM stream LIMIT 10"
+REDRIVE_HINT = "write REDRIVE DEAD LETTERS FROM stream INTO 'topic'"
+
+
+def read_show_letters(reader: Reader) -> ShowDeadLetters:
+    """After SHOW DEAD."""
+    stream = _stream(reader, SHOW_HINT)
+    where = _condition(reader, "LIMIT")
+    limit = _limit(reader) if reader.accept("LIMIT") else None
+    reader.take_end()
+    return ShowDeadLetters(stream, where, limit, reader.sql)
+
+
+def read_redrive(reader: Reader) -> RedriveDeadLetters:
+    """After REDRIVE."""
+    reader.take("DEAD", hint=REDRIVE_HINT)
+    stream = _stream(reader, REDRIVE_HINT)
+    topic = None
+    if reader.accept("INTO"):
+        word = reader.take_topic()
+        topic = Name(word.value, word.start, word.end)
+    where = _condition(reader, "DRY")
+    dry_run = reader.accept("DRY") is not None
+    if dry_run:
+        reader.take("RUN", hint="write DRY RUN at the end")
+    reader.take_end()
+    return RedriveDeadLetters(stream, topic, where, dry_run, reader.sql)
+
+
+def _stream(reader: Reader, hint: str) -> Name:
+    """LETTERS FROM stream."""
+    reader.take("LETTERS", hint=hint)
+    reader.take("FROM", hint=hint)
+    word = reader.take_name("the stream")
+    return Name(word.value, word.start, word.end)
+
+
+def _condition(reader: Reader, following: str) -> Name | None:
+    """WHERE and all that stands before a following clause or the end, with its place."""
+    where = reader.accept("WHERE")
+    if where is None:
+        return None
+    first = last = reader.word
+    while reader.word.kind != "end" and not reader.word.is_(following, ";"):
+        last = reader.advance()
+    if last is first and reader.word is first:
+        raise refusal_at(reader.sql, where, "WHERE needs a condition", "there is none after it",
+                         "write WHERE reason LIKE '%not a number%'")
+    return Name(reader.sql[first.start:last.end], first.start, last.end)
+
+
+def _limit(reader: Reader) -> int:
+    word = reader.word
+    if word.kind != "number" or not word.value.isdigit() or not 1 <= int(word.value) <= 100_000:
+        raise reader.expected("a whole number from 1 to 100000", "write LIMIT 10")
+    reader.advance()
+    return int(word.value)

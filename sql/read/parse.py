@@ -1,0 +1,266 @@
+"""One statement's text to a Statement. What it means for a stream is checked later, in compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mars.errors import SqlError
+from sql.read import create, letters
+from sql.read.from_query import read_from_query, sources
+from sql.read.reader import Reader
+from sql.read.select import read_select
+from sql.read.words import Word, read_words, spans
+from sql.refusals import did_you_mean, not_supported, refusal, refusal_at
+from sql.statements import (
+    CreateQuery,
+    Describe,
+    DropQuery,
+    DropStream,
+    Explain,
+    Name,
+    PauseQuery,
+    Peek,
+    ResumeQuery,
+    SelectFromQuery,
+    SelectStatement,
+    ShowQueries,
+    ShowStreams,
+    Statement,
+)
+
+Resolve = Callable[[str], str | None]
+# What is longer would keep the reader busy for seconds.
+STATEMENT_MAX = 65_536
+
+
+def parse(sql: str, resolve: Resolve | None = None) -> Statement:
+    """The statement, with or without a semicolon at its end; SqlError for any other text.
+
+    resolve: says of a name whether it is a 'stream', a 'query' or neither (None); a SELECT over queries
+    alone is kept as text for the embedded engine. Without it every name counts as a stream.
+    """
+    refuse_unreadable(sql)
+    try:
+        return read_statement(sql, resolve or (lambda name: "stream"))
+    except RecursionError:
+        raise refusal(sql, 0, 1, "too deeply nested", "the statement has too many levels",
+                      "write it flatter, with IN or AND") from None
+
+
+def refuse_unreadable(sql: str) -> None:
+    """Refuses, before any of it is read, a statement that is too long or holds what is no character."""
+    if len(sql) > STATEMENT_MAX:
+        raise SqlError("the statement is too long", f"it has {len(sql):,} characters, and may have {STATEMENT_MAX:,}",
+                       "keep long lists of values in a stream of their own, or ask in parts")
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise refusal(sql, error.start, error.end, "half a character", f"{ascii(sql[error.start])} is none by itself",
+                      "send the text in UTF-8, or both halves of the character") from None
+
+
+def split_statements(sql: str) -> list[str]:
+    """The statements of a script, without their semicolons; those in quotes and comments do not split, and a
+    part without a word is left out."""
+    parts, start, has_word = [], 0, False
+    cuts = [(kind, begin, end) for kind, begin, end in spans(sql)] + [("semicolon", len(sql), len(sql))]
+    reached = 0
+    for kind, begin, end in cuts:
+        has_word = has_word or kind in ("quoted", "open") or bool(sql[reached:begin].strip())
+        reached = end
+        if kind == "semicolon":
+            if has_word:
+                parts.append(sql[start:begin].strip())
+            start, has_word = end, False
+        elif kind == "open":
+            parts.append(sql[start:].strip())
+            return parts
+    return parts
+
+
+def read_statement(sql: str, resolve: Resolve) -> Statement:
+    """Reads by the first word."""
+    reader = Reader(sql, read_words(sql))
+    if reader.word.kind == "end" or (reader.word.is_(";") and len(reader.words) == 2):
+        raise refusal(sql, 0, 0, "an empty statement", "there is no word in it",
+                      "write SHOW STREAMS, or CREATE STREAM ...")
+    first = reader.word
+    if first.is_("SELECT", "WITH", "("):
+        return read_rows(reader, resolve)
+    keyword = first.value.upper() if first.kind == "name" else ""
+    if keyword not in STATEMENTS:
+        raise unknown_statement(reader)
+    reader.advance()
+    return STATEMENTS[keyword](reader)
+
+
+def unknown_statement(reader: Reader) -> SqlError:
+    """The refusal of a first word that begins nothing."""
+    word = reader.word
+    hints = {
+        "INSERT": "tuples come from Kafka: produce to the stream's topic",
+        "USE": "there is one namespace",
+        "DELETE": "tuples lie in Kafka and are not changed",
+        "UPDATE": "tuples lie in Kafka and are not changed",
+    }
+    known = [*STATEMENTS, "SELECT"]
+    hint = hints.get(word.value.upper()) or did_you_mean(
+        word.value, known, "a statement begins with " + ", ".join(known)
+    )
+    return refusal_at(reader.sql, word, f"no statement begins with {reader.shown()}", "", hint)
+
+
+def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQuery:
+    """A SELECT: over a stream, or over the results of queries."""
+    sql = reader.sql
+    kinds = [(word, resolve(word.value)) for word in sources(reader.words)]
+    queries = [word for word, kind in kinds if kind == "query"]
+    streams = [word for word, kind in kinds if kind == "stream"]
+    if queries and streams:
+        word = streams[0]
+        raise refusal_at(sql, word, f"stream {word.value} is not joined with a query's results",
+                      "a SELECT reads one stream, or the results of queries",
+                      "make a query of the stream's part, and read both queries' results")
+    if queries:
+        return read_from_query(reader, queries)
+    select = read_select(sql, reader.words[reader.position:])
+    return select
+
+
+def read_create(reader: Reader) -> Statement:
+    """CREATE STREAM | QUERY."""
+    if reader.accept("QUERY"):
+        return read_create_query(reader)
+    if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
+        raise refusal_at(reader.sql, reader.word, f"there is no CREATE {reader.shown().upper()}", "",
+                         "CREATE STREAM names a topic, CREATE QUERY starts a continuous query")
+    reader.take("STREAM", "QUERY")
+    refuse_if_exists(reader)
+    return create.read_create_stream(reader)
+
+
+def refuse_if_exists(reader: Reader) -> None:
+    """Refuses IF EXISTS and IF NOT EXISTS, which the dialect does not have."""
+    following = reader.words[reader.position + 1:reader.position + 3]
+    last = following[-1] if following and following[0].is_("NOT") else next(iter(following), reader.word)
+    if reader.word.is_("IF") and last.is_("EXISTS"):
+        words = "IF NOT EXISTS" if following[0].is_("NOT") else "IF EXISTS"
+        raise refusal(reader.sql, reader.word.start, last.end, f"there is no {words} here",
+                      "a name that exists already, or does not, is told by its own error",
+                      "leave it out, and go on after that error: 409 or 404 over REST")
+
+
+def read_create_query(reader: Reader) -> CreateQuery:
+    """CREATE QUERY q AS SELECT ...; INTO a sink is recognised and refused."""
+    name = read_name(reader, "the query")
+    if reader.word.is_("INTO"):
+        raise not_supported(reader.sql, reader.word.start, reader.word.end, "INTO",
+                            f"leave it out and read the results: SELECT * FROM {name.text}")
+    reader.take("AS", hint=f"write CREATE QUERY {name.text} AS SELECT ...")
+    if not reader.word.is_("SELECT"):
+        raise reader.expected("SELECT", "a query is a SELECT over one stream", ("SELECT",))
+    select = read_select(reader.sql, reader.words[reader.position:])
+    return CreateQuery(name, None, select, reader.sql)
+
+
+def read_drop(reader: Reader) -> Statement:
+    """DROP STREAM | QUERY name."""
+    kind = reader.take("STREAM", "QUERY", hint="write DROP STREAM s or DROP QUERY q").value.upper()
+    name = read_name(reader, f"the {kind.lower()}")
+    reader.take_end()
+    return DropStream(name) if kind == "STREAM" else DropQuery(name)
+
+
+def read_pause(reader: Reader) -> Statement:
+    """PAUSE QUERY name."""
+    reader.take("QUERY", hint="write PAUSE QUERY q")
+    return PauseQuery(read_last_name(reader, "the query"))
+
+
+def read_resume(reader: Reader) -> Statement:
+    """RESUME QUERY name."""
+    reader.take("QUERY", hint="write RESUME QUERY q")
+    return ResumeQuery(read_last_name(reader, "the query"))
+
+
+def read_alter(reader: Reader) -> Statement:
+    """ALTER QUERY is recognised and refused."""
+    raise not_supported(reader.sql, reader.words[0].start, reader.word.end,
+                        f"ALTER {reader.word.value.upper()}", "DROP QUERY it and CREATE QUERY it again")
+
+
+def read_show(reader: Reader) -> Statement:
+    """SHOW STREAMS | QUERIES | DEAD LETTERS ..."""
+    hint = "write SHOW STREAMS, SHOW QUERIES or SHOW DEAD LETTERS FROM stream"
+    kind = reader.take("STREAMS", "QUERIES", "DEAD", hint=hint).value.upper()
+    if kind == "DEAD":
+        return letters.read_show_letters(reader)
+    reader.take_end()
+    return ShowStreams() if kind == "STREAMS" else ShowQueries()
+
+
+def read_describe(reader: Reader) -> Statement:
+    """DESCRIBE name."""
+    following = reader.words[reader.position + 1] if reader.word.kind != "end" else reader.word
+    if reader.word.is_("STREAM", "QUERY") and following.kind in ("name", "quoted"):
+        reader.advance()
+    return Describe(read_last_name(reader, "a stream or query"))
+
+
+def read_peek(reader: Reader) -> Statement:
+    """PEEK 'topic'."""
+    topic = name_of(reader.take_topic())
+    reader.take_end()
+    return Peek(topic)
+
+
+def read_explain(reader: Reader) -> Statement:
+    """EXPLAIN [(FORMAT TEXT | SPARK)] SELECT ... | EXPLAIN QUERY name [WHY]."""
+    format_ = "TEXT"
+    if reader.accept("("):
+        reader.take("FORMAT", hint="write EXPLAIN (FORMAT SPARK) SELECT ...")
+        format_ = reader.take("TEXT", "SPARK").value.upper()
+        reader.take(")")
+    if reader.accept("QUERY"):
+        query = read_name(reader, "the query")
+        why = reader.accept("WHY") is not None
+        reader.take_end()
+        return Explain(format_, None, query, why)
+    if not reader.word.is_("SELECT"):
+        raise reader.expected(
+            "SELECT or QUERY", "write EXPLAIN SELECT ... or EXPLAIN QUERY q", ("SELECT", "QUERY")
+        )
+    return Explain(format_, read_select(reader.sql, reader.words[reader.position:]), None)
+
+
+def read_name(reader: Reader, what: str) -> Name:
+    """A name with its place; IF EXISTS before it is refused by its own words."""
+    refuse_if_exists(reader)
+    return name_of(reader.take_name(what))
+
+
+def read_last_name(reader: Reader, what: str) -> Name:
+    """A name, after which the statement ends."""
+    name = read_name(reader, what)
+    reader.take_end()
+    return name
+
+
+def name_of(word: Word) -> Name:
+    """A word as a name."""
+    return Name(word.value, word.start, word.end)
+
+
+STATEMENTS = {
+    "CREATE": read_create,
+    "DROP": read_drop,
+    "PAUSE": read_pause,
+    "RESUME": read_resume,
+    "ALTER": read_alter,
+    "SHOW": read_show,
+    "REDRIVE": letters.read_redrive,
+    "DESCRIBE": read_describe,
+    "DESC": read_describe,
+    "PEEK": read_peek,
+    "EXPLAIN": read_explain,
+}

@@ -1,0 +1,125 @@
+"""A plan as plain Spark SQL: the same answer by other means, for EXPLAIN (FORMAT SPARK) and as the tests' oracle.
+
+Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=UTC.
+"""
+
+from __future__ import annotations
+
+from mars.model.identifiers import quoted
+from mars.model.plan import UNITS_PER_SECOND, AggregateCall, QueryPlan, Stream
+from sql.say.unparse import unparse
+
+PLACE = "_partition, _offset, _line"
+
+
+def spark_sql(plan: QueryPlan, stream: Stream, view: str) -> str:
+    """The statement over `view`: the tuples that read, with the stream's columns and `_partition`,
+    `_offset`, `_line`. Its columns are window_start and window_end (with a window), then the plan's
+    outputs."""
+    if not plan.grouped:
+        return show_tuples(plan, view)
+    names = {f"{kind}{i}": f"_{kind}{i}" for kind, calls in (("k", plan.keys), ("a", plan.aggregates))
+             for i in range(len(calls))}
+    columns = [f"{unparse(o.expression, names)} AS {quoted(o.name)}" for o in plan.outputs]
+    if plan.window:
+        columns = ["window_start", "window_end", *columns]
+    lines = [f"SELECT {', '.join(columns)}", f"FROM ({indent(grouped(plan, stream, view))})"]
+    if plan.having:
+        lines.append(f"WHERE {unparse(plan.having, names)}")
+    return "\n".join([*lines, *ordering(plan)])
+
+
+def show_tuples(plan: QueryPlan, view: str) -> str:
+    """The tuples themselves."""
+    columns = [f"{unparse(key.expression)} AS {quoted(key.name)}" for key in plan.keys]
+    lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
+    if plan.where:
+        lines.append(f"WHERE {unparse(plan.where)}")
+    terms = [term(unparse(plan.keys[index].expression), descending) for index, descending in plan.order_by]
+    lines.append("ORDER BY " + ", ".join([*terms, PLACE]))
+    return "\n".join(lines + ([f"LIMIT {plan.limit}"] if plan.limit is not None else []))
+
+
+def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
+    """One row per window and key, with the columns that outputs and HAVING are written over."""
+    columns = [f"_k{i}" for i in range(len(plan.keys))]
+    columns += [f"{aggregate(call)} AS _a{i}" for i, call in enumerate(plan.aggregates)]
+    groups = [f"_k{i}" for i in range(len(plan.keys))]
+    if plan.window:
+        size = stream.units(plan.window.size_ms)
+        columns = [
+            f"{micros('_window', stream)} AS window_start",
+            f"{micros(f'(_window + {size}L)', stream)} AS window_end",
+            f"{window_time(stream)} AS window_time",
+            *columns,
+        ]
+        groups = ["_window", *groups]
+    lines = [f"SELECT {', '.join(columns) or 'count(*)'}", f"FROM ({indent(prepared(plan, stream, view))})"]
+    return "\n".join(lines + ([f"GROUP BY {', '.join(groups)}"] if groups else []))
+
+
+def prepared(plan: QueryPlan, stream: Stream, view: str) -> str:
+    """The tuples that pass WHERE, with their keys, their time and the start of their window."""
+    columns = [*(quoted(name) for name in plan.columns), PLACE, f"{event_time(stream)} AS _time"]
+    columns += [f"{unparse(key.expression)} AS _k{i}" for i, key in enumerate(plan.keys)]
+    if plan.window:
+        size = stream.units(plan.window.size_ms)
+        columns.append(f"{event_time(stream)} - pmod({event_time(stream)}, {size}L) AS _window")
+    lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
+    return "\n".join(lines + ([f"WHERE {unparse(plan.where)}"] if plan.where else []))
+
+
+def aggregate(call: AggregateCall) -> str:
+    """An aggregate call; first and last by event time, ties by the place in the topic."""
+    argument = unparse(call.argument) if call.argument else "*"
+    place = f"struct(_time, {PLACE})"
+    text = {"count_distinct": f"count(DISTINCT {argument})", "first": f"min_by({argument}, {place})",
+            "last": f"max_by({argument}, {place})"}.get(call.function, f"{call.function}({argument})")
+    return f"{text} FILTER (WHERE {unparse(call.filter)})" if call.filter else text
+
+
+def event_time(stream: Stream) -> str:
+    """The event time as BIGINT in the stream's unit."""
+    column = quoted(stream.time_column)
+    if stream.has_unit:
+        return f"cast({column} AS BIGINT)"
+    return f"unix_micros(cast({column} AS TIMESTAMP))"
+
+
+def micros(time: str, stream: Stream) -> str:
+    """A time in the stream's unit as TIMESTAMP."""
+    per_second = UNITS_PER_SECOND[stream.time_unit]
+    if per_second > 1_000_000:
+        return f"timestamp_micros({time} div {per_second // 1_000_000})"
+    return f"timestamp_micros({time} * {1_000_000 // per_second}L)"
+
+
+def window_time(stream: Stream) -> str:
+    """The window's start in the event-time column's own type and unit."""
+    type_ = stream.column(stream.time_column).type
+    if type_ == "STRING":
+        return f"concat(replace(cast({micros('_window', stream)} AS STRING), ' ', 'T'), 'Z')"
+    return micros("_window", stream) if type_ == "TIMESTAMP" else f"cast(_window AS {type_})"
+
+
+def ordering(plan: QueryPlan) -> list[str]:
+    """ORDER BY as asked, then by window and keys, as results are ordered."""
+    names = ["window_start", "window_end"]
+    terms = [
+        term(names[i + 2] if i < 0 else quoted(plan.outputs[i].name), descending)
+        for i, descending in plan.order_by
+    ]
+    terms += names if plan.window else []
+    terms += [f"_k{i}" for i in range(len(plan.keys))]
+    lines = [f"ORDER BY {', '.join(terms)}"] if terms else []
+    return lines + ([f"LIMIT {plan.limit}"] if plan.limit is not None else [])
+
+
+def term(column: str, descending: bool) -> str:
+    """One term of ORDER BY; NULL is the least value, as Spark has it."""
+    return f"{column} DESC" if descending else column
+
+
+def indent(text: str) -> str:
+    """The text two columns further right, from its second line on."""
+    return text.replace("\n", "\n  ")

@@ -1,0 +1,92 @@
+"""Which partition is told to hold a watermark, over snapshots as commits leave them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from mars.model.commits import QueryCommit, ResultSegment
+from mars.model.plan import Stream
+from mars.model.registry import Query
+from mars.results.cursors import Selection
+from mars.results.reason import why_empty
+from mars.results.snapshot import Snapshot
+from mars.results.waits import what_it_waits_for
+
+S = 1_000_000
+NO_TIME = None
+
+
+def snapshot(times, watermark, idle_ms=30_000, state="RUNNING", reason="", published=None, segments=((), ())):
+    """Of two key parts, seconds, windows of 60 s and 5 s of delay; `times` by partition; the second part is the one of
+    `published`; `segments` are (first start, last start) of each part."""
+    plan = SimpleNamespace(idle_ms=idle_ms, watermark_ms=5_000, grace_ms=0, start="EARLIEST", having=None,
+                           window=SimpleNamespace(size_ms=60_000))
+    parts = []
+    for spans, known in zip(segments, (None, published), strict=True):
+        part = QueryCommit(1, positions=dict.fromkeys(times, 5), watermark=watermark, published=known,
+                           max_event_time={p: time for p, time in times.items() if time is not NO_TIME})
+        part.results = [ResultSegment(None, 3, first * S, last * S, (last + 60) * S, 0) for first, last in spans]
+        part.counters["tuples"] = 9
+        parts.append(part)
+    stream = Stream("s", 1, "topic", "id", (), "CSV", "time", "s")
+    return Snapshot(stream, Query("q", "q", plan, 1, dict.fromkeys(times, 0), state, reason), tuple(parts))
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ({"times": {0: 3600, 1: 3700}, "watermark": 3595}, "partition 0 of topic 'topic' holds it, with 1970-01-01T01:00:00Z"),
+    ({"times": {0: 3700, 1: 3600}, "watermark": 3595}, "partition 1 of topic 'topic' holds it, with 1970-01-01T01:00:00Z"),
+    ({"times": {0: 3600, 1: 300}, "watermark": 595, "idle_ms": None},
+     "partition 1 of topic 'topic' holds it, with 1970-01-01T00:05:00Z"),
+    ({"times": {0: 3600, 1: NO_TIME}, "watermark": 595, "idle_ms": None},
+     "partition 1 of topic 'topic' has shown no event time yet (IDLE is OFF, so it is waited for)"),
+    ({"times": {0: 3600, 1: NO_TIME}, "watermark": None},
+     "partition 1 of topic 'topic' has shown no event time yet (it is left out once it has been idle for 30 s)"),
+    ({"times": {0: 3600, 1: 1800}, "watermark": 3595},
+     "partition 0 of topic 'topic' holds it, with 1970-01-01T01:00:00Z, or partition 1, which is behind it, unless that has "
+     "been idle for 30 s"),
+    ({"times": {0: 3600, 1: NO_TIME}, "watermark": 3595},
+     "partition 0 of topic 'topic' holds it, with 1970-01-01T01:00:00Z, or partition 1, which is behind it, unless that has "
+     "been idle for 30 s"),
+    ({"times": {0: 3600}, "watermark": 125},
+     "partition 0 of topic 'topic', the last one, has reached 1970-01-01T01:00:00Z, so that one of the next commits moves "
+     "it")])
+def test_the_partition_that_holds_the_watermark_is_named(given, told):
+    assert what_it_waits_for(snapshot(**given)).partition(", and ")[2] == told
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ({"state": "PAUSED"}, "q is PAUSED: RESUME QUERY q lets it go on"),
+    ({"state": "DATA_LOSS", "reason": "[3, 5) of partition 0"}, "q is DATA_LOSS: [3, 5) of partition 0"),
+    ({"published": 3595}, "windows whose rows were lost are made again")])
+def test_no_partition_is_named_where_none_is_to_blame(given, told):
+    assert what_it_waits_for(snapshot({0: 3600}, 3590, **given)) == told
+
+
+CONTEXT = SimpleNamespace(tables=SimpleNamespace(segments=lambda part: part.results, gone_us=lambda _: None))
+ROWS = "No row matches: windows with rows begin from 1970-01-01T00:00:00Z to 1970-01-01T00:01:00Z, and from, to or where "
+LATER = "Windows of q that begin after 1970-01-01T00:01:00Z are not closed yet: "
+
+
+@pytest.mark.parametrize(("selection", "begins", "has_later"), [
+    (Selection(first_us=120 * S), "No window that begins at 1970-01-01T00:02:00Z or later is closed yet: ", False),
+    (Selection(first_us=120 * S, end_us=180 * S), "No window that begins at 1970-01-01T00:02:00Z or later is ", False),
+    (Selection(first_us=120 * S, where="true"), "No window that begins at 1970-01-01T00:02:00Z or later is ", False),
+    (Selection(first_us=60 * S, where="false"), ROWS, True),
+    (Selection(where="false"), ROWS, True),
+    (Selection(where="false", end_us=60 * S + 2), ROWS, True),
+    (Selection(where="false", end_us=60 * S + 1), ROWS, False),
+    (Selection(first_us=30 * S, end_us=40 * S), ROWS, False)])
+def test_what_is_left_out_and_what_is_not_closed_are_told_apart(selection, begins, has_later):
+    """The second key part has closed one window more, which nobody sees yet."""
+    given = snapshot({0: 125}, 120, segments=([(0, 60)], [(0, 60), (120, 120)]))
+    told = why_empty(CONTEXT, given, selection)
+    assert told.startswith(begins)
+    assert (LATER in told) == has_later
+
+
+def test_a_window_that_closed_without_rows_waits_for_nothing():
+    given = snapshot({0: 36_005}, 36_000, state="PAUSED", segments=([(0, 60)], []))
+    told = why_empty(CONTEXT, given, Selection(first_us=120 * S, end_us=300 * S))
+    assert told.startswith(ROWS)
+    assert "PAUSED" not in told
+    assert "PAUSED" in why_empty(CONTEXT, given, Selection(first_us=120 * S))

@@ -1,0 +1,81 @@
+"""Simulated runs call what the workers do: each function that no seed calls stands here with its reason."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+
+import pytest
+
+from tests.simulate.reach import functions, reached
+
+FOLDERS = ("mapper", "reducer")
+CHUNK, SEEDS_MAX = 25, 600
+TUPLES = "bytes to tuples to cells: without state beyond one batch, and replaced by lists of ids (cells.py)"
+PROCESS = "begins or ends the process itself"
+# By `file:function`, * for any: what no run reaches, and why.
+UNREACHED = {
+    "mapper/aggregate.py:_reading": TUPLES,
+    "mapper/aggregate.py:aggregate_task": TUPLES,
+    "mapper/batch.py:*": TUPLES,
+    "mapper/csv_fields.py:*": TUPLES,
+    "mapper/decode.py:*": TUPLES,
+    "mapper/json_fields.py:*": TUPLES,
+    "mapper/kernels/*:*": TUPLES,
+    "mapper/parse*.py:*": TUPLES,
+    "mapper/timing.py:*": TUPLES,
+    "mapper/warm.py:*": TUPLES,
+    "mapper/fetch.py:Raw*": "Kafka's protocol, which kafka.py replaces; tests/mapper and the model Fetching",
+    "mapper/fetch.py:Reader.*": "an interface",
+    "mapper/fetch.py:_*": "as RawReader",
+    "mapper/fetch_confluent.py:*": "as RawReader",
+    "mapper/read.py:*": "as RawReader",
+    "mapper/surplus.py:*": "as RawReader: what one answer of Kafka brings beyond a claim",
+    "mapper/letters.py:*": "no tuple is bad here but by poison; readers of dead letters have tests of their own",
+    "mapper/push.py:without_letters": "as mapper/letters.py",
+    "mapper/push.py:never_taken": "words for a user, after a minute of a full Redis that takes others",
+    "mapper/push.py:_stops": "as never_taken",
+    "mapper/spill.py:*": "local files, which storage.py replaces; tests/mapper/test_spill.py",
+    "mapper/job.py:run_mapper": PROCESS,
+    "reducer/job.py:run_reducer": PROCESS,
+    "reducer/job.py:Reducer._last_commit": "as a process that is asked to end: here each one is killed, or its session ends",
+    "reducer/job.py:Reducer._led_streams": "as reducer/leading/letters.py",
+    "reducer/leading/letters.py:*": "as mapper/letters.py",
+    "reducer/job.py:Reducer._ask_for_recovery": "an invariant is broken by bugs, or a Redis that was set back unseen",
+    "reducer/broken.py:*": "as Reducer._ask_for_recovery",
+    "reducer/committing/commit.py:_rows_blob": TUPLES,
+    "reducer/committing/commit.py:describe": TUPLES,
+    "reducer/state/merge.py:_first_start": TUPLES,
+    "reducer/state/uncomputable.py:U*": "cells of a simulated query can always be computed",
+    "reducer/state/uncomputable.py:quarantine": "as UncomputableError",
+    "reducer/committing/fallback.py:_stop": "one of the earlier commits is always whole; tests/reducer shows it",
+    "reducer/leading/lead.py:Leader._delete": "deletes a real folder, of a dropped stream: there is one stream here",
+    "reducer/leading/lead.py:Leader._is_gone": "as Leader._delete",
+    "reducer/leading/watch_topic.py:TopicWatch._miss": "the topic is made anew here, and never gone",
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> set[str]:
+    """What some seeds reach; more of them only while something is missing, as which one reaches it changes with the code."""
+    seen: set[str] = set()
+    for first in range(0, SEEDS_MAX, CHUNK):
+        seen |= reached(range(first, first + CHUNK))
+        if not missing(seen):
+            break
+    return seen
+
+
+def missing(found: set[str]) -> list[str]:
+    """Functions that are neither reached nor listed."""
+    return sorted(name for name in functions(FOLDERS) - found if not any(fnmatch(name, listed) for listed in UNREACHED))
+
+
+@pytest.mark.timeout(300)
+def test_all_that_workers_do_is_reached_by_some_seed(found: set[str]) -> None:
+    assert missing(found) == [], "reached by no seed: let the driver do it, or say here why not"
+
+
+def test_what_is_listed_is_there_and_is_not_reached(found: set[str]) -> None:
+    known = functions(FOLDERS)
+    assert [listed for listed in UNREACHED if not any(fnmatch(name, listed) for name in known)] == []
+    assert [name for name in sorted(known & found) for listed in UNREACHED if fnmatch(name, listed)] == []

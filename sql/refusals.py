@@ -18,8 +18,11 @@ KEYWORDS = (
 class Place(Protocol):
     """A part of a statement: sql[start:end]."""
 
-    start: int
-    end: int
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
 
 
 def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: str = "") -> SqlError:

@@ -54,7 +54,7 @@ def _is_rowwise(tree: exp.Select) -> bool:
     return all(type(node) in ROWWISE for node in nodes) and not any(_is_other(node) for node in nodes)
 
 
-def _is_other(node: exp.Expression) -> bool:
+def _is_other(node: exp.Expr) -> bool:
     """Is it a table or a star that is more than its name, or another column under a name of the window's?"""
     if isinstance(node, exp.Table):
         return any(value for name, value in node.args.items() if name not in ("this", "alias"))
@@ -63,5 +63,5 @@ def _is_other(node: exp.Expression) -> bool:
     return isinstance(node, exp.Alias | exp.TableAlias) and (node.alias.lower() in WINDOW or bool(node.args.get("columns")))
 
 
-def _is_whole(expression: exp.Expression | None) -> bool:
+def _is_whole(expression: exp.Expr | None) -> bool:
     return isinstance(expression, exp.Literal) and not expression.is_string and expression.name.isdecimal()

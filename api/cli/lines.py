@@ -59,7 +59,8 @@ class LineFile:
             raise MarsError(f"{self.path} cannot be read", error.strerror or str(error)) from None
         self.is_regular = stat.S_ISREG(status.st_mode)
         self.bytes = status.st_size if self.is_regular else None
-        self._head, self._source = ([], None) if self.is_regular else (head, source)
+        self._head: list[bytes] = [] if self.is_regular else head
+        self._source: BinaryIO | None = None if self.is_regular else source
         if self.is_regular:
             source.close()
         return head

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,7 +22,8 @@ FORMATS = ("table", "json", "csv", "arrow")
 class Folder(click.Path):
     """A path, but not the empty text, which pathlib takes for the current folder."""
 
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> object:
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None,
+                context: click.Context | None) -> str | bytes | os.PathLike[str]:
         """The path, as click does it."""
         if value == "":
             self.fail("it names no folder; without --data it is the default one", param, context)
@@ -158,7 +160,7 @@ def redrive(stream: str, topic: str | None, reason: str | None, where: str | Non
 @click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="Its unit, if it is an integer.")
 @click.option("--sql", "select", metavar="SELECT", help="The query to run.")
 @click.option("--stop/--keep", default=False, help="Stop everything at the end; else it goes on running.")
-def demo(**options: object) -> None:
+def demo(**options: Any) -> None:
     """From nothing to exact live results: start, feed, query, watch, check."""
     from api.demo.command import demo
 

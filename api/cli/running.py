@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.render import CELL_WIDTH, render
@@ -62,7 +63,8 @@ def follow(client: Client, id_: str, answers: SimpleQueue[Future]) -> Future:
     from rich.console import Console
     from rich.progress import Progress
 
-    found, over, console = {}, threading.Event(), Console(stderr=True)
+    found: dict[str, Any] = {}
+    over, console = threading.Event(), Console(stderr=True)
     _beside("progress", _look, client, id_, found, over)
     try:
         with Progress(console=console, transient=True) as bar:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.commands.instance import reporter, settings
@@ -26,7 +27,7 @@ ROWS_SHOWN = 8
 SETTLE_S = 120.0
 
 
-def demo(data: Path | None, stop: bool, **options: object) -> None:
+def demo(data: Path | None, stop: bool, **options: Any) -> None:
     """Run the demo; exit code 1 if the results are not exact. See `mars demo --help`."""
     config = settings(data)
     if data is None:
@@ -113,6 +114,7 @@ def create(client: Client, source: Source) -> None:
     document = stream_document(client, source.stream)
     for name in numbered(source.name):
         source.name = name
+        assert document is not None, source.stream  # it was there, or has been made
         query = source.query_sql(document)
         if source.name.lower() not in taken:
             break

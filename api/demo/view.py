@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
+from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -45,9 +46,9 @@ class View:
             self.live.__enter__()
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, type_: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.live:
-            self.live.__exit__(*raised)
+            self.live.__exit__(type_, error, trace)
 
     def show(self, moment: Moment, last: bool = False) -> None:
         """Show one moment; on a pipe at most every few seconds, and always the last one."""

@@ -27,7 +27,8 @@ class ServerProcess:
         self.url = ""
         self.error: MarsError | None = None
         self.settled = threading.Event()
-        supervise.tell(self.process.stdin, {"config": config.to_json()})
+        self._inbox, self._outbox = supervise.pipes(self.process)
+        supervise.tell(self._inbox, {"config": config.to_json()})
         threading.Thread(target=self._listen, name="server-events", daemon=True).start()
 
     @property
@@ -39,7 +40,7 @@ class ServerProcess:
         """Give the server all addresses, wait until it serves, return the API's URL.
 
         Raises MarsError with the server's own reason, or with the end of its log."""
-        supervise.tell(self.process.stdin, {"config": config.to_json()})
+        supervise.tell(self._inbox, {"config": config.to_json()})
         if not self.settled.wait(READY_S):
             self.error = MarsError(f"The server is not ready after {READY_S:.0f} s", f"{self.log}:\n{tail(self.log)}")
         if not self.url:
@@ -60,7 +61,7 @@ class ServerProcess:
 
     def _listen(self) -> None:
         """Pass on what is ready; note the URL or the error that settles the start."""
-        for event in supervise.hear(self.process.stdout):
+        for event in supervise.hear(self._outbox):
             if "ready" in event:
                 self.report(event["ready"], event["detail"], time.monotonic() - self.began)
             elif "error" in event:

@@ -42,7 +42,7 @@ def session(config: Config) -> SparkSession:
     os.environ |= {**ENVIRONMENT, "JVM_LOG_FILE": str(logs / "spark.log")}
     if is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    settings = SparkConf(loadDefaults=False).setAll(_settings(config, logs).items())
+    settings = SparkConf(loadDefaults=False).setAll(list(_settings(config, logs).items()))
     output = logs / "spark.out"
     try:
         with begin(output) as stream:
@@ -76,9 +76,11 @@ def await_end(spark: SparkSession) -> str:
     """Returns when the session's JVM has ended, as when it is killed or runs out of memory, or when the context in it has,
     as when a master removes the application: such a JVM lives on, and runs nothing any more. Which of the two it was."""
     context = spark.sparkContext
+    gateway = context._gateway
+    assert gateway is not None, "the session has been stopped here"
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            context._gateway.proc.wait(END_LOOK_S)
+            gateway.proc.wait(END_LOOK_S)
             return "Spark's JVM"
         with contextlib.suppress(Py4JError, OSError):  # the JVM may be ending just now
             if context._jsc.sc().isStopped():

@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 import psutil
 
@@ -23,7 +24,7 @@ from api.instance.server_process import ServerProcess
 from api.instance.services import Service, ports, start_all
 from api.instance.watched import Watched, in_background
 from mars.config import Config
-from mars.errors import ConflictError, NotReadyError
+from mars.errors import ConflictError, MarsError, NotReadyError
 
 LOG = logging.getLogger("mars.supervisor")
 API_PORT = 8642
@@ -53,14 +54,14 @@ class Supervisor:
         case."""
         self.run.api_name, self.run.api_certificate = tls.certificate_name(self.config), self.config.api_tls_certificate
         self.config = self.config.model_copy(update={"api_port": self._api_port()})
-        self._start_server()
+        server = self._start_server()
         self.services = start_all(self.config, self.config.data, self._service_ready).all()
-        self._server_ready(self.server.ready(self._with_addresses()))
+        self._server_ready(server.ready(self._with_addresses()))
         return self.run
 
     def watch(self) -> None:
         """Start again what ends by itself, for ever. Nothing that a part does ends this."""
-        parts = [self._watched_server(), *(self._watched_service(i) for i in range(len(self.services)))]
+        parts: list[Watched[Any]] = [self._watched_server(), *(self._watched_service(i) for i in range(len(self.services)))]
         while True:
             time.sleep(WATCH_S)
             for part in parts:
@@ -95,16 +96,17 @@ class Supervisor:
         self.reserved = ports.reserve(port)
         return self.reserved is not None
 
-    def _watched_server(self) -> Watched:
-        def begin() -> Future:
-            self._start_server()
-            server, config = self.server, self._with_addresses()
+    def _watched_server(self) -> Watched[str]:
+        def fault() -> MarsError | None:
+            return self.server.failure() if self.server and self.server.ended() else None
+
+        def begin() -> Future[str]:
+            server, config = self._start_server(), self._with_addresses()
             return in_background(lambda: server.ready(config))
 
-        return Watched("server", lambda: self.server.failure() if self.server.ended() else None, begin,
-                       self._server_ready, lambda: self.server.stop(LEFT_OVER_S))
+        return Watched("server", fault, begin, self._server_ready, self._stop_server)
 
-    def _watched_service(self, place: int) -> Watched:
+    def _watched_service(self, place: int) -> Watched[Service]:
         name = self.services[place].name
         start = importlib.import_module(f"api.instance.services.{name}").start
 
@@ -113,15 +115,21 @@ class Supervisor:
             self.services[place] = service
             self._service_ready(service)
             if moved:  # the server knows the old address; it ends, and begins anew with this one
-                self.server.stop(LEFT_OVER_S)
+                self._stop_server()
 
         return Watched(name, lambda: ended(self.services[place]),
                        lambda: in_background(lambda: start(self.config, self.config.data)), adopt)
 
-    def _start_server(self) -> None:
+    def _start_server(self) -> ServerProcess:
         self.run.state = runfile.STARTING
         self.server = ServerProcess(self.config, self.report)
         self._add("server", self.server.pid)
+        return self.server
+
+    def _stop_server(self) -> None:
+        """End what is left of the server that was last."""
+        if self.server is not None:
+            self.server.stop(LEFT_OVER_S)
 
     def _server_ready(self, url: str) -> None:
         self.run.api, self.run.state = url, runfile.READY

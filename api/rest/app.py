@@ -6,6 +6,7 @@ import hmac
 import ipaddress
 import logging
 from collections.abc import Awaitable, Callable
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -70,7 +71,7 @@ class _Server(uvicorn.Server):
         super().__init__(settings)
         self.context = context
 
-    def handle_exit(self, sig: int, frame: object) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         logging.getLogger("mars.api").info("stopping on signal %d", sig)
         self.context.shutdown.set()
         super().handle_exit(sig, frame)

@@ -29,10 +29,10 @@ class UnauthorizedError(MarsError):
 
 def install(app: FastAPI) -> None:
     """Let every error of the application answer with a problem. Asynchronously: an error needs no free thread."""
-    app.add_exception_handler(MarsError, _mars_error)
-    app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _defect)
+    app.exception_handler(MarsError)(_mars_error)
+    app.exception_handler(RequestValidationError)(_invalid_request)
+    app.exception_handler(HTTPException)(_http_error)
+    app.exception_handler(Exception)(_defect)
 
 
 def problem(status: int, title: str, detail: str = "", hint: str = "", type_: str = "", **more: object) -> JSONResponse:
@@ -51,10 +51,10 @@ def shown(text: str, length_max: int) -> str:
 
 def of_error(error: MarsError) -> JSONResponse:
     """The answer to an error that somebody can mend."""
-    place = {}
-    if isinstance(error, SqlError):
-        place = {"line": error.line or None, "column": error.column or None, "length": error.length}
-    return problem(error.status, error.title, error.detail, error.hint, **place)
+    if not isinstance(error, SqlError):
+        return problem(error.status, error.title, error.detail, error.hint)
+    return problem(error.status, error.title, error.detail, error.hint,
+                   line=error.line or None, column=error.column or None, length=error.length)
 
 
 async def _mars_error(request: Request, error: MarsError) -> JSONResponse:

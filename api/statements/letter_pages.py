@@ -52,8 +52,8 @@ class Condition:
         except SqlError as error:
             before = sql[:start]
             column = error.column + (start - before.rfind("\n") - 1 if error.line == 1 else 0)
-            raise SqlError(error.title, error.detail, error.hint, sql=sql or text, line=error.line + before.count("\n"),
-                           column=column, length=error.length) from None
+            raise SqlError(error.title, error.detail, error.hint, sql=sql or text or "",
+                           line=error.line + before.count("\n"), column=column, length=error.length) from None
 
     def rows(self, shown: pa.Table) -> np.ndarray:
         """The numbers of the rows that it holds for."""

@@ -114,7 +114,8 @@ def _before(ends: dict[int, int], tables: Iterator[pa.Table]) -> Iterator[pa.Tab
 
 def _chunks(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The same letters in tables of at most CHUNK_LETTERS and about CHUNK_BYTES, and not of less where there are more."""
-    held, count, size = [], 0, 0
+    held: list[pa.Table] = []
+    count, size = 0, 0
     for piece, bytes_ in _pieces(tables):
         if held and (count + len(piece) > CHUNK_LETTERS or size + bytes_ > CHUNK_BYTES):
             yield pa.concat_tables(held)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.commands.instance import settings
@@ -30,8 +31,9 @@ def collect(config: Config) -> dict:
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}
-    found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-             "mappers": [], "reducers": [], "queries": [], "data": str(config.data)}
+    found: dict[str, Any] = {
+        "state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
+        "mappers": [], "reducers": [], "queries": [], "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:
@@ -52,8 +54,9 @@ def workers(run: Run, config: Config) -> tuple[list[dict], list[dict]]:
 
     zookeeper = ZooKeeper(run.zookeeper, config.zookeeper_session_ms)
     try:
-        return tuple([json.loads(znode.data) for child in zookeeper.children(path)
-                      if (znode := zookeeper.get(f"{path}/{child}"))] for path in (names.MAPPERS, names.REDUCERS))
+        mappers, reducers = ([json.loads(znode.data) for child in zookeeper.children(path)
+                              if (znode := zookeeper.get(f"{path}/{child}"))] for path in (names.MAPPERS, names.REDUCERS))
+        return mappers, reducers
     finally:
         zookeeper.stop()
 

@@ -42,7 +42,7 @@ def default_root() -> str:
 
 def _constant(data: bytes, field: str) -> str:
     """The value of a static String field. Raises KeyError if the class has no such constant."""
-    constants, at = _constant_pool(data)
+    texts, strings, at = _constant_pool(data)
     interfaces = struct.unpack_from(">H", data, at + 6)[0]
     at += 8 + 2 * interfaces
     fields = struct.unpack_from(">H", data, at)[0]
@@ -52,27 +52,28 @@ def _constant(data: bytes, field: str) -> str:
         at += 8
         for _ in range(attributes):
             kind, length = struct.unpack_from(">HI", data, at)
-            if constants[name] == field.encode() and constants[kind] == b"ConstantValue":
+            if texts[name] == field.encode() and texts[kind] == b"ConstantValue":
                 string = struct.unpack_from(">H", data, at + 6)[0]
-                return constants[constants[string]].decode()
+                return texts[strings[string]].decode()
             at += 6 + length
     raise KeyError(field)
 
 
-def _constant_pool(data: bytes) -> tuple[dict[int, bytes | int], int]:
+def _constant_pool(data: bytes) -> tuple[dict[int, bytes], dict[int, int], int]:
     """The texts by index, the strings as the index of their text, and where the pool ends."""
-    constants: dict[int, bytes | int] = {}
+    texts: dict[int, bytes] = {}
+    strings: dict[int, int] = {}
     count = struct.unpack_from(">H", data, 8)[0]
     at, index = 10, 1
     while index < count:
         tag = data[at]
         if tag == _UTF8:
             length = struct.unpack_from(">H", data, at + 1)[0]
-            constants[index] = data[at + 3:at + 3 + length]
+            texts[index] = data[at + 3:at + 3 + length]
             at += 3 + length
         else:
             if tag == _STRING:
-                constants[index] = struct.unpack_from(">H", data, at + 1)[0]
+                strings[index] = struct.unpack_from(">H", data, at + 1)[0]
             at += 1 + _SIZES[tag]
         index += 2 if tag in (_LONG, _DOUBLE) else 1
-    return constants, at
+    return texts, strings, at

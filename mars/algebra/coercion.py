@@ -49,9 +49,15 @@ def as_decimal(type_: str) -> str:
     return {"INT": "DECIMAL(10,0)", "BIGINT": "DECIMAL(20,0)"}.get(type_, type_)
 
 
+def _parts(decimal: str) -> tuple[int, int]:
+    parts = decimal_parts(decimal)
+    assert parts is not None, decimal
+    return parts
+
+
 def decimal_result(name: str, left: str, right: str) -> str:
     """The type of add, subtract, multiply, divide, modulo of two DECIMALs."""
-    (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
+    (p1, s1), (p2, s2) = _parts(left), _parts(right)
     scale = max(s1, s2)
     if name in ("add", "subtract"):
         return adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
@@ -65,7 +71,7 @@ def decimal_result(name: str, left: str, right: str) -> str:
 
 def wider_decimal(left: str, right: str) -> str:
     """The DECIMAL that holds the values of both; above 38 digits the fraction gives way, so that whole parts fit."""
-    (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
+    (p1, s1), (p2, s2) = _parts(left), _parts(right)
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
     return bounded(precision, max(0, scale - max(0, precision - 38)))
@@ -94,15 +100,16 @@ def operand_types(left: Expression, right: Expression) -> tuple[str, str]:
         constant = (left, right)[here]
         if types[here] == "VOID":
             types[here] = "DOUBLE" if types[there] == "VOID" else types[there]
-        elif decimal_parts(types[there]) and is_whole_constant(constant):
-            types[here] = f"DECIMAL({len(str(abs(constant.value)))},0)"
+        elif decimal_parts(types[there]) and isinstance(constant, Literal) and is_whole_constant(constant):
+            types[here] = f"DECIMAL({len(str(constant.value).lstrip('-'))},0)"
     return types[0], types[1]
 
 
 def is_whole_constant(value: Expression) -> bool:
     """True for a constant integer that is not NULL, and was not cast."""
-    is_bare = isinstance(value, Literal) and not isinstance(value, CastLiteral)
-    return is_bare and value.type in ("INT", "BIGINT") and value.value is not None
+    if not isinstance(value, Literal) or isinstance(value, CastLiteral):
+        return False
+    return value.type in ("INT", "BIGINT") and value.value is not None
 
 
 def check_calculable(type_: str) -> None:

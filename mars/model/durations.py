@@ -27,7 +27,7 @@ def parse_duration(text: str) -> int | None:
     """The milliseconds of a duration as text, or None if it is none: `parse_duration('60 s')` is 60000."""
     match = PATTERN.match(text)
     unit = unit_of(match[2]) if match else None
-    return to_milliseconds(int(match[1]), unit) if unit and len(match[1]) <= 18 else None
+    return to_milliseconds(int(match[1]), unit) if match and unit and len(match[1]) <= 18 else None
 
 
 def format_duration(milliseconds: int) -> str:

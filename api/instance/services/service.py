@@ -28,6 +28,11 @@ class Service:
     def pid(self) -> int | None:
         return self.child.pid if self.child else None
 
+    def own(self) -> Child:
+        """The process of a service of our own."""
+        assert self.child is not None, f"{self.name} is foreign"
+        return self.child
+
     def check(self) -> None:
         """Raises NotReadyError with the last log lines if the process, not a foreign one, has ended."""
         if self.child:

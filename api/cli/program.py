@@ -195,6 +195,6 @@ def main(arguments: list[str] | None = None) -> None:
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except Exception as error:
-        from api.cli.commands.errors import show
+        from api.cli.errors import show
 
         sys.exit(show(error))

@@ -16,7 +16,7 @@ from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
 from api.cli.client import Client
-from api.cli.commands.errors import text
+from api.cli.errors import text
 from api.cli.running import read, run, show
 from mars.errors import MarsError
 from sql.read.parse import split_statements

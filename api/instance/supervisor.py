@@ -17,7 +17,8 @@ from typing import Any
 
 import psutil
 
-from api.instance import runfile, tls
+from api import tls
+from api.instance import runfile
 from api.instance.process_id import Process
 from api.instance.runfile import Run
 from api.instance.server_process import ServerProcess

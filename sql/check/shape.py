@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from mars.errors import SqlError
 from mars.model.plan import Stream
+from sql.check.node_parts import refuse_unread
 from sql.check.scopes import is_aggregate
 from sql.check.strength import refuse_ambiguous
-from sql.check.unread import refuse_unread
 from sql.places import span
 from sql.refusals import refusal, refusal_at
 from sql.statements import SelectStatement

@@ -10,7 +10,7 @@ from api.cli.client import Client
 from api.cli.commands.instance import settings
 from api.cli.running import read, run, show
 from api.instance import runfile
-from api.instance.tls import Trust
+from api.tls import Trust
 from mars.errors import SqlError
 from sql.read.parse import split_statements
 

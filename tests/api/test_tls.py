@@ -19,8 +19,8 @@ from api.cli.program import main
 from api.instance import runfile
 from api.instance.runfile import Process, Run
 from api.instance.server import api_url
-from api.instance.tls import Trust, certificate_name
 from api.instance.up import Supervisor
+from api.tls import Trust, certificate_name
 from mars.config import load
 from mars.errors import ConfigurationError, MarsError, NotReadyError
 

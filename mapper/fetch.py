@@ -151,7 +151,7 @@ class RawReader:
         ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
             answers = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
-            if not answers or answers[0].throttled and not answers[0].records:
+            if not answers or (answers[0].throttled and not answers[0].records):
                 # Over a quota the broker leaves all partitions out. What was read before is kept: else it would come again.
                 time.sleep(pause)
                 pause, stuck_at = min(2 * pause, PAUSES_S[1]), time.monotonic() + STUCK_S

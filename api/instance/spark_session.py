@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -42,7 +41,7 @@ def session(config: Config) -> SparkSession:
     os.environ |= {**ENVIRONMENT, "JVM_LOG_FILE": str(logs / "spark.log")}
     if is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    settings = SparkConf(loadDefaults=False).setAll(list(_settings(config, logs).items()))
+    settings = SparkConf(loadDefaults=False).setAll(list(_settings(config).items()))
     output = logs / "spark.out"
     try:
         with begin(output) as stream:
@@ -87,7 +86,7 @@ def await_end(spark: SparkSession) -> str:
                 return "Spark's context"
 
 
-def _settings(config: Config, logs: Path) -> dict[str, str]:
+def _settings(config: Config) -> dict[str, str]:
     memory = f"{config.spark_driver_memory_mb}m"
     settings = {
         "spark.app.name": "mars",

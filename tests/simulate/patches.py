@@ -28,7 +28,7 @@ import mars.model.registry
 import mars.results.open_windows
 import mars.results.pages
 import mars.results.tables
-import mars.results.tails  # noqa: F401 what readers call must be loaded, so that it gets the simulation's clock
+import mars.results.tails  # what readers call must be loaded, so that it gets the simulation's clock
 import reducer.committing.commit
 import reducer.committing.history
 import reducer.home

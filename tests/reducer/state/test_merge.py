@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ def logs(draw) -> list:
     ranges = []
     for partition in (0, 1):
         cuts = sorted(draw(st.sets(st.integers(1, len(TIMES) - 1))) | {0, len(TIMES)})
-        ranges += [(partition, start, TIMES[start:end]) for start, end in zip(cuts, cuts[1:], strict=False)]
+        ranges += [(partition, start, TIMES[start:end]) for start, end in pairwise(cuts)]
     ranges += draw(st.lists(st.sampled_from(ranges), max_size=4))
     order = draw(st.permutations(range(len(ranges))))
     return [piece(seq, *range_) for seq, range_ in zip(order, ranges, strict=True)]

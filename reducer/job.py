@@ -14,7 +14,7 @@ import orjson
 
 import mars.warm
 from mars import faults
-from mars.adapters.computable import admit_worker, stop_uncomputable
+from mars.adapters.computability import admit_worker, stop_uncomputable
 from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView

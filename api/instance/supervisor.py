@@ -1,7 +1,7 @@
 """The supervisor: it starts the services and the server, keeps them up, holds the run file, and ends them all.
 
 The first start of an instance succeeds or fails as a whole. From then on no part's end ends another: each is started again,
-by itself, until it is up (`api/instance/watched.py`).
+by itself, until it is up (`api/instance/restarts.py`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import psutil
 from api import tls
 from api.instance import runfile
 from api.instance.process_id import Process
+from api.instance.restarts import Watched, in_background
 from api.instance.runfile import Run
 from api.instance.server_process import ServerProcess
 from api.instance.services import Service, ports, start_all
-from api.instance.watched import Watched, in_background
 from mars.config import Config
 from mars.errors import ConflictError, MarsError, NotReadyError
 

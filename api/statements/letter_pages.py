@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from api.statements.context import Context
 from mars.adapters.letters import LetterStore
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.algebra.evaluate import evaluate
 from mars.errors import RequestError, SqlError
 from mars.model import letters, types

@@ -9,7 +9,7 @@ from mars.errors import MarsError
 from mars.model.registry import RUNNING
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
-from mars.results.partial import open_rows
+from mars.results.partial_pages import open_rows
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
 from mars.results.waits import held_by, holder, last_closed_us, later_windows, mark, stopped, what_it_waits_for

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
-from mars.adapters import computable
+from mars.adapters import computability
 from mars.adapters.storage import CorruptFileError, StateAwayError
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
@@ -60,7 +60,7 @@ def test_a_query_set_with_what_other_code_made_is_not_taken_up(monkeypatch, held
     """The query stops, and the set without it comes at once; what is held goes on with the set from before."""
     monkeypatch.setattr(KeyPart, "load", Mock(side_effect=AssertionError("loaded")))
     stops = []
-    monkeypatch.setattr(computable, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
+    monkeypatch.setattr(computability, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
     foreign = replace(QUERY, id="q2", plan=replace(QUERY.plan, versions=(("count", 99),)))
     reducer = object.__new__(Reducer)
     reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None

@@ -13,7 +13,7 @@ import pytest
 
 from mars.adapters import letters as adapter
 from mars.adapters.letters import LetterStore, folder
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.model import letters
 from mars.model.letters import LetterFile

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from api.instance.watched import PAUSE_MAX_S, Watched, in_background, pause_s
+from api.instance.restarts import PAUSE_MAX_S, Watched, in_background, pause_s
 from mars.errors import NotReadyError
 
 

@@ -37,7 +37,8 @@ class MarkFile:
         found = NAME.fullmatch(name)
         if found is None:
             return None
-        return MarkFile(name, found[1], tuple(map(int, found.groups()[1:5])) if found[2] else EVERYWHERE, found[6])
+        span = (int(found[2]), int(found[3]), int(found[4]), int(found[5])) if found[2] else EVERYWHERE
+        return MarkFile(name, found[1], span, found[6])
 
 
 @dataclass
@@ -95,7 +96,10 @@ class Redriven:
         topic, as `last` tells."""
         for file in self._files(stream_id, "pending"):
             path = f"{folder(stream_id)}/{file.name}"
-            topic = letters.decode(self.storage.get(path)).schema.metadata[b"topic"].decode()
+            data = self.storage.get(path)
+            if data is None:  # the stream has just been dropped
+                continue
+            topic = letters.decode(data).schema.metadata[b"topic"].decode()
             if file.id == last(topic):
                 self.confirm(stream_id, file.id)
             else:

@@ -7,7 +7,7 @@ Stricter than Spark: text is not calculated with (`'1' + 2`), and truth values a
 from __future__ import annotations
 
 from mars.model.expressions import Expression, Literal
-from mars.model.types import decimal_parts, is_numeric
+from mars.model.types import decimal_parts, decimal_size, is_numeric
 
 LADDER = ("INT", "BIGINT", "FLOAT", "DOUBLE")
 TIMES = ("DATE", "TIMESTAMP")
@@ -49,15 +49,9 @@ def as_decimal(type_: str) -> str:
     return {"INT": "DECIMAL(10,0)", "BIGINT": "DECIMAL(20,0)"}.get(type_, type_)
 
 
-def _parts(decimal: str) -> tuple[int, int]:
-    parts = decimal_parts(decimal)
-    assert parts is not None, decimal
-    return parts
-
-
 def decimal_result(name: str, left: str, right: str) -> str:
     """The type of add, subtract, multiply, divide, modulo of two DECIMALs."""
-    (p1, s1), (p2, s2) = _parts(left), _parts(right)
+    (p1, s1), (p2, s2) = decimal_size(left), decimal_size(right)
     scale = max(s1, s2)
     if name in ("add", "subtract"):
         return adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
@@ -71,7 +65,7 @@ def decimal_result(name: str, left: str, right: str) -> str:
 
 def wider_decimal(left: str, right: str) -> str:
     """The DECIMAL that holds the values of both; above 38 digits the fraction gives way, so that whole parts fit."""
-    (p1, s1), (p2, s2) = _parts(left), _parts(right)
+    (p1, s1), (p2, s2) = decimal_size(left), decimal_size(right)
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
     return bounded(precision, max(0, scale - max(0, precision - 38)))

@@ -57,14 +57,15 @@ def to_json(expression: Expression | None) -> object:
 
 def from_json(data: dict | None) -> Expression | None:
     """The expression of a form made by `to_json`."""
-    return None if data is None else _read(data)
+    return None if data is None else present_from_json(data)
 
 
-def _read(data: dict) -> Expression:
+def present_from_json(data: dict) -> Expression:
+    """The expression of the form of one that is there."""
     if "column" in data:
         return Column(data["column"], data["type"])
     if "call" in data:
-        return Call(data["call"], tuple(_read(a) for a in data["arguments"]), data["type"])
+        return Call(data["call"], tuple(present_from_json(a) for a in data["arguments"]), data["type"])
     return Literal(data["value"], data["type"])
 
 

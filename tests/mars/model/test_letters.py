@@ -151,6 +151,13 @@ def test_marks_are_read_only_for_the_letters_that_are_looked_at(store):
     assert marks.marks(STREAM).of(held[1].slice(5)).to_pylist() == [False] * 5
 
 
+def test_a_mark_whose_stream_is_dropped_meanwhile_is_settled_by_that(store, monkeypatch):
+    marks = Redriven(store.storage)
+    marks.begin(STREAM, "ff", "t", table((0, 1, 0)))
+    monkeypatch.setattr(store.storage, "get", lambda path: None)
+    marks.settle(STREAM, lambda topic: "ff")
+
+
 def test_small_files_are_put_together(store):
     for n in range(40):
         write(store, table((n % 2, n, 0)), n, n + 1, age_s=50)

@@ -63,6 +63,7 @@ def test_both_clients_are_told_the_same(files):
 @pytest.mark.parametrize(("settings", "words"), [
     ({"kafka_tls_ca": "none.pem"}, ["kafka_tls_ca", "No such file"]),
     ({"kafka_tls_ca": "no.pem"}, ["kafka_tls_ca"]),
+    ({"kafka_tls_ca": "a\0.pem"}, ["kafka_tls_ca", "null byte"]),
     ({"kafka_tls_certificate": "certificate.pem", "kafka_tls_key": "other_key.pem"}, ["kafka_tls_certificate", "mismatch"])])
 def test_a_file_that_cannot_be_used_is_named(files, settings, words):
     paths = {name: str(files.folder / file) for name, file in settings.items()}

@@ -6,7 +6,6 @@ earlier one, so once ZooKeeper answers again what it has is what came of it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -59,7 +58,7 @@ def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], is_made: Callable[[T
 def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hint: str = LOOK) -> T:
     """The call's result; NotReadyError if ZooKeeper does not answer. For `patience_s` it waits for a connection that is
     gone, and makes the call again when one was lost under it."""
-    deadline = time.monotonic() + patience_s
+    deadline_s = zk.clock.monotonic_s() + patience_s
     while True:
         try:
             if zk.client.connected:
@@ -69,6 +68,6 @@ def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hin
             detail = type(error).__name__
         except KazooException as error:
             raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
-        if time.monotonic() >= deadline:
+        if zk.clock.monotonic_s() >= deadline_s:
             raise NotReadyError("ZooKeeper does not answer", detail, hint)
-        time.sleep(POLL_S)
+        zk.clock.sleep(POLL_S)

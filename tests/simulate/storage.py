@@ -75,11 +75,10 @@ class Storage(storage.Storage):
     """Stands for mars.adapters.storage.Storage, of which it takes all but the files themselves. A segment's `start` is
     the number of its blob in the file."""
 
-    disk: Disk  # set for each run
     root = SimpleNamespace(is_dir=lambda: False)
 
-    def __init__(self, uri: str, instance: str | None = None) -> None:
-        pass
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
 
     def require(self) -> None:
         if self.disk.away:

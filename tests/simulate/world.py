@@ -18,7 +18,7 @@ from mars.model.expressions import Column
 from mars.model.log_epochs import Epochs
 from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
-from tests.simulate import ensemble, kafka, redis, storage, zookeeper
+from tests.simulate import ensemble, kafka, redis, storage, threads, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
 from tests.simulate.fairness import Fairness
@@ -49,10 +49,11 @@ class World:
         self.scheduler = Scheduler(seed, steps_max)
         self.random = self.scheduler.random
         self.network = Network(self.scheduler)
-        self.ensemble = zookeeper.ZooKeeper.ensemble = ensemble.Ensemble(self.scheduler, self.network)
-        self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
-        self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
-        self.topic = kafka.Reader.topic = kafka.Wire.log = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.ensemble = ensemble.Ensemble(self.scheduler, self.network)
+        self.server = redis.Server(self.scheduler, self.network)
+        self.disk = storage.Disk(self.scheduler, self.network)
+        self.topic = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.runtime = threads.runtime(self.scheduler)
         self.key_parts = self.random.choice(KEY_PARTS)
         self.mix = NONE
         self.story: list[str] = []
@@ -64,12 +65,12 @@ class World:
 
     def begin(self) -> None:
         """Make the stream and start the workers."""
-        self.session = zookeeper.ZooKeeper("driver")
+        self.session = zookeeper.ZooKeeper(self.ensemble)
         for path in (names.ROOT, names.MAPPERS, names.REDUCERS):
             self.session.ensure(path)
         self.catalog = CatalogStore(self.session)
         stream = self.catalog.create_stream(replace(STREAM, key_parts=self.key_parts), range(PARTITIONS))
-        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(""), self.server)
+        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(self.disk), self.server)
         self.ensemble.watch = self.checker.watch
         self.server.fairness = Fairness(self.checker.report)
         shown = Shown(self.key_parts, self.checker.held)

@@ -26,8 +26,10 @@ from mars.adapters.kafka.errors import (
     UnknownTopic,
 )
 from mars.adapters.kafka.security import Security
+from mars.runtime.periods import Backoff
 
 T = TypeVar("T")
+PAUSES_S = (0.02, 0.5)  # between tries, first and longest: a leader moves within some of the first
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ class Cluster:
 
     def _retry(self, attempt: Callable):
         """attempt(), again with back-off while what it raises may pass, at most for retry_s."""
-        deadline, pause = time.monotonic() + self.retry_s, 0.02
+        deadline_s, backoff = time.monotonic() + self.retry_s, Backoff(*PAUSES_S)
         while True:
             try:
                 return attempt()
@@ -183,13 +185,13 @@ class Cluster:
                 if not _may_pass(error):
                     self.close()  # a password that is refused now may be right the next time
                     raise KafkaRefused("", -1, str(error)) from error
-            if time.monotonic() + pause >= deadline:
+            pause_s = backoff.begin()
+            if time.monotonic() + pause_s >= deadline_s:
                 self.close()
                 if isinstance(last, KafkaUnreachable):
                     raise last
                 raise KafkaUnreachable(self.bootstrap, -1, str(last) or type(last).__name__) from last
-            time.sleep(pause)
-            pause = min(pause * 2, 0.5)
+            time.sleep(pause_s)
 
 
 def _may_pass(error: Exception) -> bool:

@@ -16,17 +16,12 @@ from types import ModuleType, SimpleNamespace
 import orjson
 
 import mapper.claim
-import mapper.computing
 import mapper.ends
 import mapper.fetching
-import mapper.job
-import mapper.shared
-import mars.faults
 import mars.model.registry
 import mars.results.open_windows
 import mars.results.pages
 import mars.results.tables
-import mars.results.tails  # noqa: F401 what readers call must be loaded, so that it gets the simulation's clock
 import reducer.committing.commit
 import reducer.committing.history
 import reducer.home
@@ -37,6 +32,7 @@ import reducer.leading.memory
 import reducer.leading.watch_topic
 import reducer.state.limits
 import reducer.state.merge
+from mars import faults
 from mars.model.plan import QueryPlan
 from tests.simulate import cells, kafka, redis, storage, threads, zookeeper
 from tests.simulate.world import World
@@ -90,8 +86,10 @@ def installed(world: World, plan: QueryPlan) -> Iterator[None]:
             setattr(module, name, value)
         for logger in loggers:
             logger.disabled = True
+        faults.arm_with(world)
         yield
     finally:
+        faults.arm_with(None)
         for logger in loggers:
             logger.disabled = False
         for module, name, value in undo:
@@ -100,19 +98,10 @@ def installed(world: World, plan: QueryPlan) -> Iterator[None]:
 
 def _seams(world: World, plan: QueryPlan) -> dict[ModuleType, dict[str, object]]:
     """What stands for outside systems, and for the work on tuples."""
-    spill = world.disk.spill
     outside = {"ZooKeeper": lambda hosts, session_ms: zookeeper.ZooKeeper(world.ensemble, session_ms),
                "Exchange": lambda address: redis.Exchange(world.server)}
     return {
-        mars.faults: world.faults(),
         mars.model.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan), "json": JSON, "zlib": PLAIN},
-        mapper.job: {"spill": spill},
-        mapper.shared: outside,
-        mapper.fetching: {"spill": spill, "open_reader": lambda *where, **_: kafka.Reader(world.topic, where[-1])},
-        mapper.computing: {"spill": spill, "Parser": cells.Parser, "aggregate_task": cells.aggregate_task,
-                           "judge": cells.judge, "encode": cells.encode,
-                           # No tuple is bad here, so there are no dead letters.
-                           "LetterBox": lambda *_: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
         reducer.home: {"Storage": lambda *_: storage.Storage(world.disk)},
         reducer.job: {**outside, "Wakeups": lambda address, heard: redis.Wakeups(world.server, heard),
                       "keep_letters": lambda *_: None},

@@ -11,7 +11,6 @@ from kazoo.exceptions import KazooException
 from mapper.job import Mapper
 from mars.adapters.catalog import CatalogStore
 from mars.adapters.view import StreamView
-from mars.config import Config
 from mars.errors import InvariantError, MarsError
 from mars.model import names
 from mars.model.expressions import Column
@@ -26,6 +25,7 @@ from tests.simulate.faults import FATES, STRIKES, Mix, Network
 from tests.simulate.readers import Readers
 from tests.simulate.scheduler import Actor, Killed, Scheduler
 from tests.simulate.shown import Shown
+from tests.simulate.workers import CONFIG, WORKERS
 
 KEY_PARTS, PARTITIONS = (1, 2, 2, 2, 3, 4), 2
 KEEPS = 0.1  # so often a call leaves a state that Redis may go back to
@@ -34,10 +34,6 @@ COLUMNS = tuple(StreamColumn(name, "BIGINT") for name in ("t", "id"))
 STREAM = Stream("s", 0, "topic", "topic", COLUMNS, "CSV", "t", "ms", key_parts=2)
 PLAN = QueryPlan("s", "", ("t", "id"), None, (Key("id", Column("id", "BIGINT"), "BIGINT"),), Window("tumbling", WINDOW_MS),
                  (), (Output("id", Column("k0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
-CONFIG = Config().model_copy(update={
-    "batch_tuples": 3, "run_tuples_max": 4, "claim_ahead_tuples": 12, "lease_ms": 500, "commit_interval_ms": 80,
-    "future_limit_ms": kafka.FUTURE_LIMIT_MS, "zookeeper_session_ms": 700})
-WORKERS: dict[str, Callable[[Config, int], object]] = {"m0": Mapper, "m1": Mapper, "r0": Reducer, "r1": Reducer}
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
 
@@ -101,12 +97,9 @@ class World:
         """Note what has happened."""
         self.story.append(f"{self.scheduler.now - 1000:8.3f} s  {text}")
 
-    def faults(self) -> dict[str, Callable]:
-        """What stands for the functions of mars.faults."""
-        return {"point": self.point, "poison": self.poison}
-
     def point(self, name: str) -> None:
-        """A crash point of the real code, between two steps of the protocol: sometimes slow, sometimes something strikes."""
+        """As a mars.faults.Faults, at a crash point, between two steps of the protocol: sometimes slow, sometimes something
+        strikes."""
         mix = self.mix
         if mix.slow and self.scheduler.die() < mix.slow:
             self.network.count("slow at a crash point")
@@ -132,7 +125,7 @@ class World:
             self.server.restart(kind == "empty Redis")
 
     def poison(self, stage: str, partition: int, start: int, end: int) -> None:
-        """A mapper reads or computes a range: its end if a poisoned offset is in it."""
+        """The same, where a mapper reads or computes a range: its end if a poisoned offset is in it."""
         p, offset = self.poisoned.get(stage, (None, 0))
         if p == partition and start <= offset < end:
             self.network.count("killed by poison")
@@ -146,7 +139,7 @@ class World:
 
         def work() -> None:
             try:
-                worker = self.workers[name] = WORKERS[name](CONFIG, int(name[1]))
+                worker = self.workers[name] = WORKERS[name](self, int(name[1]))
                 if isinstance(worker, Reducer):
                     ask = worker._ask_for_recovery
                     worker._ask_for_recovery = lambda view, error: (self._met(name, view, error), ask(view, error))

@@ -15,7 +15,7 @@ from typing import TypeVar
 from kafka import errors as kafka_errors
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from mars.adapters.kafka.brokers import Brokers
+from mars.adapters.kafka.brokers import Brokers, find
 from mars.adapters.kafka.errors import (
     FENCED_OR_MOVED,
     UNKNOWN_TOPIC_ID,
@@ -171,7 +171,7 @@ class Cluster:
 
     def _connected(self) -> Brokers:
         if self._brokers is None:
-            self._brokers = Brokers(self.bootstrap, self.security, self.timeout_s, self.retry_s)
+            self._brokers = find(self.bootstrap, self.security, self.timeout_s, self.retry_s)
         return self._brokers
 
     def _retry(self, attempt: Callable):

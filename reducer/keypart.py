@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from mars import faults
 from mars.adapters.exchange import Exchange, StaleGenerationError
-from mars.adapters.storage import Storage
+from mars.adapters.storage import STATE_AWAY, Storage
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.algebra.cells_layout import schema
@@ -254,7 +254,7 @@ class KeyPart:
         last = replace(living(self.manifest, self.view.queries.queries), generation=self.view.generation)
         try:
             return commit.prepare(self.storage, last, self.states, self.config.result_retention_days * 86_400_000, copied)
-        except OSError:
+        except STATE_AWAY:
             # No room: there may be some in files that nothing needs any more, and only a commit would delete them.
             self.sweep_at = min(self.sweep_at, self.swept_at + SWEEP_S)
             raise

@@ -16,7 +16,7 @@ from itertools import dropwhile
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
+from mars.adapters.storage import STATE_AWAY, CorruptFileError, NewFile, StateAwayError, Storage
 from mars.algebra import cells, cells_finish
 from mars.algebra.cells_wire import encode
 from mars.model.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index
@@ -93,7 +93,7 @@ def unused_files(storage: Storage, prepared: Prepared, kept: Sequence[Point] = (
     try:
         named, unread = _named_files(storage, [manifest, *(point.manifest for point in kept)])
         files = list(storage.files(folder(manifest.stream_id, manifest.key_part)))
-    except OSError as error:  # no reason not to commit
+    except STATE_AWAY as error:  # no reason not to commit
         log.warning("files that nothing names are deleted later: %s", error)
         return []
     return [path for path, modified in files

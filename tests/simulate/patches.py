@@ -123,7 +123,7 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
         reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
                               "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
         reducer.committing.commit: {
-            "cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
+            "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
             "_rows_blob": cells.encode, "describe": cells.describe},
         reducer.leading.watch_topic: {"Wire": kafka.Wire, "Consumer": kafka.Group},
         api.statements.context: {"ZooKeeper": zookeeper.ZooKeeper, "Storage": storage.Storage, "EndOffsets": kafka.Ends,

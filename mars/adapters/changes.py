@@ -17,7 +17,7 @@ from kazoo.exceptions import (
 )
 from kazoo.handlers.threading import KazooTimeoutError
 
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import TooLargeError, ZooKeeper
 from mars.errors import NotReadyError
 from mars.model import names
 
@@ -66,7 +66,7 @@ def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hin
             detail = "the connection is interrupted"
         except OUTCOME_UNKNOWN as error:
             detail = type(error).__name__
-        except KazooException as error:
+        except (KazooException, TooLargeError) as error:
             raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
         if zk.clock.monotonic_s() >= deadline_s:
             raise NotReadyError("ZooKeeper does not answer", detail, hint)

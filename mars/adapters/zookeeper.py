@@ -31,19 +31,21 @@ logging.getLogger("kazoo").setLevel(logging.CRITICAL)
 # In a refused transaction the operations before the failed one report RolledBackError, those after it
 # RuntimeInconsistency.
 REFUSED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError, RolledBackError, RuntimeInconsistency)
-ZOOKEEPER_AWAY = (KazooException, KazooTimeoutError)
 LARGE_BYTES = 1_000_000  # ZooKeeper ends the connection of a request above its jute.maxbuffer, 1 MB if it is not set
 LARGE_AGAIN_S = 60.0
 SETTLE_S = 5.0
 
 
-class TooLargeError(NotReadyError, KazooException):
-    """A request that ZooKeeper does not take for its size. Whoever waits for a ZooKeeper that is away waits for this too."""
+class TooLargeError(NotReadyError):
+    """A request that ZooKeeper does not take for its size."""
 
     def __init__(self, size: int) -> None:
         super().__init__("ZooKeeper does not take what is to be written", f"{size:,} bytes at once end the connection",
                          "set jute.maxbuffer of the ZooKeeper servers higher (-Djute.maxbuffer=4194304), or drop queries or "
                          "streams")
+
+
+ZOOKEEPER_AWAY = (KazooException, KazooTimeoutError, TooLargeError)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.algebra import cells
+from mars.errors import Remedy
 from mars.model.commits import QueryCommit, Segment
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
@@ -20,7 +21,7 @@ KEPT_BYTES = 256 * 1024 * 1024
 class OpenFileError(CorruptFileError):
     """A file with the state of open windows is damaged or missing: it mends without anybody's help, as a rule."""
 
-    status = 503
+    remedy = Remedy.RETRY
 
     def __init__(self, damage: CorruptFileError) -> None:
         super().__init__("the open windows cannot be read", damage.detail,

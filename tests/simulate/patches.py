@@ -110,7 +110,7 @@ def _seams(world: World, plan: QueryPlan) -> dict[ModuleType, dict[str, object]]
         reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
                               "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
         reducer.committing.commit: {
-            "cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
+            "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
             "_rows_blob": cells.encode, "describe": cells.describe},
         reducer.leading.watch_topic: {"Wire": lambda *_, **__: kafka.Wire(world.topic), "Consumer": kafka.Group},
         mars.results.tables: {"pa": cells.READ},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -22,6 +21,8 @@ from mars.model import names
 from mars.model.commits import Earlier, Manifest, Pointer, QueryCommit
 from mars.model.entries import Entry, Header
 from mars.model.registry import Query
+from mars.runtime.periods import Every
+from mars.runtime.system import Clock
 from reducer.committing import commit
 from reducer.committing.fallback import STATE_LOST, points
 from reducer.committing.history import History, Point, pointer_to
@@ -36,10 +37,10 @@ from reducer.state.merge import Piece, QueryState
 from reducer.state.uncomputable import UncomputableError, computing
 
 log = logging.getLogger("mars.reducer")
-RECEIVE_BYTES = 8 * 1024 * 1024
-RECEIVE_S = 0.25
-FACTS_AGE_S = 5.0
-SWEEP_S = 30.0
+RECEIVE_BYTES = 8 * 1024 * 1024  # of one answer of the log: other key parts wait while it is merged
+RECEIVE_S = 0.25  # a wake-up that got lost costs no more
+FACTS_AGE_S = 5.0  # the leader checks each second: what is older may be of one that is gone
+SWEEP_S = 30.0  # each sweep lists the folder, and what lies there so much longer harms nobody
 
 
 @dataclass
@@ -65,20 +66,22 @@ class KeyPart:
     deferred: list[tuple[str, Piece]] = field(default_factory=list)
     after: int = 0
     has_more: bool = False
-    received_at: float = -math.inf
     facts: Facts = Facts()
     asked: int = -1
-    done_at: float = 0.0
-    swept_at: float = field(init=False)
-    sweep_at: float = math.inf  # when to sweep without a commit
+    sweep_at_s: float = math.inf  # when to sweep without a commit
+    clock: Clock = field(init=False)
     logs: Logs = field(default_factory=Logs)
     limits: Limits = field(init=False)
     pace: Pace = field(init=False)
     trim: Trim = field(init=False)
 
     def __post_init__(self) -> None:
-        self.limits, self.pace = Limits(self.config), Pace(self.config.commit_interval_ms / 1000)
-        self.trim, self.swept_at = Trim(self.exchange, self.number, self.owner_version), time.monotonic()
+        self.clock = self.zookeeper.clock
+        self.limits, self.pace = Limits(self.config), Pace(self.config.commit_interval_ms / 1000, self.clock)
+        self.trim = Trim(self.exchange, self.number, self.owner_version, self.clock)
+        self._receives, self._facts_age = Every(RECEIVE_S, self.clock), Every(FACTS_AGE_S, self.clock)
+        self._sweeps = Every(SWEEP_S, self.clock)
+        self._sweeps.begin()
 
     @staticmethod
     def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,
@@ -103,7 +106,8 @@ class KeyPart:
     def take_queries(self, view: StreamView) -> None:
         """Follow the query set: a query with a new incarnation goes back to its committed state (rule 3), one that is
         gone or stopped is dropped from the working state; the others keep what they have merged."""
-        self.view, self.received_at = view, -math.inf
+        self.view = view
+        self._receives.end()
         running = view.queries.running()
         states = {}
         for id_, query in running.items():
@@ -119,7 +123,7 @@ class KeyPart:
         self.trim.is_due = True  # entries may be done that no commit will pass: those of dead incarnations
         if has_gone([self.manifest, *(point.manifest for point in self.history.points())], view.queries.queries):
             # Its last files are too young to be deleted now, and no commit may follow that would do it.
-            self.sweep_at = min(self.sweep_at, time.monotonic() + commit.KEEP_UNUSED_S + SWEEP_S)
+            self._sweep_within(commit.KEEP_UNUSED_S + SWEEP_S)
         deferred, self.deferred = self.deferred, []
         for id_, piece in deferred:
             self._route(id_, piece)
@@ -140,9 +144,9 @@ class KeyPart:
         if nothing was received."""
         if self.trim.may_tell():
             self._tell()
-        if time.monotonic() >= self.sweep_at:
+        if self.clock.monotonic_s() >= self.sweep_at_s:
             self._sweep()
-        received = woken or self.has_more or time.monotonic() - self.received_at > RECEIVE_S
+        received = woken or self.has_more or self._receives.is_due()
         entries = self._receive() if received else []
         if entries:
             faults.point("reducer.received")
@@ -162,11 +166,11 @@ class KeyPart:
     def _receive(self) -> list[Entry]:
         raw, entries = self.exchange.receive(self.view.stream.id, self.view.generation, self.number, self.after,
                                              RECEIVE_BYTES)
-        self.received_at = time.monotonic()
+        self._receives.begin()
         self.has_more = sum(entry.cells_bytes for entry in entries) > RECEIVE_BYTES // 2
         facts = Facts.parse(raw)
         if facts.done != self.facts.done:
-            self.done_at = self.received_at
+            self._facts_age.begin()
         self.facts = facts
         return entries
 
@@ -188,7 +192,7 @@ class KeyPart:
             self.deferred.append((query, piece))
 
     def _close(self) -> None:
-        heard, asks = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None, False
+        heard, asks = None if self._facts_age.is_due() else self.facts, False
         for id_, state in self.states.items():
             passed = state.pass_check(self.view.queries.partitions, heard, self.facts)
             if passed is not None:
@@ -251,10 +255,11 @@ class KeyPart:
         # and leaves it with the transaction that proves the view.
         last = replace(living(self.manifest, self.view.queries.queries), generation=self.view.generation)
         try:
-            return commit.prepare(self.storage, last, self.states, self.config.result_retention_days * 86_400_000, copied)
+            return commit.prepare(self.storage, last, self.states, self.config.result_retention_days * 86_400_000, copied,
+                                  self.clock)
         except STATE_AWAY:
             # No room: there may be some in files that nothing needs any more, and only a commit would delete them.
-            self.sweep_at = min(self.sweep_at, self.swept_at + SWEEP_S)
+            self._sweep_within(self._sweeps.due_in_s())
             raise
 
     def _held(self) -> list[str]:
@@ -299,20 +304,26 @@ class KeyPart:
         """Now and then: files that neither the commit under way, nor a fall-back, nor a late reader needs. They are listed
         before the commit and deleted after it, so that whoever lost the key part meanwhile deletes nothing of its
         successor's."""
-        if time.monotonic() - self.swept_at < SWEEP_S:
+        if not self._sweeps.is_due():
             return []
-        self.swept_at = time.monotonic()
-        return commit.unused_files(self.storage, prepared, living_points(history.points(), self.view.queries.queries))
+        self._sweeps.begin()
+        return commit.unused_files(self.storage, prepared, living_points(history.points(), self.view.queries.queries),
+                                   self.clock)
+
+    def _sweep_within(self, seconds: float) -> None:
+        """Sweep, without a commit, after so long at the latest."""
+        self.sweep_at_s = min(self.sweep_at_s, self.clock.monotonic_s() + seconds)
 
     def _sweep(self) -> None:
         """Delete what a commit would delete, without one; tried again later if it cannot be done now."""
         if not self.zookeeper.usable:
             return
-        self.swept_at = time.monotonic()
-        self.sweep_at = self.swept_at + SWEEP_S
+        self._sweeps.begin()
+        self.sweep_at_s = math.inf
+        self._sweep_within(SWEEP_S)
         if self.pointer is None or sweep(self.storage, self.zookeeper, self.view, self.owner_version, self.pointer_version,
                                          self.pointer, self.manifest, self.history.points()):
-            self.sweep_at = math.inf
+            self.sweep_at_s = math.inf
 
     def _tell(self) -> None:
         """Tell Redis what is committed, and delete the entries that it passes."""

@@ -58,8 +58,8 @@ class Znode:
 
 class ZooKeeper:
     """One session. `usable` is False from SUSPENDED on; `expired` is True once the session may have ended, by our own
-    monotonic clock, which is earlier than the server can tell us. Whoever sees `expired` must end its process. Whoever waits
-    for ZooKeeper does so by `clock`.
+    monotonic clock, which is earlier than the server can tell us. Whoever sees `expired` must end its process. `clock` is
+    that of the process: whoever is handed the session alone takes it from here.
 
     Not fork-safe: make it inside the worker process.
     """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
@@ -20,6 +19,7 @@ from mars.adapters.storage import STATE_AWAY, CorruptFileError, NewFile, StateAw
 from mars.algebra import cells_finish
 from mars.algebra.cells_wire import encode
 from mars.model.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index
+from mars.runtime.system import SYSTEM, Clock
 from reducer.committing.history import Point
 from reducer.state.merge import QueryState
 from reducer.state.uncomputable import computing
@@ -28,7 +28,7 @@ log = logging.getLogger("mars.reducer")
 DELTAS_MAX = 32
 RECENT_MAX = 24  # each commit writes their descriptions anew
 RESULTS_BYTES_MAX = 64 << 20  # put together at a time: all of it is held in memory, by readers too
-KEEP_UNUSED_S = 120
+KEEP_UNUSED_S = 120  # whoever reads as of an earlier commit is through by then
 
 
 @dataclass
@@ -47,14 +47,14 @@ def folder(stream_id: int, key_part: int) -> str:
 
 
 def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int,
-            copied: Iterable[str] = ()) -> Prepared:
+            copied: Iterable[str] = (), clock: Clock = SYSTEM.clock) -> Prepared:
     """Write the next commit: cells, results, and last the manifest that names them, in one file. `manifest` is the last
     one; `states` are the running queries. Their working state is folded, so that a second call without new entries
     writes the same again; UncomputableError, for one of them, leaves all as they were. Of the resting queries `copied` the
     state is written anew as it is; CorruptFileError if it does not read."""
     file = storage.new_file(folder(manifest.stream_id, manifest.key_part), "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
-    open_, beside = {}, []  # `beside`: files that were written for this commit already
+    open_, beside, now_ms = {}, [], clock.wall_ms()  # `beside`: files that were written for this commit already
     try:
         for id_, state in states.items():
             after.queries[id_] = entry = state.commit.copy()
@@ -62,7 +62,7 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
                 entry.commits += 1
                 with computing(id_):
                     open_[id_] = _add_state(file, state, entry)
-                _add_results(storage, file, state, entry, retention_ms, beside)
+                _add_results(storage, file, state, entry, beside, now_ms, retention_ms)
         for id_ in copied:
             after.queries[id_] = entry = manifest.queries[id_].copy()
             entry.state = [file.add(storage.read(segment)) for segment in entry.state]
@@ -82,12 +82,13 @@ def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
         states[id_].adopt(prepared.manifest.queries[id_], tables)
 
 
-def unused_files(storage: Storage, prepared: Prepared, kept: Sequence[Point] = ()) -> list[str]:
+def unused_files(storage: Storage, prepared: Prepared, kept: Sequence[Point] = (),
+                 clock: Clock = SYSTEM.clock) -> list[str]:
     """Files of the key part that neither the prepared commit nor a kept one names, and that are too old for a reader of
     another one."""
     manifest = prepared.manifest
     used = {prepared.segment.path} | {point.earlier.manifest.path for point in kept if point.earlier.manifest}
-    oldest = time.time() - KEEP_UNUSED_S
+    oldest = clock.wall_ms() / 1000 - KEEP_UNUSED_S
     try:
         named, unread = _named_files(storage, [manifest, *(point.manifest for point in kept)])
         files = list(storage.files(folder(manifest.stream_id, manifest.key_part)))
@@ -134,27 +135,27 @@ def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.
     return [table for _, table in held]
 
 
-def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: QueryCommit, retention_ms: int,
-                 beside: list[str]) -> None:
+def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: QueryCommit, beside: list[str], now_ms: int,
+                 retention_ms: int) -> None:
     """Add the finished rows of the windows that close with this commit."""
     if not state.closed:
         return
     with computing(state.query.id, "the rows of its closed windows"):
         finished = cells_finish.finish(state.query.plan, state.stream, state.closed_cells())
     if finished.num_rows:
-        _tidy_results(storage, file.folder, entry, retention_ms, finished, beside)
-        entry.results.append(describe(finished, file.add(_rows_blob(finished))))
+        _tidy_results(storage, file.folder, entry, finished, beside, now_ms, retention_ms)
+        entry.results.append(describe(finished, file.add(rows_blob(finished)), now_ms))
 
 
-def describe(table: pa.Table, segment: Segment) -> ResultSegment:
-    """What a manifest says of result rows."""
+def describe(table: pa.Table, segment: Segment, now_ms: int) -> ResultSegment:
+    """What a manifest says of result rows that are committed now."""
     ends = pc.min_max(table["window_start"].cast(pa.int64()))
     return ResultSegment(segment, table.num_rows, ends["min"].as_py(), ends["max"].as_py(),
-                         pc.max(table["window_end"].cast(pa.int64())).as_py(), int(time.time() * 1000))
+                         pc.max(table["window_end"].cast(pa.int64())).as_py(), now_ms)
 
 
-def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, rows: pa.Table,
-                  beside: list[str]) -> None:
+def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Table, beside: list[str], now_ms: int,
+                  retention_ms: int) -> None:
     """When many result segments have gathered, put the rows of the first ones into one and its description into the index.
     They have files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a
     commit. A large segment gets a file by itself, one with each commit.
@@ -165,7 +166,7 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_m
     held = 1 + max((n for n, r in enumerate(entry.results) if _is_together(r.segment.path)), default=-1)
     if len(entry.results) - held < RECENT_MAX:
         return
-    since_ms = int(time.time() * 1000) - retention_ms
+    since_ms = now_ms - retention_ms
     gathered = entry.results[:held]
     try:
         older = _older_results(storage, entry)
@@ -174,9 +175,10 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_m
         log.warning("results are put together later: %s", error)
         return
     if together:
-        [segment] = storage.write(folder, "results", [_rows_blob(together)])
+        [segment] = storage.write(folder, "results", [rows_blob(together)])
         beside.append(segment.path)
-        new.insert(0, describe(together, segment))  # what did not read has windows among its own, and must not go before it
+        # What did not read has windows among its own, and must not go before it.
+        new.insert(0, describe(together, segment, now_ms))
     if older is None and entry.results[0].committed_ms > since_ms:
         entry.results = gathered + new + others
         return
@@ -199,7 +201,7 @@ def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[Resu
         gone.append(min(result.first_start_us for result in gathered + new))
     if not gone:
         return kept + new
-    blank = file.add(_rows_blob(rows.slice(0, 0)))
+    blank = file.add(rows_blob(rows.slice(0, 0)))
     return [ResultSegment(blank, 0, max(gone), max(gone), max(gone), since_ms), *kept, *new]
 
 
@@ -220,7 +222,8 @@ def _put_together(storage: Storage, results: list[ResultSegment]
     return (pa.concat_tables(tables) if tables else None), unread, []
 
 
-def _rows_blob(table: pa.Table) -> bytes:
+def rows_blob(table: pa.Table) -> bytes:
+    """Result rows as they lie in a file."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
@@ -12,6 +11,7 @@ from mars.model import names
 from mars.model.commits import Pointer
 
 log = logging.getLogger("mars.reducer")
+ASK_AGAIN_S = 0.1  # while ZooKeeper does not answer: the session ends in some seconds
 
 
 def set_pointer(zookeeper: ZooKeeper, view: StreamView, number: int, owner_version: int, pointer_version: int,
@@ -39,5 +39,5 @@ def outcome(zookeeper: ZooKeeper, path: str, pointer: Pointer) -> bool:
             node = zookeeper.get_synced(path)
             return node is not None and Pointer.load(node.data) == pointer
         except ZOOKEEPER_AWAY:
-            time.sleep(0.1)
+            zookeeper.clock.sleep(ASK_AGAIN_S)
     raise NotReadyError("the ZooKeeper session may have ended", "in a commit of unknown outcome")

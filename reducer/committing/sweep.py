@@ -40,7 +40,7 @@ def sweep(storage: Storage, zookeeper: ZooKeeper, view: StreamView, owner_versio
     storage.require()
     queries = view.queries.queries
     unused = commit.unused_files(storage, commit.Prepared(living(manifest, queries), pointer.manifest, {}),
-                                 living_points(points, queries))
+                                 living_points(points, queries), zookeeper.clock)
     stream_id, number = view.stream.id, manifest.key_part
     # A query that only a newer query set has is not a dropped one: its version is asked for, too.
     if unused and not zookeeper.transact(

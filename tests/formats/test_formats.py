@@ -23,6 +23,7 @@ from mars.model import names
 from mars.model.commits import Pointer
 from mars.model.registry import Catalog
 from reducer.keypart import KeyPart
+from tests.clock import ManualClock
 from tests.reducer.pieces import result_segments
 
 KEPT = sorted(Path(__file__).parent.glob("*.zip"))
@@ -42,7 +43,7 @@ def zookeeper(kept: Path) -> SimpleNamespace:
         file = kept / "znodes" / path.strip("/")
         return Znode(file.read_bytes(), 1) if file.is_file() else None
 
-    return SimpleNamespace(get=get, get_synced=get)
+    return SimpleNamespace(get=get, get_synced=get, clock=ManualClock())
 
 
 def as_json(table: pa.Table) -> list[dict]:

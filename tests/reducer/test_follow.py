@@ -17,10 +17,10 @@ from mars.config import Config
 from mars.errors import InvariantError
 from mars.model.registry import QuerySet
 from reducer import job
-from reducer.home import state_folder
-from reducer.job import Reducer
+from reducer.connections import state_folder
 from reducer.keypart import KeyPart
-from reducer.refused import Refused
+from tests.clock import ManualClock
+from tests.reducer import handed
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
@@ -45,8 +45,7 @@ class Held(SimpleNamespace):
 def test_working_state_survives_what_it_does_not_depend_on(monkeypatch, change, owner, kept):
     loaded = object()
     monkeypatch.setattr(KeyPart, "load", lambda *_: loaded)
-    reducer = object.__new__(Reducer)
-    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer = handed.reducer()
     reducer.views = {STREAM.id: replace(VIEW, **change)}
     held = Held(view=VIEW, owner_version=1)
     reducer.parts = {KEY: held}
@@ -62,8 +61,7 @@ def test_a_query_set_with_what_other_code_made_is_not_taken_up(monkeypatch, held
     stops = []
     monkeypatch.setattr(computable, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
     foreign = replace(QUERY, id="q2", plan=replace(QUERY.plan, versions=(("count", 99),)))
-    reducer = object.__new__(Reducer)
-    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer = handed.reducer()
     reducer.views = {STREAM.id: replace(VIEW, queries_version=2, queries=QuerySet(3, (0, 1), {"q1": QUERY, "q2": foreign}))}
     reducer.parts = {KEY: held} if held else {}
     reducer._keep_up(KEY, 1)
@@ -74,24 +72,18 @@ def test_a_query_set_with_what_other_code_made_is_not_taken_up(monkeypatch, held
 
 
 @pytest.mark.parametrize(("error", "stays"), [(ConnectionLoss(), True), (InvariantError("overlap"), False)])
-def test_a_zookeeper_that_is_away_ends_no_reducer(monkeypatch, error, stays):
+def test_a_zookeeper_that_is_away_ends_no_reducer(error, stays):
     """Neither while a query is stopped, nor while a recovery is asked for: what broke the invariant is read again."""
-    monkeypatch.setattr(job, "time", Mock())
-    reducer = object.__new__(Reducer)
-    reducer.cache, reducer._news, reducer.refused = Mock(), Mock(), Refused(0.02)
-    reducer.zookeeper = Mock(get=Mock(side_effect=ConnectionLoss()))
+    reducer = handed.reducer(zookeeper=Mock(clock=ManualClock(), get=Mock(side_effect=ConnectionLoss())))
     reducer.parts = {KEY: Mock(view=VIEW, step=Mock(side_effect=error))}
     assert not reducer._step(KEY, True)
     assert (KEY in reducer.parts) == stays
 
 
 def test_a_state_that_does_not_read_while_a_commit_copies_it_is_fallen_back_from(monkeypatch):
-    monkeypatch.setattr(job, "time", Mock())
     fell = Mock(return_value=True)
     monkeypatch.setattr(job, "fall_back", fell)
-    reducer = object.__new__(Reducer)
-    reducer.cache, reducer._news, reducer.zookeeper, reducer.storage = Mock(), Mock(), Mock(), Mock()
-    reducer.refused = Refused(0.02)
+    reducer = handed.reducer()
     reducer.views = {KEY[0]: VIEW}
     step = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
     reducer.parts = {KEY: Mock(view=VIEW, owner_version=7, step=step)}
@@ -104,8 +96,7 @@ def test_a_state_folder_that_is_away_is_waited_for(monkeypatch):
     """What is half taken over is read again; nobody falls back."""
     monkeypatch.setattr(job, "fall_back", Mock(side_effect=AssertionError))
     monkeypatch.setattr(KeyPart, "load", Mock(side_effect=StateAwayError("away", "1/0/commit-2")))
-    reducer = object.__new__(Reducer)
-    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer = handed.reducer()
     reducer.views = {STREAM.id: replace(VIEW, queries_version=2)}
     reducer.parts = {KEY: Mock(view=VIEW, owner_version=1, take_queries=Mock(side_effect=StateAwayError("away")))}
     reducer._keep_up(KEY, 1)

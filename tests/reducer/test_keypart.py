@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -20,17 +21,8 @@ from reducer.committing import commit, history, pace, trim
 from reducer.keypart import KeyPart
 from reducer.state.merge import QueryState
 from reducer.state.uncomputable import UncomputableError
+from tests.clock import ManualClock
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
-
-
-class Clock(SimpleNamespace):
-    """Stands for the module time; a commit is made to cost `cpu_s`."""
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def thread_time(self) -> float:
-        return self.cpu
 
 
 class Log:
@@ -64,18 +56,15 @@ class Log:
 
 
 @pytest.fixture
-def clock(monkeypatch) -> Clock:
-    made = Clock(now=1000.0, cpu=0.0, time=lambda: 0.0)
-    for module in (keypart, pace, trim):
-        monkeypatch.setattr(module, "time", made)
-    return made
+def clock() -> ManualClock:
+    return ManualClock(1_000.0, time.time() - 1_000.0)  # the times of files are of the real one
 
 
 @pytest.fixture
 def part(tmp_path, clock) -> KeyPart:
     """A key part with one query that has merged nothing; commits cost no time unless a test says so."""
     view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
-    zookeeper = SimpleNamespace(usable=True, transact=lambda *_: True)
+    zookeeper = SimpleNamespace(usable=True, transact=lambda *_: True, clock=clock)
     made = KeyPart(Config(), zookeeper, Log(), Storage(tmp_path.as_uri()), view, 0, 1, 1, None, Manifest(0, 0),
                    {"q1": fresh()})
     made.step()
@@ -95,10 +84,10 @@ def commits(part: KeyPart) -> int:
 def test_nobody_looks_before_a_wake_up_and_a_lost_one_costs_the_net_alone(part, clock):
     received = part.exchange.received
     part.exchange.add(1, 0, [1, 2])
-    clock.now += keypart.RECEIVE_S / 2
+    clock.now_s += keypart.RECEIVE_S / 2
     assert not part.step(woken=False)
     assert part.exchange.received == received
-    clock.now += keypart.RECEIVE_S
+    clock.now_s += keypart.RECEIVE_S
     assert part.step(woken=False)
 
 
@@ -115,7 +104,7 @@ def test_cheap_commits_follow_each_other_after_the_least_pause(part, clock):
     part.exchange.add(2, 1, [2])
     part.step()
     assert part.due_in_s() == pytest.approx(pace.PAUSE_MIN_S)
-    clock.now += pace.PAUSE_MIN_S + 0.001
+    clock.now_s += pace.PAUSE_MIN_S + 0.001
     part.step(woken=False)
     assert commits(part) == 2
 
@@ -128,7 +117,7 @@ def test_cheap_commits_follow_each_other_after_the_least_pause(part, clock):
 ])
 def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
     def transact(*_: tuple) -> bool:
-        clock.cpu, clock.now = clock.cpu + cpu_s, clock.now + wall_s
+        clock.cpu_s, clock.now_s = clock.cpu_s + cpu_s, clock.now_s + wall_s
         return True
 
     part.zookeeper.transact = transact
@@ -141,7 +130,7 @@ def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
 
 def test_a_commit_that_took_long_leaves_as_much_time_while_there_is_more_to_merge(part, clock, monkeypatch):
     def transact(*_: tuple) -> bool:
-        clock.now += 0.5
+        clock.now_s += 0.5
         return True
 
     part.zookeeper.transact = transact
@@ -180,7 +169,7 @@ def test_a_window_that_waits_asks_once_for_a_check_and_is_committed_soon(part, c
     part.exchange.facts = {"begun": "2", "done": "2"}
     part.step()
     assert part.due_in_s() == pytest.approx(pace.PAUSE_MIN_S * pace.CLOSING_SHARE)
-    clock.now += pace.PAUSE_MIN_S * pace.CLOSING_SHARE + 0.001
+    clock.now_s += pace.PAUSE_MIN_S * pace.CLOSING_SHARE + 0.001
     part.step(woken=False)
     assert part.manifest.queries["q1"].watermark == 28
 
@@ -189,7 +178,7 @@ def test_only_new_positions_are_told_but_now_and_then_all(part, clock):
     part.exchange.add(1, 0, [1])
     part.step()
     assert part.exchange.told[-1] == {(0, "q1"): 1}
-    clock.now += trim.TELL_ALL_S
+    clock.now_s += trim.TELL_ALL_S
     part.exchange.add(2, 1, [2])
     part.step()
     assert part.exchange.told[-1] == {(0, "q1"): 2, (1, "q1"): 0}
@@ -202,11 +191,11 @@ def test_positions_that_redis_did_not_hear_are_told_again_without_another_commit
     part.step()
     assert (commits(part), part.exchange.tried, part.trim.undone.keys()) == (1, tried + 1, {1})
     for _ in range(5):
-        clock.now += trim.AGAIN_S / 4
+        clock.now_s += trim.AGAIN_S / 4
         part.step()
     assert part.exchange.tried == tried + 2
     part.exchange.is_away = False
-    clock.now += trim.AGAIN_S
+    clock.now_s += trim.AGAIN_S
     part.step(woken=False)
     assert part.exchange.told[-1] == {(0, "q1"): 1, (1, "q1"): 0}
     assert (commits(part), part.exchange.deleted, part.trim.is_due) == (1, [1], False)
@@ -237,14 +226,14 @@ def test_a_query_that_has_counted_what_the_log_has_lost_stops_before_it_commits(
     assert (commits(part), stops) == (1, [])
     part.exchange.facts |= {"log:0": "6 3:1 4:2", "log:1": "0"}
     part.exchange.add(2, 0, [])
-    clock.now += keypart.RECEIVE_S
+    clock.now_s += keypart.RECEIVE_S
     part.step()
     assert stops == []
     part.exchange.facts |= {"log:0": "7 3:1"}
     part.exchange.entries.clear()
     part.exchange.add(3, 2, [3, 4, 5])
     for _ in range(2):  # until the query set is known here without it
-        clock.now += 10
+        clock.now_s += 10
         part.step()
     assert commits(part) == 1
     assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "LOG_TRUNCATED")] * 2
@@ -263,7 +252,7 @@ def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkey
     part.exchange.add(1, 0, [1, 2])
     part.step()
     part.states["q1"].close(10_000_000)
-    clock.now += 10
+    clock.now_s += 10
     part.step(woken=False)
     assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "QUARANTINED")]
     assert "OverflowError: date value out of range" in stops[0][2]
@@ -271,7 +260,7 @@ def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkey
     without = {"q1": replace(QUERY, state="QUARANTINED", incarnation=2), "q2": part.states["q2"].query}
     part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), without), queries_version=2))
     part.states["q2"].mark_for_rewrite()
-    clock.now += 10
+    clock.now_s += 10
     part.step(woken=False)
     assert commits(part) == before + 1
 
@@ -290,7 +279,7 @@ def test_cells_that_cannot_be_committed_stop_their_query_alone(part, clock, monk
     part.step()
     part.states["q1"].mark_for_rewrite()
     before = part.states["q1"].commit.copy()
-    clock.now += 10
+    clock.now_s += 10
     with monkeypatch.context() as patch:
         patch.setattr(where, too_large)
         part.step(woken=False)
@@ -310,7 +299,7 @@ def test_cells_that_cannot_be_merged_are_not_committed(part, clock, monkeypatch,
         part.step()
         part.exchange.facts = {"begun": "2", "done": "2"}
     monkeypatch.setattr(QueryState, where, too_large)
-    clock.now += 10
+    clock.now_s += 10
     before = commits(part)
     with pytest.raises(UncomputableError, match="2147483646") as error:
         part.step()
@@ -358,7 +347,7 @@ def test_the_files_of_the_last_query_go_without_another_commit(two, clock):
     two.step(woken=False)
     named = {two.pointer.manifest.path} | {e.manifest.path for e in two.pointer.earlier if e.manifest}
     assert kept(two) > named
-    clock.now += keypart.SWEEP_S
+    clock.now_s += keypart.SWEEP_S
     two.step(woken=False)
     assert kept(two) == named, "only manifests are left"
     assert commits(two) == before
@@ -369,12 +358,12 @@ def test_what_is_not_the_truth_any_more_is_not_swept(two, clock):
     drop(two, 3)
     before, asked = kept(two), []
     two.zookeeper.transact = lambda *checks: asked.append({(kind, *rest) for kind, _, *rest in checks})
-    clock.now += keypart.SWEEP_S
+    clock.now_s += keypart.SWEEP_S
     two.step(woken=False)
     assert kept(two) == before
     assert asked == [{("check", two.owner_version), ("check", 3), ("check", two.pointer_version)}]
     two.zookeeper.transact = lambda *_: True
-    clock.now += keypart.SWEEP_S
+    clock.now_s += keypart.SWEEP_S
     two.step(woken=False)
     assert kept(two) < before
 
@@ -394,7 +383,7 @@ def test_a_full_state_folder_gets_room_when_a_query_is_dropped(two, clock, monke
     monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
     two.states["q2"].mark_for_rewrite()
     before = commits(two)
-    clock.now += keypart.SWEEP_S
+    clock.now_s += keypart.SWEEP_S
     with pytest.raises(OSError, match="No space left"):
         two.step(woken=False)
     two.step(woken=False)
@@ -403,7 +392,7 @@ def test_a_full_state_folder_gets_room_when_a_query_is_dropped(two, clock, monke
 
 def test_a_fall_back_still_finds_what_is_left_after_a_sweep(two, clock):
     drop(two, 3, "q2")
-    clock.now += keypart.SWEEP_S
+    clock.now_s += keypart.SWEEP_S
     two.step(woken=False)
     manifests = [two.manifest, *(point.manifest for point in two.history.points())]
     segments = {segment for manifest in manifests if "q2" in manifest.queries for segment in manifest.queries["q2"].state}

@@ -140,9 +140,6 @@ class World:
         def work() -> None:
             try:
                 worker = self.workers[name] = WORKERS[name](self, int(name[1]))
-                if isinstance(worker, Reducer):
-                    ask = worker._ask_for_recovery
-                    worker._ask_for_recovery = lambda view, error: (self._met(name, view, error), ask(view, error))
                 try:
                     worker.run()
                 finally:
@@ -156,7 +153,7 @@ class World:
         self.restart_at.pop(name, None)
         self.actors[name] = self.scheduler.spawn(name, name, work)
 
-    def _met(self, name: str, view: StreamView, error: InvariantError) -> None:
+    def met(self, name: str, view: StreamView, error: InvariantError) -> None:
         """A reducer has met a broken invariant: allowed only where Redis has lost something since the generation of the
         key part was installed."""
         self.tell(f"{name}: {error}")

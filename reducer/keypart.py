@@ -17,12 +17,12 @@ from mars.adapters.zookeeper import ZooKeeper
 from mars.algebra.cells_layout import schema
 from mars.algebra.cells_wire import decode
 from mars.config import Config
-from mars.errors import InvariantError, NotReadyError
-from mars.model import names
-from mars.model.commits import Earlier, Manifest, Pointer, QueryCommit
+from mars.errors import InvariantError
+from mars.model.commits import Earlier, Manifest, QueryCommit
 from mars.model.entries import Entry, Header
 from mars.model.registry import Query
 from reducer.committing import commit
+from reducer.committing.assignment import Assignment
 from reducer.committing.fallback import STATE_LOST, points
 from reducer.committing.history import History, Point, pointer_to
 from reducer.committing.pace import Pace
@@ -54,11 +54,7 @@ class KeyPart:
     zookeeper: ZooKeeper
     exchange: Exchange
     storage: Storage
-    view: StreamView
-    number: int
-    owner_version: int
-    pointer_version: int
-    pointer: Pointer | None
+    assignment: Assignment
     manifest: Manifest
     states: dict[str, QueryState]
     history: History = History()
@@ -74,25 +70,25 @@ class KeyPart:
     logs: Logs = field(default_factory=Logs)
     limits: Limits = field(init=False)
     pace: Pace = field(init=False)
-    trim: Trim = field(init=False)
+    trim: Trim = field(default_factory=Trim)
 
     def __post_init__(self) -> None:
         self.limits, self.pace = Limits(self.config), Pace(self.config.commit_interval_ms / 1000)
-        self.trim, self.swept_at = Trim(self.exchange, self.number, self.owner_version), time.monotonic()
+        self.swept_at = time.monotonic()
+
+    @property
+    def view(self) -> StreamView:
+        """The stream as it is known here."""
+        return self.assignment.view
 
     @staticmethod
-    def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, view: StreamView,
-             number: int, owner_version: int) -> KeyPart:
-        """The key part as of its last commit. The pointer is read after the assignment, so that a commit of the former
-        owner in between makes ours fail, not vanish. CorruptFileError if a file of it is damaged."""
-        node = zookeeper.get_synced(names.pointer(view.stream.id, number))
-        if node is None:
-            raise NotReadyError("the stream was dropped", view.stream.name)
-        pointer = Pointer.load(node.data)
-        manifest = storage.manifest(pointer) if pointer else Manifest(view.stream.id, number)
-        part = KeyPart(config, zookeeper, exchange, storage, view, number, owner_version, node.version, pointer,
-                       manifest, {}, History.of(points(storage, pointer, manifest)))
-        part.take_queries(view)
+    def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, assignment: Assignment) -> KeyPart:
+        """The key part as of its last commit. CorruptFileError if a file of it is damaged."""
+        pointer, empty = assignment.pointer, Manifest(assignment.view.stream.id, assignment.key_part)
+        manifest = storage.manifest(pointer) if pointer else empty
+        part = KeyPart(config, zookeeper, exchange, storage, assignment, manifest, {},
+                       History.of(points(storage, pointer, manifest)))
+        part.take_queries(assignment.view)
         # Other files' results are read by readers alone; those of this one can still be made again (rule 25).
         for id_ in part.states.keys() & manifest.queries.keys():
             for result in manifest.queries[id_].results:
@@ -103,7 +99,7 @@ class KeyPart:
     def take_queries(self, view: StreamView) -> None:
         """Follow the query set: a query with a new incarnation goes back to its committed state (rule 3), one that is
         gone or stopped is dropped from the working state; the others keep what they have merged."""
-        self.view, self.received_at = view, -math.inf
+        self.assignment, self.received_at = self.assignment.follow(view), -math.inf
         running = view.queries.running()
         states = {}
         for id_, query in running.items():
@@ -160,8 +156,7 @@ class KeyPart:
         return bool(entries)
 
     def _receive(self) -> list[Entry]:
-        raw, entries = self.exchange.receive(self.view.stream.id, self.view.generation, self.number, self.after,
-                                             RECEIVE_BYTES)
+        raw, entries = self.assignment.log(self.exchange).receive(self.after, RECEIVE_BYTES)
         self.received_at = time.monotonic()
         self.has_more = sum(entry.cells_bytes for entry in entries) > RECEIVE_BYTES // 2
         facts = Facts.parse(raw)
@@ -227,16 +222,17 @@ class KeyPart:
             self._stop("QUARANTINED", {error.query: error.reason})
             return
         faults.point("reducer.files_written")
-        last = Point(Earlier(self.pointer and self.pointer.manifest, self.manifest.commit), self.manifest)
+        pointer = self.assignment.pointer
+        last = Point(Earlier(pointer and pointer.manifest, self.manifest.commit), self.manifest)
         history = self.history.follow(last, prepared.manifest, self._held())
         pointer = pointer_to(prepared.segment, prepared.manifest, history)
         unused = self._unused_files(prepared, history)
-        if not set_pointer(self.zookeeper, self.view, self.number, self.owner_version, self.pointer_version, pointer):
-            raise StaleGenerationError("the commit was refused", f"stream {self.view.stream.name}, part {self.number}",
+        committed = set_pointer(self.zookeeper, self.assignment, pointer)
+        if committed is None:
+            raise StaleGenerationError("the commit was refused", str(self.assignment),
                                        "a generation, an assignment or the query set has changed")
-        self.pointer_version += 1
         faults.point("reducer.committed")
-        self.pointer, self.manifest, self.history = pointer, prepared.manifest, history
+        self.assignment, self.manifest, self.history = committed, prepared.manifest, history
         commit.adopt(self.states, prepared)
         self._tell()
         self.pace.end()
@@ -281,7 +277,7 @@ class KeyPart:
             if not state.changed:
                 continue
             with computing(id_):
-                verdict = self.limits.judge(state, self.number)
+                verdict = self.limits.judge(state, self.assignment.key_part)
             if verdict.exceeded:
                 reasons[id_] = verdict.exceeded
             elif verdict.fits_only_merged:
@@ -310,15 +306,15 @@ class KeyPart:
             return
         self.swept_at = time.monotonic()
         self.sweep_at = self.swept_at + SWEEP_S
-        if self.pointer is None or sweep(self.storage, self.zookeeper, self.view, self.owner_version, self.pointer_version,
-                                         self.pointer, self.manifest, self.history.points()):
+        if self.assignment.pointer is None or sweep(self.storage, self.zookeeper, self.assignment, self.manifest,
+                                                    self.history.points()):
             self.sweep_at = math.inf
 
     def _tell(self) -> None:
         """Tell Redis what is committed, and delete the entries that it passes."""
         positions = {(p, id_): offset for id_, state in self.states.items()
                      for p, offset in {**state.query.start, **self._committed(id_)}.items()}
-        self.trim.tell(self.view, positions, self._is_done)
+        self.trim.tell(self.assignment.log(self.exchange), positions, self._is_done)
 
     def _committed(self, query: str) -> dict[int, int]:
         committed = self.manifest.queries.get(query)

@@ -41,9 +41,9 @@ class Prepared:
     open: dict[str, list[pa.Table]]
 
 
-def folder(stream_id: int, key_part: int) -> str:
-    """Where a key part's files lie, under the state URI."""
-    return f"{stream_id}/{key_part}"
+def folder(manifest: Manifest) -> str:
+    """Where the key part's files lie, under the state URI."""
+    return f"{manifest.stream_id}/{manifest.key_part}"
 
 
 def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int,
@@ -52,7 +52,7 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
     one; `states` are the running queries. Their working state is folded, so that a second call without new entries
     writes the same again; UncomputableError, for one of them, leaves all as they were. Of the resting queries `copied` the
     state is written anew as it is; CorruptFileError if it does not read."""
-    file = storage.new_file(folder(manifest.stream_id, manifest.key_part), "commit")
+    file = storage.new_file(folder(manifest), "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
     open_, beside = {}, []  # `beside`: files that were written for this commit already
     try:
@@ -90,7 +90,7 @@ def unused_files(storage: Storage, prepared: Prepared, kept: Sequence[Point] = (
     oldest = time.time() - KEEP_UNUSED_S
     try:
         named, unread = _named_files(storage, [manifest, *(point.manifest for point in kept)])
-        files = list(storage.files(folder(manifest.stream_id, manifest.key_part)))
+        files = list(storage.files(folder(manifest)))
     except STATE_AWAY as error:  # no reason not to commit
         log.warning("files that nothing names are deleted later: %s", error)
         return []

@@ -9,11 +9,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from mars.adapters.storage import Storage
-from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import ZooKeeper
-from mars.model import names
-from mars.model.commits import Manifest, Pointer
+from mars.model.commits import Manifest
 from reducer.committing import commit
+from reducer.committing.assignment import Assignment
 from reducer.committing.history import Point
 
 
@@ -32,21 +31,17 @@ def has_gone(manifests: Iterable[Manifest], queries: Collection[str]) -> bool:
     return any(not manifest.queries.keys() <= set(queries) for manifest in manifests)
 
 
-def sweep(storage: Storage, zookeeper: ZooKeeper, view: StreamView, owner_version: int, pointer_version: int,
-          pointer: Pointer, manifest: Manifest, points: Iterable[Point]) -> bool:
-    """Delete the files that neither the last commit nor one to fall back to needs for a query of `view`. False if nothing
-    was deleted, as this is not the truth any more. They are listed before that is asked, so that no file of a successor is
-    among them. StateAwayError where the folder is away."""
+def sweep(storage: Storage, zookeeper: ZooKeeper, assignment: Assignment, manifest: Manifest,
+          points: Iterable[Point]) -> bool:
+    """Delete the files that neither the last commit (`manifest`) nor one to fall back to needs for a query of the query set.
+    False if nothing was deleted, as this is not the truth any more. They are listed before that is asked, so that no file of
+    a successor is among them. StateAwayError where the folder is away."""
     storage.require()
-    queries = view.queries.queries
-    unused = commit.unused_files(storage, commit.Prepared(living(manifest, queries), pointer.manifest, {}),
+    queries = assignment.view.queries.queries
+    unused = commit.unused_files(storage, commit.Prepared(living(manifest, queries), assignment.pointer.manifest, {}),
                                  living_points(points, queries))
-    stream_id, number = view.stream.id, manifest.key_part
     # A query that only a newer query set has is not a dropped one: its version is asked for, too.
-    if unused and not zookeeper.transact(
-            ("check", names.owner(stream_id, number), owner_version),
-            ("check", names.queries(stream_id), view.queries_version),
-            ("check", names.pointer(stream_id, number), pointer_version)):
+    if unused and not zookeeper.transact(*assignment.to_prove()):
         return False
     for path in unused:
         storage.delete(path)

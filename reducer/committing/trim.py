@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mars.adapters.exchange import Exchange
-from mars.adapters.view import StreamView
+from mars.adapters.exchange_roles import OwnedLog
 from mars.errors import NotReadyError
 from mars.model.entries import Header
 
@@ -25,9 +24,6 @@ class Trim:
     """`undone` maps the SEQ of each entry that is still in the log to its header; `told` are the positions that Redis has
     heard; `is_due` says that there is something to tell or to delete before the next commit."""
 
-    exchange: Exchange
-    number: int
-    owner_version: int
     undone: dict[int, Header] = field(default_factory=dict)
     told: Positions = field(default_factory=dict)
     is_due: bool = True
@@ -38,7 +34,7 @@ class Trim:
         """Is there something to tell, and has Redis not just been away?"""
         return self.is_due and time.monotonic() >= self._again_at
 
-    def tell(self, view: StreamView, positions: Positions, is_done: Callable[[Header], bool]) -> None:
+    def tell(self, owned: OwnedLog, positions: Positions, is_done: Callable[[Header], bool]) -> None:
         """Tell Redis the committed positions that are new, now and then all, and delete the entries whose headers are done.
         What Redis does not hear now stays due: no other commit may follow, as claims wait for these positions (rule 8)."""
         new = dict(positions.items() - self.told.items())
@@ -46,7 +42,7 @@ class Trim:
             new, self._told_all_at = positions, time.monotonic()
         done = [seq for seq, header in self.undone.items() if is_done(header)]
         try:
-            self.exchange.trim(view.stream.id, view.generation, self.number, self.owner_version, done, new)
+            owned.trim(done, new)
         except NotReadyError as error:
             log.warning("positions are told later: %s", error)
             self.is_due, self._told_all_at, self._again_at = True, -math.inf, time.monotonic() + AGAIN_S

@@ -22,6 +22,7 @@ from mars.config import Config
 from mars.model import names
 from mars.model.commits import Pointer
 from mars.model.registry import Catalog
+from reducer.committing.assignment import Assignment
 from reducer.keypart import KeyPart
 from tests.reducer.pieces import result_segments
 
@@ -63,7 +64,8 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
     znodes, storage = zookeeper(kept), Storage((kept / "state").as_uri())
     stream, = Catalog.load(znodes.get(names.CATALOG).data).streams.values()
     view = read_stream(znodes, stream)
-    parts = [KeyPart.load(Config(), znodes, None, storage, view, number, 1) for number in range(stream.key_parts)]
+    parts = [KeyPart.load(Config(), znodes, None, storage, Assignment.read(znodes, view, number, 1))
+             for number in range(stream.key_parts)]
     for query in view.queries.queries.values():
         commits = [part.manifest.queries[query.id] for part in parts]
         closed = [pa.ipc.open_stream(storage.read(found.segment)).read_all()

@@ -17,6 +17,7 @@ from mars.model.entries import Entry
 from mars.model.registry import PAUSED, QuerySet
 from reducer import keypart
 from reducer.committing import commit, history, pace, trim
+from reducer.committing.assignment import Assignment
 from reducer.keypart import KeyPart
 from reducer.state.merge import QueryState
 from reducer.state.uncomputable import UncomputableError
@@ -34,7 +35,7 @@ class Clock(SimpleNamespace):
 
 
 class Log:
-    """Stands for the exchange: entries that come, and what is asked for and told."""
+    """Stands for the exchange and for the key part's log in it: entries that come, and what is asked for and told."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -48,11 +49,14 @@ class Log:
         made = piece(seq, 0, start, times)
         self.entries.append(Entry(seq, made.header, {"q1": made.share}))
 
-    def receive(self, stream_id: int, generation: int, key_part: int, after: int, bytes_max: int):
+    def log(self, stream_id: int, **_: int) -> Log:
+        return self
+
+    def receive(self, after: int, bytes_max: int):
         self.received += 1
         return self.facts, [entry for entry in self.entries if entry.seq > after]
 
-    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int], positions: dict) -> None:
+    def trim(self, seqs: list[int], positions: dict) -> None:
         self.tried += 1
         if self.is_away:
             raise NotReadyError("Redis does not answer")
@@ -76,7 +80,7 @@ def part(tmp_path, clock) -> KeyPart:
     """A key part with one query that has merged nothing; commits cost no time unless a test says so."""
     view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
     zookeeper = SimpleNamespace(usable=True, transact=lambda *_: True)
-    made = KeyPart(Config(), zookeeper, Log(), Storage(tmp_path.as_uri()), view, 0, 1, 1, None, Manifest(0, 0),
+    made = KeyPart(Config(), zookeeper, Log(), Storage(tmp_path.as_uri()), Assignment(view, 0, 1, 1), Manifest(0, 0),
                    {"q1": fresh()})
     made.step()
     return made
@@ -356,7 +360,7 @@ def test_the_files_of_the_last_query_go_without_another_commit(two, clock):
     before = commits(two)
     drop(two, 3)
     two.step(woken=False)
-    named = {two.pointer.manifest.path} | {e.manifest.path for e in two.pointer.earlier if e.manifest}
+    named = {two.assignment.pointer.manifest.path} | {e.manifest.path for e in two.assignment.pointer.earlier if e.manifest}
     assert kept(two) > named
     clock.now += keypart.SWEEP_S
     two.step(woken=False)
@@ -372,7 +376,7 @@ def test_what_is_not_the_truth_any_more_is_not_swept(two, clock):
     clock.now += keypart.SWEEP_S
     two.step(woken=False)
     assert kept(two) == before
-    assert asked == [{("check", two.owner_version), ("check", 3), ("check", two.pointer_version)}]
+    assert asked == [{("check", two.assignment.owner_version), ("check", 3), ("check", two.assignment.pointer_version)}]
     two.zookeeper.transact = lambda *_: True
     clock.now += keypart.SWEEP_S
     two.step(woken=False)

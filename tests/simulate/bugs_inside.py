@@ -49,8 +49,7 @@ def log_is_trimmed_before_the_commit(world: World) -> Iterator[None]:
     real = KeyPart.commit
 
     def commit(part: KeyPart) -> None:
-        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
-                           list(part.trim.undone), {})
+        part.assignment.log(part.exchange).trim(list(part.trim.undone), {})
         real(part)
 
     with patch.object(KeyPart, "commit", commit):
@@ -64,7 +63,7 @@ def uncommitted_state_survives_a_new_generation(world: World) -> Iterator[None]:
     def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
         part, view = reducer.parts.get(key), reducer.views[key[0]]
         if part and part.view.generation != view.generation:
-            part.view, part.after, part.undone = view, 0, {}
+            part.assignment, part.after, part.trim.undone = part.assignment.follow(view), 0, {}
         real(reducer, key, owner_version)
 
     with patch.object(Reducer, "_keep_up", keep_up):

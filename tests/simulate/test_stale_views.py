@@ -10,6 +10,7 @@ from mars.model import names
 from mars.model.commits import Manifest, Pointer
 from mars.model.entries import Entry, Header, Share
 from mars.model.registry import Query
+from reducer.committing.assignment import Assignment
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from tests.simulate import patches, redis, storage, zookeeper
@@ -36,8 +37,8 @@ class Cluster:
         self.catalog = CatalogStore(self.zookeeper)
         self.stream = self.catalog.create_stream(STREAM, range(2))
         self.exchange, self.disk = redis.Exchange(""), storage.Storage("")
-        self.exchange.install(self.stream.id, 1, 1, world.server.run_id(),
-                              {"key_parts": 2, "positions": [], "lanes": {}, "stops": {}})
+        self.exchange.lead(self.stream.id, generation=1, epoch=1).install(
+            world.server.run_id(), {"key_parts": 2, "positions": [], "lanes": {}, "stops": {}})
 
     def view(self) -> StreamView:
         return read_stream(self.zookeeper, self.stream)
@@ -48,7 +49,8 @@ class Cluster:
         node = self.zookeeper.get(path)
         self.zookeeper.transact(("set", path, b'{"id": "%s"}' % id_.encode(), node.version))
         version = self.zookeeper.get(path).version
-        return KeyPart.load(CONFIG, self.zookeeper, self.exchange, self.disk, view, 0, version)
+        assignment = Assignment.read(self.zookeeper, view, 0, version)
+        return KeyPart.load(CONFIG, self.zookeeper, self.exchange, self.disk, assignment)
 
     def committed(self) -> dict[str, tuple]:
         node = self.zookeeper.get(names.pointer(self.stream.id, 0))

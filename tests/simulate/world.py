@@ -276,7 +276,7 @@ class World:
         nodes, owners, id_ = self.ensemble.now, self.owners(), self.checker.stream_id
         version = nodes[self.checker.queries_path].version
         wanted = {k: (nodes[names.owner(id_, k)].version, version) for k in range(self.key_parts)}
-        known = {k: (part.owner_version, part.view.queries_version) for worker in self.workers.values()
+        known = {k: (part.assignment.owner_version, part.view.queries_version) for worker in self.workers.values()
                  if isinstance(worker, Reducer) for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
         return known == wanted
 

@@ -116,7 +116,7 @@ class Reducer:
     def _rest(self, worked: bool) -> None:
         """After entries came, wait a moment for more of them; else until something is heard or due. What is heard may be
         lost: that costs NET_S."""
-        if any(part.has_more for part in self.parts.values()):
+        if any(part.inbox.has_more for part in self.parts.values()):
             return
         if worked:
             self.stopping.wait(GATHER_S)
@@ -277,7 +277,7 @@ class Reducer:
     def _last_commit(self, part: KeyPart) -> None:
         """On a graceful stop, commit what is merged, so that a restart need not merge it again."""
         try:
-            if any(state.changed for state in part.states.values()):
+            if part.queries.have_changed:
                 part.commit()
         except (StaleGenerationError, StaleEpochError, NotReadyError, OSError, *ZOOKEEPER_AWAY) as error:
             log.info("not committed at the stop: %r", error)

@@ -18,7 +18,6 @@ from mars.model.identifiers import identifier
 from mars.model.log_epochs import together
 from mars.model.registry import RUNNING, QuerySet
 from reducer.committing.assignment import Assignment
-from reducer.committing.commit import folder
 from reducer.committing.history import History, Point, pointer_to
 
 log = logging.getLogger("mars.reducer")
@@ -65,7 +64,7 @@ def fall_back(zookeeper: ZooKeeper, storage: Storage, assignment: Assignment) ->
         return _stop_lost(zookeeper, now.view, found)
     if found.reads and not found.notes:
         return True  # whole again
-    file = storage.new_file(folder(found.manifest), "commit")
+    file = storage.new_file(found.manifest.folder, "commit")
     segment = file.add(found.manifest.dump())
     file.write()
     queries = QuerySet.load(now.view.queries.dump())  # the view is not ours to change

@@ -1,19 +1,63 @@
-"""Sweeping a key part's folder without a commit: there may be no room for one, or nothing to commit any more.
+"""Deleting the files of a key part that nothing needs: with a commit, or without one, where there is no room for one or
+nothing to commit any more.
 
 A dropped query's files are named by commits that are kept; nobody reads them for it, nor falls back to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+import logging
+import math
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from mars.adapters.storage import Storage
+from mars.adapters.storage import STATE_AWAY, Storage
 from mars.adapters.zookeeper import ZooKeeper
-from mars.model.commits import Manifest
-from reducer.committing import commit
+from mars.model.commits import Manifest, Segment
 from reducer.committing.assignment import Assignment
 from reducer.committing.history import Point
+from reducer.committing.results import is_together, older_results
+
+log = logging.getLogger("mars.reducer")
+SWEEP_S = 30.0
+KEEP_UNUSED_S = 120  # for readers of a commit before
+
+
+@dataclass
+class SweepTimes:
+    """When files were looked through last, and when they are to be `without` a commit; never if there is no reason."""
+
+    looked_at: float = field(default_factory=lambda: time.monotonic())
+    without: float = math.inf
+
+    def are_due(self) -> bool:
+        """Is it time to sweep without a commit?"""
+        return time.monotonic() >= self.without
+
+    def with_commit(self) -> bool:
+        """Is it time to look with the commit under way? Then that counts as the last time."""
+        is_time = time.monotonic() - self.looked_at >= SWEEP_S
+        if is_time:
+            self.looked_at = time.monotonic()
+        return is_time
+
+    def expect_drop(self) -> None:
+        """A query was dropped: its last files are too young to be deleted now, and no commit may follow that would do it."""
+        self.without = min(self.without, time.monotonic() + KEEP_UNUSED_S + SWEEP_S)
+
+    def need_room(self) -> None:
+        """There may be some in files that nothing needs any more, and only a commit would delete them."""
+        self.without = min(self.without, self.looked_at + SWEEP_S)
+
+    def begin(self) -> None:
+        """A sweep without a commit begins; unless it ends well, it is tried again."""
+        self.looked_at = time.monotonic()
+        self.without = self.looked_at + SWEEP_S
+
+    def end(self) -> None:
+        """It is done."""
+        self.without = math.inf
 
 
 def living(manifest: Manifest, queries: Collection[str]) -> Manifest:
@@ -38,11 +82,38 @@ def sweep(storage: Storage, zookeeper: ZooKeeper, assignment: Assignment, manife
     a successor is among them. StateAwayError where the folder is away."""
     storage.require()
     queries = assignment.view.queries.queries
-    unused = commit.unused_files(storage, commit.Prepared(living(manifest, queries), assignment.pointer.manifest, {}),
-                                 living_points(points, queries))
+    unused = unused_files(storage, living(manifest, queries), assignment.pointer.manifest, living_points(points, queries))
     # A query that only a newer query set has is not a dropped one: its version is asked for, too.
     if unused and not zookeeper.transact(*assignment.to_prove()):
         return False
     for path in unused:
         storage.delete(path)
     return True
+
+
+def unused_files(storage: Storage, manifest: Manifest, lies_in: Segment, kept: Sequence[Point] = ()) -> list[str]:
+    """Files of the key part that neither this commit, whose manifest `lies_in` one of them, nor a kept one needs, and that
+    are too old for a reader of another one."""
+    used = {lies_in.path} | {point.earlier.manifest.path for point in kept if point.earlier.manifest}
+    oldest = time.time() - KEEP_UNUSED_S
+    try:
+        named, unread = _named_files(storage, [manifest, *(point.manifest for point in kept)])
+        files = list(storage.files(manifest.folder))
+    except STATE_AWAY as error:  # no reason not to commit
+        log.warning("files that nothing names are deleted later: %s", error)
+        return []
+    return [path for path, modified in files
+            if path not in used | named and modified < oldest and not (unread and is_together(path))]
+
+
+def _named_files(storage: Storage, manifests: Iterable[Manifest]) -> tuple[set[str], bool]:
+    """What the manifests name; and does an index not read? It may be put back from a backup, and names results that were
+    put together."""
+    named, unread = set(), False
+    for entry in [entry for manifest in manifests for entry in manifest.queries.values()]:
+        older = older_results(storage, entry)
+        unread = unread or older is None
+        named |= {segment.path for segment in entry.state}
+        named |= {result.segment.path for result in (*entry.results, *(older or ()))}
+        named |= {entry.results_index.path} if entry.results_index else set()
+    return named, unread

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from mars.adapters.exchange_roles import OwnedLog
 from mars.errors import NotReadyError
-from mars.model.entries import Header
+from mars.model.entries import Entry, Header
 
 log = logging.getLogger("mars.reducer")
 TELL_ALL_S = 1.0
@@ -29,6 +29,11 @@ class Trim:
     is_due: bool = True
     _told_all_at: float = -math.inf
     _again_at: float = -math.inf
+
+    def note(self, entry: Entry, is_done: Callable[[Header], bool]) -> None:
+        """An entry was received. It may be done already: then it is to be deleted."""
+        self.undone[entry.seq] = entry.header
+        self.is_due = self.is_due or is_done(entry.header)
 
     def may_tell(self) -> bool:
         """Is there something to tell, and has Redis not just been away?"""

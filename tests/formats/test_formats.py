@@ -67,10 +67,11 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
     parts = [KeyPart.load(Config(), znodes, None, storage, Assignment.read(znodes, view, number, 1))
              for number in range(stream.key_parts)]
     for query in view.queries.queries.values():
-        commits = [part.manifest.queries[query.id] for part in parts]
+        commits = [part.truth.manifest.queries[query.id] for part in parts]
         closed = [pa.ipc.open_stream(storage.read(found.segment)).read_all()
                   for commit in commits for found in result_segments(storage, commit)]
-        opened = [finish(query.plan, stream, merge(query.plan, stream, part.states[query.id].open)) for part in parts]
+        states = [part.queries.states[query.id] for part in parts]
+        opened = [finish(query.plan, stream, merge(query.plan, stream, state.open)) for state in states]
         wanted = expected[query.name]
         assert by_window(wanted["closed"]) == by_window(as_json(pa.concat_tables(closed)))
         shown = {row["window_start"] for row in wanted["closed"]}

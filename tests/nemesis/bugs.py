@@ -177,7 +177,8 @@ def uncommitted_state_survives_a_new_generation() -> None:
     def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
         part, view = reducer.parts.get(key), reducer.views[key[0]]
         if part and part.view.generation != view.generation:
-            part.assignment, part.after, part.trim.undone = part.assignment.follow(view), 0, {}
+            part.truth.follow(view)
+            part.inbox.after, part.trim.undone = 0, {}
         real(reducer, key, owner_version)
 
     Reducer._keep_up = keep_up

@@ -31,9 +31,11 @@ import mars.results.tables
 import mars.results.tails  # noqa: F401 what readers call must be loaded, so that it gets the simulation's clock
 import reducer.committing.commit
 import reducer.committing.history
+import reducer.committing.results
+import reducer.committing.sweep
+import reducer.committing.truth
 import reducer.home
 import reducer.job
-import reducer.keypart
 import reducer.leading.lead
 import reducer.leading.memory
 import reducer.leading.watch_topic
@@ -47,9 +49,8 @@ CONSTANTS: list[tuple[ModuleType, str, float]] = [
     (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2), (mapper.fetching, "BUSY_S", 0.03),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
     (reducer.job, "VIEW_AGE_S", 0.1), (reducer.job, "REFUSED_S", 0.06),
-    (reducer.keypart, "SWEEP_S", 0.5),
-    (reducer.committing.commit, "KEEP_UNUSED_S", 1.0), (reducer.committing.commit, "DELTAS_MAX", 4),
-    (reducer.committing.commit, "RECENT_MAX", 3),
+    (reducer.committing.sweep, "SWEEP_S", 0.5), (reducer.committing.sweep, "KEEP_UNUSED_S", 1.0),
+    (reducer.committing.commit, "DELTAS_MAX", 4), (reducer.committing.results, "RECENT_MAX", 3),
     (reducer.committing.history, "SPACING", 2), (reducer.committing.history, "SPACING_MAX", 8),
     (reducer.leading.watch_topic, "OFFSETS_S", 0.5), (reducer.leading.lead, "SILENT_S", 1.0),
     (reducer.leading.memory, "LOOK_S", 0.1), (reducer.leading.memory, "FULL_S", 0.4),
@@ -118,13 +119,12 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
         reducer.home: {"Storage": storage.Storage},
         reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange,
                       "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},
-        reducer.keypart: {"decode": cells.decode, "schema": lambda *_: None},
+        reducer.committing.truth: {"decode": cells.decode, "schema": lambda *_: None},
         reducer.state.limits: {"cells": cells.CELLS},
         reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
                               "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
-        reducer.committing.commit: {
-            "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
-            "_rows_blob": cells.encode, "describe": cells.describe},
+        reducer.committing.commit: {"cells_finish": cells.FINISH, "encode": cells.encode},
+        reducer.committing.results: {"pa": cells.ARROW, "_rows_blob": cells.encode, "describe": cells.describe},
         reducer.leading.watch_topic: {"Wire": kafka.Wire, "Consumer": kafka.Group},
         api.statements.context: {"ZooKeeper": zookeeper.ZooKeeper, "Storage": storage.Storage, "EndOffsets": kafka.Ends,
                       **dict.fromkeys(("KafkaAdmin", "Wire", "Engine", "security_of"), lambda *_, **__: None)},

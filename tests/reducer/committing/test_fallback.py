@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from mars.algebra.cells_wire import decode
 from mars.model import names
 from mars.model.commits import Earlier, Manifest, Pointer, Segment
 from mars.model.registry import PAUSED, QuerySet
-from reducer.committing import commit, fallback, history
+from reducer.committing import commit, fallback, history, sweep
 from reducer.committing.assignment import Assignment
 from reducer.committing.history import History, Point, pointer_to
 from reducer.state.merge import QueryState
@@ -323,11 +324,11 @@ def test_no_more_than_fits_is_written_anew_at_once(storage, monkeypatch):
 
 
 def test_files_of_kept_commits_are_not_deleted(storage, monkeypatch):
-    monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
+    monkeypatch.setattr(sweep, "KEEP_UNUSED_S", -1)
     owner = Owner(storage).run(range(30))
-    prepared = SimpleNamespace(manifest=owner.manifest, segment=owner.pointer.manifest)
-    assert set(commit.unused_files(storage, prepared)) > set(commit.unused_files(storage, prepared, owner.history.points()))
-    for path in commit.unused_files(storage, prepared, owner.history.points()):
+    unused = partial(sweep.unused_files, storage, owner.manifest, owner.pointer.manifest)
+    assert set(unused()) > set(unused(owner.history.points()))
+    for path in unused(owner.history.points()):
         storage.delete(path)
     damage(storage, owner.manifest.queries["q1"].state[0])
     assert not fallback.find(storage, assigned(owner.pointer)).lost

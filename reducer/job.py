@@ -24,6 +24,7 @@ from mars.errors import InvariantError, NotReadyError
 from mars.model import names
 from mars.runtime.system import SYSTEM, Runtime, Thread
 from reducer.broken import answer
+from reducer.committing.assignment import Assignment
 from reducer.committing.fallback import fall_back
 from reducer.connections import Connections, connect
 from reducer.fitness import Fitness
@@ -121,7 +122,7 @@ class Reducer:
     def _rest(self, worked: bool) -> None:
         """After entries came, wait a moment for more of them; else until something is heard or due. What is heard may be
         lost: that costs NET_S."""
-        if any(part.has_more for part in self.parts.values()):
+        if any(part.inbox.has_more for part in self.parts.values()):
             return
         if worked:
             self.stopping.wait(GATHER_S)
@@ -190,20 +191,21 @@ class Reducer:
         """Load a key part that is new here, of another assignment or another generation; else follow its query set. One
         with other partitions is loaded too: it may have closed windows without them (rule 23)."""
         view, part = self.views[key[0]], self.parts.get(key)
-        if (part is None or part.view.queries_version != view.queries_version) and stop_uncomputable(self.zookeeper, view):
+        if (part is None or not part.assignment.knows(view)) and stop_uncomputable(self.zookeeper, view):
             return  # the query set without them comes at once
+        lasts = part is not None and part.assignment.lasts(view, owner_version)
+        assignment = part.assignment.follow(view) if lasts else Assignment.read(self.zookeeper, view, key[1], owner_version)
+        if assignment is None:
+            raise NotReadyError("the stream was dropped", view.stream.name)
         try:
-            if (part is None or part.owner_version != owner_version
-                    or part.view.generation_version != view.generation_version
-                    or part.view.queries.partitions != view.queries.partitions):
-                self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, view, key[1],
-                                               owner_version)
-            elif part.view.queries_version != view.queries_version:
+            if not lasts:
+                self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, assignment)
+            elif not part.assignment.knows(view):
                 part.take_queries(view)
         except CorruptFileError as error:
             log.error("key part %s cannot be read: %s", key, error)
             self.parts.pop(key, None)
-            self._fall_back(key, view, owner_version)
+            self._fall_back(assignment)
         except UncomputableError as error:
             self.parts.pop(key, None)
             quarantine(self.zookeeper, view, error)
@@ -217,13 +219,13 @@ class Reducer:
             self.parts.pop(key, None)
             self.ask_for_recovery(view, error)
 
-    def _fall_back(self, key: tuple[int, int], view: StreamView, owner_version: int) -> None:
+    def _fall_back(self, assignment: Assignment) -> None:
         """Go back to what still reads (rule 25); the key part is loaded again in the next round, and if it could not fall
         back, it tries again then."""
         try:
-            done = fall_back(self.zookeeper, self.storage, view, key[1], owner_version)
+            done = fall_back(self.zookeeper, self.storage, assignment)
         except (OSError, NotReadyError, *ZOOKEEPER_AWAY) as error:
-            log.error("key part %s cannot fall back: %s", key, error)
+            log.error("%s cannot fall back: %s", assignment, error)
             done = False
         self.cache.forget()
         if done:  # else the next round tries again: other key parts must not wait for it
@@ -254,7 +256,7 @@ class Reducer:
             return False
         except CorruptFileError as error:
             log.error("key part %s cannot be committed: %s", key, error)
-            self._fall_back(key, part.view, part.owner_version)
+            self._fall_back(part.assignment)
         except OSError as error:
             # A full disk: what is merged stays, and is committed when there is room.
             log.error("key part %s cannot be committed: %s", key, error)
@@ -282,7 +284,7 @@ class Reducer:
     def _last_commit(self, part: KeyPart) -> None:
         """On a graceful stop, commit what is merged, so that a restart need not merge it again."""
         try:
-            if any(state.changed for state in part.states.values()):
+            if part.queries.have_changed:
                 part.commit()
         except (StaleGenerationError, StaleEpochError, NotReadyError, OSError, *ZOOKEEPER_AWAY) as error:
             log.info("not committed at the stop: %r", error)

@@ -132,8 +132,8 @@ class Leader:
         fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:
-            self.exchange.install(view.stream.id, generation, self.candidate.epoch, standing.server,
-                                  install_state(fresh.queries, manifests))
+            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self.candidate.epoch)
+            led.install(standing.server, install_state(fresh.queries, manifests))
             faults.point("leader.installed")
         return True
 
@@ -152,19 +152,18 @@ class Leader:
         """Attach what runs and is not on its lanes with its incarnation; detach what should not be there."""
         attached = standing.attached
         running = view.queries.running()
-        epoch = self.candidate.epoch
+        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self.candidate.epoch)
         for id_ in sorted(attached.keys() - running.keys()):
             # An incarnation that this view does not know yet was attached by another leader, and may run.
             known = {p: i for p, i in attached[id_].items() if i < view.queries.next_incarnation}
             if known:
-                self.exchange.detach(view.stream.id, view.generation, epoch, id_, known)
+                led.detach(id_, known)
         missing = [query for id_, query in running.items()
                    if attached.get(id_) != dict.fromkeys(query.start, query.incarnation)]
         if missing:
             manifests = self._manifests(view)
             for query in missing:
-                self.exchange.attach(view.stream.id, view.generation, epoch, query.id, query.incarnation,
-                                     attach_state(query, manifests))
+                led.attach(query.id, query.incarnation, attach_state(query, manifests))
                 faults.point("leader.attached")
 
     # -- assignments ----------------------------------------------------------------------------------------------

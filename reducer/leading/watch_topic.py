@@ -86,11 +86,11 @@ class TopicWatch:
     def _check(self, view: StreamView, seen: Seen, candidate: Candidate, zookeeper: ZooKeeper) -> None:
         """One numbered check (rule 23): its number is published before the brokers are asked, and published as done only
         once whatever is new stands in the query set. No broker is believed alone: one that leads no more may not know."""
-        stream_id, stream = view.stream.id, view.stream
+        stream = view.stream
         # Above all numbers of every leader before; the clocks of two hosts would not promise that.
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
-        publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731
-        publish({"begun": seen.begun})
+        led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.epoch)
+        led.publish_facts({"begun": seen.begun})
         missing_since, seen.missing_since = seen.missing_since, None
         try:
             found = self.wire.newest_ends(stream.topic, stream.topic_id)
@@ -111,7 +111,7 @@ class TopicWatch:
         if new := [p for p in topic.partitions if p not in known]:
             self._add_partitions(view, candidate, zookeeper, new)
             return
-        publish({"done": seen.begun, **self._idle(seen, highs), **self._logs(seen, topic)})
+        led.publish_facts({"done": seen.begun, **self._idle(seen, highs), **self._logs(seen, topic)})
         if seen.compares.is_due():
             seen.compares.begin()
             positions = self._positions(view)

@@ -15,6 +15,7 @@ from mars.adapters.view import StreamView
 from mars.errors import NotReadyError
 from mars.model.registry import QuerySet
 from reducer import job
+from reducer.committing.assignment import Assignment
 from reducer.job import Reducer
 from reducer.refused import MOST_S, Refused
 from reducer.state import uncomputable
@@ -25,6 +26,7 @@ from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
 KEY = (STREAM.id, 0)
+ASSIGNMENT = Assignment(VIEW, 0, 7, 1)
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def reducer() -> Reducer:
     """One that has one key part."""
     made = handed.reducer()
     made.views = {KEY[0]: VIEW}
-    made.parts = {KEY: Mock(view=VIEW, owner_version=7)}
+    made.parts = {KEY: Mock(assignment=ASSIGNMENT, view=VIEW)}
     return made
 
 
@@ -51,7 +53,7 @@ def test_a_key_part_of_a_stream_that_is_gone_meanwhile_ends_no_reducer(reducer, 
     reducer.views = {}
     reducer.parts[KEY].step.side_effect = CorruptFileError("damaged", "1/0/commit-2")
     assert not reducer._step(KEY, True)
-    assert fell.call_args.args[2:] == (VIEW, KEY[1], 7)
+    assert fell.call_args.args[2] == ASSIGNMENT
 
 
 @pytest.mark.parametrize("away", [None, ConnectionLoss()])

@@ -118,7 +118,7 @@ def first_start(table: Table) -> int:
 
 
 def describe(table: Table, segment: Segment, now_ms: int) -> ResultSegment:
-    """Stands for reducer.committing.commit.describe."""
+    """Stands for reducer.committing.results.describe."""
     first, last = (cell >> ID_BITS for cell in (table[0], table[-1]))
     return ResultSegment(segment, len(table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0)
 

@@ -24,8 +24,10 @@ import mars.results.open_windows
 import mars.results.tables
 import reducer.committing.commit
 import reducer.committing.history
+import reducer.committing.results
+import reducer.committing.sweep
+import reducer.committing.truth
 import reducer.job
-import reducer.keypart
 import reducer.leading.lead
 import reducer.leading.memory
 import reducer.leading.watch_topic
@@ -43,9 +45,8 @@ CONSTANTS: list[Change] = [
     (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2), (mapper.fetching, "BUSY_S", 0.03),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
     (reducer.job, "VIEW_AGE_S", 0.1), (reducer.job, "REFUSED_S", 0.06),
-    (reducer.keypart, "SWEEP_S", 0.5),
-    (reducer.committing.commit, "KEEP_UNUSED_S", 1.0), (reducer.committing.commit, "DELTAS_MAX", 4),
-    (reducer.committing.commit, "RECENT_MAX", 3),
+    (reducer.committing.sweep, "SWEEP_S", 0.5), (reducer.committing.sweep, "KEEP_UNUSED_S", 1.0),
+    (reducer.committing.commit, "DELTAS_MAX", 4), (reducer.committing.results, "RECENT_MAX", 3),
     (reducer.committing.history, "SPACING", 2), (reducer.committing.history, "SPACING_MAX", 8),
     (reducer.leading.watch_topic, "OFFSETS_S", 0.5), (reducer.leading.lead, "SILENT_S", 1.0),
     (reducer.leading.memory, "LOOK_S", 0.1), (reducer.leading.memory, "FULL_S", 0.4),
@@ -54,15 +55,15 @@ CONSTANTS: list[Change] = [
 # Cells are lists of ids instead of Arrow tables (cells.py): a loss and a double cannot cancel each other, and a run takes a
 # tenth of the time. What computes with cells is pure and calls these functions by name, so it is handed none.
 CELLS: list[Change] = [
-    (reducer.keypart, "decode", cells.decode), (reducer.keypart, "schema", lambda *_: None),
+    (reducer.committing.truth, "decode", cells.decode), (reducer.committing.truth, "schema", lambda *_: None),
     (reducer.state.limits, "cells", cells.CELLS),
     (reducer.state.merge, "cells", cells.CELLS), (reducer.state.merge, "decode", cells.decode),
     (reducer.state.merge, "schema", lambda *_: None), (reducer.state.merge, "tuple_count", len),
     (reducer.state.merge, "first_start", cells.first_start), (reducer.state.merge, "window", cells.WINDOW),
     (reducer.state.merge, "np", cells.NUMPY),
     (reducer.committing.commit, "cells_finish", cells.FINISH), (reducer.committing.commit, "encode", cells.encode),
-    (reducer.committing.commit, "pa", cells.ARROW), (reducer.committing.commit, "rows_blob", cells.encode),
-    (reducer.committing.commit, "describe", cells.describe),
+    (reducer.committing.results, "pa", cells.ARROW), (reducer.committing.results, "rows_blob", cells.encode),
+    (reducer.committing.results, "describe", cells.describe),
     (mars.results.tables, "pa", cells.READ), (mars.results.open_windows, "cells", cells.OPEN),
 ]
 # Query sets are read and written at a tenth of the cost: by another library, each text once, and without compression.

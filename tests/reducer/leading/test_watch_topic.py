@@ -47,9 +47,12 @@ class Broker:
 
 
 class Told(list):
-    """Stands for the exchange: keeps what is published."""
+    """Stands for the exchange and for its streams as the leader has them: keeps what is published."""
 
-    def publish_facts(self, stream_id: int, generation: int, epoch: int, facts: dict) -> None:
+    def lead(self, stream_id: int, **_: int) -> Told:
+        return self
+
+    def publish_facts(self, facts: dict) -> None:
         self.append(facts)
 
     def least_positions(self, stream_id: int, key_parts: int) -> dict:

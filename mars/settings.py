@@ -36,8 +36,6 @@ class Settings(BaseModel):
     reducers: int = Field(2, ge=1, le=1024, description="Reducer workers, each one long Spark task.")
     key_parts: int = Field(2, ge=1, le=256, description=(
         "Parts that the keys of a stream are divided into; frozen when the stream is created."))
-    reader: Literal["raw", "confluent"] = Field("raw", description=(
-        "How topics are read: raw record batches, or the slower second reader on confluent-kafka."))
 
     # How Kafka is spoken to.
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field("PLAINTEXT", description=(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Protocol
 
 import pyarrow as pa
@@ -136,3 +138,9 @@ class PaperSource:
     def _listen(self) -> None:
         for line in self.process.stdout:
             self.sent = json.loads(line)["sent"]
+
+
+def numbered(name: str, joint: str = "_") -> Iterator[str]:
+    """The name, then name_2, name_3 and so on."""
+    yield name
+    yield from (f"{name}{joint}{number}" for number in itertools.count(2))

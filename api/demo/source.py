@@ -14,17 +14,16 @@ from typing import Protocol
 import pyarrow as pa
 
 from api.cli.client import Client
+from api.cli.lines import ensure_topic
 from api.demo.check import Verdict, compare
 from api.instance.services.paths import log_dir, tail
 from api.instance.supervise import ROOT
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
-from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import security_of
 from mars.config import Config
 from mars.errors import MarsError
 
 STREAM, TOPIC, NAME = "S", "flows", "demo"
-PARTITIONS = 4
 # Event time starts an hour back and arrives a minute ago when the last tuple is made.
 BACK_S, SPAN_S = 3_600, 3_540
 
@@ -93,10 +92,7 @@ class PaperSource:
 
     def prepare(self) -> None:
         """Make the topic if it is absent."""
-        admin = KafkaAdmin(self.kafka, security=security_of(self.config))
-        if admin.describe(TOPIC) is None:
-            admin.create(TOPIC, PARTITIONS)
-        admin.close()
+        ensure_topic(self.kafka, security_of(self.config), TOPIC)
 
     def start(self) -> None:
         """Start to send."""

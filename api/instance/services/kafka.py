@@ -13,7 +13,6 @@ from api.instance.services.jvm import ENVIRONMENT, command, property_value
 from api.instance.services.paths import log_dir, tail
 from api.instance.services.process import Child
 from api.instance.services.service import Service, StopWatch, reach
-from mars.adapters.kafka.connect import why_refused
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.wire import Wire
 from mars.config import Config
@@ -78,8 +77,6 @@ def start(config: Config, data_dir: Path, more: str = "") -> Service:
     if config.kafka_address:
         security = security_of(config)
         reach(config.kafka_address, "kafka_address")
-        if refused := why_refused(config.kafka_address, security):
-            raise refused
         Wire(config.kafka_address, security, retry_s=FOREIGN_S).connect()
         return Service(NAME, config.kafka_address, "", watch.read_ms())
     if config.kafka_security_protocol != "PLAINTEXT":

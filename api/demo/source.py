@@ -16,8 +16,8 @@ import pyarrow as pa
 from api.cli.client import Client
 from api.cli.lines import ensure_topic
 from api.demo.check import Verdict, compare
+from api.instance.processes import ROOT
 from api.instance.services.paths import log_dir, tail
-from api.instance.supervise import ROOT
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
 from mars.adapters.kafka.security import security_of
 from mars.config import Config

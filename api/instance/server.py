@@ -22,7 +22,7 @@ from typing import IO
 
 from pyspark.sql import SparkSession
 
-from api.instance import spark_session, supervise
+from api.instance import processes, spark_session
 from api.instance.identity import Identity, admit, guard, hold, hold_first
 from api.instance.jobs import Workers
 from api.instance.services import ports
@@ -45,11 +45,11 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     # No daemon: an interpreter that ends in the middle of loading libraries may crash.
     threading.Thread(target=importlib.import_module, args=("api.rest.app",), name="imports").start()
     spark = spark_session.session(first)
-    supervise.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
+    processes.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
     # The services are still starting: time enough for Spark's Python daemon to load the kernels.
     threading.Thread(target=spark_session.run_task, args=(spark, "mars-warm", bool), daemon=True).start()
     config = Config.from_json(next(messages)["config"])
-    supervise.end_with_stdin(lambda: os._exit(1))
+    processes.end_with_stdin()
     threading.Thread(target=end_with_spark, args=(spark,), name="spark-end", daemon=True).start()
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     identity = identify(config, zookeeper, is_redis_own=not first.redis_address)
@@ -108,18 +108,18 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
                               (names.REDUCERS, config.reducers, "reducers")):
         while (there := registered(zookeeper, path)) < count:
             if time.monotonic() > deadline:
-                supervise.tell(events, supervise.event(NotReadyError(
+                processes.tell(events, processes.event(NotReadyError(
                     f"Only {there} of {count} {name} came up in {WORKERS_S:.0f} s",
                     hint=f"the reason is in {config.data / 'logs'}, in server.log and spark.out")))
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
             time.sleep(0.05)
-        supervise.tell(events, {"ready": name, "detail": f"{count} on Spark"})
+        processes.tell(events, {"ready": name, "detail": f"{count} on Spark"})
     while ports.is_free(config.api_port, config.api_host):
         time.sleep(0.05)
     url = api_url(config)
-    supervise.tell(events, {"ready": "api", "detail": f"{url}/docs"})
-    supervise.tell(events, {"api": url})
+    processes.tell(events, {"ready": "api", "detail": f"{url}/docs"})
+    processes.tell(events, {"api": url})
 
 
 def registered(zookeeper: ZooKeeper, path: str) -> int:
@@ -140,13 +140,13 @@ def api_url(config: Config) -> str:
 def main() -> None:
     """The process; exits with 1 after it has said why it cannot go on."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    events = supervise.take_stdout()
+    events = processes.take_stdout()
     # An exception, so that everything is ended in order wherever it comes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        run(events, supervise.hear(sys.stdin.buffer))
+        run(events, processes.hear(sys.stdin.buffer))
     except MarsError as error:
-        supervise.tell(events, supervise.event(error))
+        processes.tell(events, processes.event(error))
         logging.getLogger("mars.server").error("%s", error)
         sys.exit(1)
     finally:

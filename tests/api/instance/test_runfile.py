@@ -110,18 +110,6 @@ def test_a_name_with_spaces_and_parentheses_does_not_move_the_fields(tmp_path):
         child.wait()
 
 
-def test_the_run_file_of_an_older_version_is_understood(tmp_path, monkeypatch):
-    mine = Process(os.getpid(), psutil.Process().create_time())
-    Run(mine, runfile.READY, processes={"me": mine}).save(tmp_path)
-    (tmp_path / "run.json").write_text((tmp_path / "run.json").read_text().replace(',\n  "boot": ""', ""))
-    assert runfile.running(tmp_path).processes["me"].find()
-    set_clock(monkeypatch)
-    assert runfile.running(tmp_path) is None
-    descriptor = runfile.lock(tmp_path)
-    assert runfile.running(tmp_path), "who holds the lock is the supervisor, whatever the clock says"
-    os.close(descriptor)
-
-
 def set_clock(monkeypatch) -> None:
     """As if the wall clock had been set an hour ahead: the system tells a start by what the clock says now."""
     told = psutil.Process.create_time

@@ -111,7 +111,7 @@ class Supervisor:
         self.run.api_name, self.run.api_certificate = tls.certificate_name(self.config), self.config.api_tls_certificate
         self.config = self.config.model_copy(update={"api_port": self._api_port()})
         self._start_server()
-        self.services = start_all(self.config, self.config.data, self._service_ready).all()
+        self.services = list(start_all(self.config, self.config.data, self._service_ready))
         self._server_ready(self.server.ready(self._with_addresses()))
         return self.run
 
@@ -192,7 +192,7 @@ class Supervisor:
     def _service_ready(self, service: Service) -> None:
         setattr(self.run, service.name, service.address)
         self._add(service.name, service.pid)
-        self.report(f"{service.name} {service.version}", service.address, service.started_ms / 1000)
+        self.report(f"{service.name} {service.version}", service.address, service.started_s)
 
     def _add(self, name: str, pid: int | None) -> None:
         try:

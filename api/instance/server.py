@@ -34,6 +34,7 @@ from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
 from mars.model import names
+from mars.workers import KINDS, Kind
 
 WORKERS_S = 180.0
 STOP_S = 3.0
@@ -87,9 +88,9 @@ def forget_last_run(zookeeper: ZooKeeper) -> None:
     """Take back the word to stop, and the registrations of killed workers whose sessions have not run out
     yet."""
     zookeeper.transact(("delete", names.STOP))
-    for path in (names.MAPPERS, names.REDUCERS):
-        for child in zookeeper.children(path):
-            zookeeper.transact(("delete", f"{path}/{child}"))
+    for kind in KINDS:
+        for child in zookeeper.children(kind.folder):
+            zookeeper.transact(("delete", f"{kind.folder}/{child}"))
 
 
 def end_with_spark(spark: SparkSession) -> None:
@@ -104,17 +105,17 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
     """Say that the instance is ready once each slot has registered and the API answers; end it if one does
     not."""
     deadline = time.monotonic() + WORKERS_S
-    for path, count, name in ((names.MAPPERS, config.mappers, "mappers"),
-                              (names.REDUCERS, config.reducers, "reducers")):
-        while (there := registered(zookeeper, path)) < count:
+    for kind in KINDS:
+        count = getattr(config, kind.plural)
+        while (there := registered(zookeeper, kind)) < count:
             if time.monotonic() > deadline:
                 processes.tell(events, processes.event(NotReadyError(
-                    f"Only {there} of {count} {name} came up in {WORKERS_S:.0f} s",
+                    f"Only {there} of {count} {kind.plural} came up in {WORKERS_S:.0f} s",
                     hint=f"the reason is in {config.data / 'logs'}, in server.log and spark.out")))
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
             time.sleep(0.05)
-        processes.tell(events, {"ready": name, "detail": f"{count} on Spark"})
+        processes.tell(events, {"ready": kind.plural, "detail": f"{count} on Spark"})
     while ports.is_free(config.api_port, config.api_host):
         time.sleep(0.05)
     url = api_url(config)
@@ -122,10 +123,10 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
     processes.tell(events, {"api": url})
 
 
-def registered(zookeeper: ZooKeeper, path: str) -> int:
+def registered(zookeeper: ZooKeeper, kind: Kind) -> int:
     """How many workers have registered; none while ZooKeeper is away."""
     try:
-        return len(zookeeper.children(path))
+        return len(zookeeper.children(kind.folder))
     except ZOOKEEPER_AWAY:
         return 0
 

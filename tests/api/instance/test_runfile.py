@@ -65,7 +65,7 @@ def test_the_status_asks_whether_all_is_ready(tmp_path, monkeypatch):
                 raise NotReadyError("not ready", "state folder: /state has 7 bytes left")
             return {"queries": [{"name": "q"}]}
 
-    monkeypatch.setattr(status, "workers", lambda *_: ([{"id": "m"}], []))
+    monkeypatch.setattr(status, "workers", lambda *_: {"mappers": [{"id": "m"}], "reducers": []})
     monkeypatch.setattr(status.Client, "of", Unready)
     Run(Process.of(os.getpid()), runfile.READY, api="http://127.0.0.1:1").save(tmp_path)
     found = collect(load({"data": tmp_path}, environment={}))

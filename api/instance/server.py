@@ -85,12 +85,12 @@ def identify(config: Config, zookeeper: ZooKeeper, is_redis_own: bool) -> Identi
 
 
 def forget_last_run(zookeeper: ZooKeeper) -> None:
-    """Take back the word to stop, and the registrations of killed workers whose sessions have not run out
-    yet."""
+    """Take back the word to stop, the registrations of killed workers whose sessions have not run out yet, and what a change
+    of the catalog has left that was killed."""
     zookeeper.transact(("delete", names.STOP))
-    for kind in KINDS:
-        for child in zookeeper.children(kind.folder):
-            zookeeper.transact(("delete", f"{kind.folder}/{child}"))
+    for folder in (*(kind.folder for kind in KINDS), names.CHANGES):
+        for child in zookeeper.children(folder):
+            zookeeper.transact(("delete", f"{folder}/{child}"))
 
 
 def end_with_spark(spark: SparkSession) -> None:

@@ -9,8 +9,7 @@ import time
 from mapper import spill
 from mapper.claim import Claimer, Sizes
 from mapper.ends import AWAIT_MS
-from mapper.fetch import Range, RangeTooLarge, Reader
-from mapper.read import open_reader
+from mapper.fetch import Range, RangeTooLarge, Reader, open_reader
 from mapper.shared import Fetched, Shared
 from mapper.stop import STATES, state_of, why
 from mars import faults
@@ -156,8 +155,7 @@ class Fetching:
         stream = view.stream
         if stream.id not in self.readers:
             self.readers[stream.id] = open_reader(
-                self.config.reader, self.config.kafka_address, security_of(self.config), stream.topic, stream.topic_id,
-                retry_s=RETRY_S)
+                self.config.kafka_address, security_of(self.config), stream.topic, stream.topic_id, retry_s=RETRY_S)
             self.claimers[stream.id] = Claimer(
                 self.shared.exchange, self.config, self.shared.id, self.shared.sizes.setdefault(stream.id, Sizes()))
         claimer = self.claimers[stream.id]

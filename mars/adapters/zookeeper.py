@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+import orjson
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
     BadVersionError,
@@ -114,6 +115,11 @@ class ZooKeeper:
             return sorted(self.client.get_children(path))
         except NoNodeError:
             return []
+
+    def documents(self, path: str) -> list[dict]:
+        """The JSON that the children have, by their names."""
+        found = [self.get(f"{path}/{child}") for child in self.children(path)]
+        return [orjson.loads(znode.data) for znode in found if znode and znode.data]
 
     def ensure(self, path: str, data: bytes = b"") -> None:
         """Make the znode, with its parents, unless it is there."""

@@ -110,7 +110,7 @@ class Records(Messages):
 
 
 class Reader:
-    """Stands for what mapper.read.open_reader gives. A topic that was made anew is not read at all."""
+    """Stands for what mapper.fetch.open_reader gives. A topic that was made anew is not read at all."""
 
     topic: Topic  # set for each run
 

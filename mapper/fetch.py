@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +15,8 @@ from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOut
 from mars.adapters.kafka.security import Security
 from mars.adapters.kafka.wire import FetchedPartition, Want, Wire
 from mars.errors import MarsError
+from mars.runtime.periods import Backoff, Every
+from mars.runtime.system import SYSTEM, Clock
 
 AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # of each partition, when something is awaited
 LISTED_S = 1.0  # so long a list of partitions is believed
@@ -59,27 +60,27 @@ class Reader:
     bounded by its limit and one answer.
     """
 
-    def __init__(self, wire: Wire, topic: str, topic_id: str) -> None:
+    def __init__(self, wire: Wire, topic: str, topic_id: str, clock: Clock = SYSTEM.clock) -> None:
         self.wire = wire
         self.topic = topic
         self.topic_id = topic_id
         self._surplus = Surplus()
         self._size = AnswerSize()
         self._listed: list[int] = []
-        self._listed_at = 0.0
+        self._lists, self._clock = Every(LISTED_S, clock), clock
 
     def partitions(self) -> list[int]:
         """The partitions that can be read now, asked anew. Raises TopicRecreated if the topic is another one by now."""
         # What has no leader gives nothing, and must not hold back what has one.
         found = self.wire.topic(self.topic, self.topic_id).partitions
         self._listed = [p for p, (leader, _) in found.items() if leader >= 0] or list(found)
-        self._listed_at = time.monotonic()
+        self._lists.begin()
         return self._listed
 
     def last_stable_offsets(self) -> dict[int, int]:
         """Each partition's last stable offset: no range may end past it."""
         # An idle mapper asks many times a second; new partitions are rare.
-        listed = self._listed if self._knows_partitions() else self.partitions()
+        listed = self.partitions() if self._lists.is_due() else self._listed
         return self.wire.end_offsets(self.topic, listed)
 
     def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
@@ -132,20 +133,19 @@ class Reader:
         self._surplus.clear()
         self.wire.close()
 
-    def _knows_partitions(self) -> bool:
-        return time.monotonic() - self._listed_at < LISTED_S
-
     def _next(self, partition: int, start: int, end: int, limit_bytes: int, epoch: int,
               should_stop: Callable[[], bool]) -> Held | None:
         """What follows from `start` on, at least one offset of it; None to stop."""
-        pause, stuck_at, remote_at = PAUSES_S[0], time.monotonic() + STUCK_S, time.monotonic() + REMOTE_S
+        pause, stuck, remote = Backoff(*PAUSES_S, self._clock), Every(STUCK_S, self._clock), Every(REMOTE_S, self._clock)
+        stuck.begin()
+        remote.begin()
         ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
             answers = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
             if not answers or answers[0].throttled and not answers[0].records:
                 # Over a quota the broker leaves all partitions out. What was read before is kept: else it would come again.
-                time.sleep(pause)
-                pause, stuck_at = min(2 * pause, PAUSES_S[1]), time.monotonic() + STUCK_S
+                self._clock.sleep(pause.begin())
+                stuck.begin()
                 continue
             fetched, = answers
             decoded = self._decode(fetched, start)
@@ -158,11 +158,11 @@ class Reader:
                 if self.wire.reads_itself(self.topic, partition, start):
                     return Held(start, end, decoded)
                 # A broker that reads remote storage for too long answers so too, whatever lies there.
-                if time.monotonic() > remote_at:
+                if remote.is_due():
                     raise KafkaUnreachable(self.topic, partition, f"nothing came from remote storage at {start}: see the "
                                                                   "broker's remote.fetch.max.wait.ms")
-                time.sleep(PAUSES_S[0])
-            elif time.monotonic() > stuck_at:
+                self._clock.sleep(PAUSES_S[0])
+            elif stuck.is_due():
                 raise KafkaUnreachable(self.topic, partition, f"no record at {start}, and the log is stable up to "
                                        f"{fetched.last_stable_offset} only")
         return None

@@ -13,11 +13,12 @@ from pyspark.sql import SparkSession
 
 from api.instance.spark_session import cancel, run_task
 from mars.config import Config
+from mars.runtime.periods import Backoff
 from mars.workers import KINDS, Kind
 
 LOG = logging.getLogger("mars.jobs")
-PAUSE_S, PAUSE_MAX_S = 0.2, 2.0
-HEALTHY_S = 10.0
+PAUSE_S, PAUSE_MAX_S = 0.2, 2.0  # before a slot gets another worker: one that dies at its start must not fill the log
+HEALTHY_S = 10.0  # a worker that lived so long did not die at its start
 
 
 def task(kind: Kind, config_json: str, slot: int) -> Callable[[], None]:
@@ -63,7 +64,7 @@ class Workers:
                 cancel(self.spark, group)
 
     def _keep(self, kind: Kind, slot: int) -> None:
-        group, pause = _group(kind, slot), PAUSE_S
+        group, backoff = _group(kind, slot), Backoff(PAUSE_S, PAUSE_MAX_S)
         while not self.stopping.is_set():
             began = time.monotonic()
             try:
@@ -71,8 +72,9 @@ class Workers:
                 LOG.warning("%s returned", group)
             except Exception as error:  # whatever ended the worker, its slot gets a new one
                 LOG.warning("%s died: %s", group, reason_of(error))
-            pause = PAUSE_S if time.monotonic() - began > HEALTHY_S else min(PAUSE_MAX_S, pause * 2)
-            self.stopping.wait(pause)
+            if time.monotonic() - began > HEALTHY_S:
+                backoff.reset()
+            self.stopping.wait(backoff.begin())
 
 
 def _group(kind: Kind, slot: int) -> str:

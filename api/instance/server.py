@@ -63,10 +63,10 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
         threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
         import mars.warm
         from api.rest.app import create_app, serve
-        from api.statements.context import Context
+        from api.statements.context import Context, connect
         # Else the first reader of open windows would wait for kernels.
         threading.Thread(target=mars.warm.warm, daemon=True).start()
-        serve(create_app(Context(config, spark)), config)
+        serve(create_app(Context(config, connect(config), spark)), config)
     finally:
         ending.set()
         zookeeper.ensure(names.STOP)

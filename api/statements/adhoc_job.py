@@ -22,6 +22,7 @@ from mapper.json_fields import JsonFields
 from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
 from mapper.timing import judge, time_reasons
+from mars import errors
 from mars.adapters.kafka.admin import Message
 from mars.adapters.kafka.security import security_of
 from mars.algebra import cells
@@ -69,17 +70,19 @@ def mapping(task_json: str) -> Callable[[int], list[Part]]:
         try:
             return _aggregate_range(task, task.ranges[number])
         except MarsError as error:
-            return [(FAULT, json.dumps([error.title, error.detail, error.hint, error.status]).encode())]
+            return [(FAULT, json.dumps([_kind(error), error.title, error.detail, error.hint]).encode())]
 
     return run
 
 
 def fault(data: bytes) -> MarsError:
-    """The error that a task told of under FAULT, with its status."""
-    *texts, status = json.loads(data)
-    error = MarsError(*texts)
-    error.status = status
-    return error
+    """The error that a task told of under FAULT, as the nearest of its types that mars.errors has."""
+    kind, *texts = json.loads(data)
+    return getattr(errors, kind)(*texts)
+
+
+def _kind(error: MarsError) -> str:
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
 
 
 def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:

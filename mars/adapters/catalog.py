@@ -6,7 +6,6 @@ written here: the reducers' leader watches these znodes and attaches or detaches
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -137,7 +136,7 @@ class CatalogStore:
             stream = find_stream(catalog, plan.stream)
             queries, queries_version = self._read_queries(stream)
             query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
-                          created_ms=time.time_ns() // 1_000_000)
+                          created_ms=self.zk.clock.wall_ms())
             queries.next_incarnation += 1
             queries.queries[query.id] = query
             catalog.next_id += 1

@@ -6,8 +6,6 @@ earlier one, so once ZooKeeper answers again what it has is what came of it.
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -20,7 +18,7 @@ from kazoo.exceptions import (
 )
 from kazoo.handlers.threading import KazooTimeoutError
 
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import TooLargeError, ZooKeeper
 from mars.errors import NotReadyError
 from mars.model import names
 
@@ -44,7 +42,7 @@ def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], patience_s: float) -
         if unknown is not None and zk.get_synced(unknown[1]) is not None:
             return unknown
         made, operations = prepare()
-        unknown = made, f"{names.CHANGES}/{uuid.uuid4().hex}"
+        unknown = made, f"{names.CHANGES}/{zk.new_id()}"
         if zk.transact(*operations, ("create", unknown[1], b"")):
             return unknown
         unknown = None
@@ -62,7 +60,7 @@ def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], patience_s: float) -
 def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hint: str = LOOK) -> T:
     """The call's result; NotReadyError if ZooKeeper does not answer. For `patience_s` it waits for a connection that is
     gone, and makes the call again when one was lost under it."""
-    deadline = time.monotonic() + patience_s
+    deadline_s = zk.clock.monotonic_s() + patience_s
     while True:
         try:
             if zk.client.connected:
@@ -70,8 +68,8 @@ def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hin
             detail = "the connection is interrupted"
         except OUTCOME_UNKNOWN as error:
             detail = type(error).__name__
-        except KazooException as error:
+        except (KazooException, TooLargeError) as error:
             raise NotReadyError("ZooKeeper refused a request", repr(error), "see its log") from error
-        if time.monotonic() >= deadline:
+        if zk.clock.monotonic_s() >= deadline_s:
             raise NotReadyError("ZooKeeper does not answer", detail, hint)
-        time.sleep(POLL_S)
+        zk.clock.sleep(POLL_S)

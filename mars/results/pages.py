@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -56,7 +55,7 @@ def page(source: ResultSource, name: str, selection: Selection, limit: int, curs
             # Files are deleted once a newer commit does not need them: read on as of that one.
             if attempt == TRIES - 1:
                 raise
-            time.sleep(2 * FRESH_S)
+            source.clock.sleep(2 * FRESH_S)
     raise AssertionError("unreachable")
 
 

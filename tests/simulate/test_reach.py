@@ -34,6 +34,7 @@ UNREACHED = {
     "mapper/push.py:_stops": "as never_taken",
     "mapper/spill.py:*": "local files, which storage.py replaces; tests/mapper/test_spill.py",
     "mapper/job.py:run_mapper": PROCESS,
+    "mapper/connections.py:connect": PROCESS,
     "reducer/job.py:run_reducer": PROCESS,
     "reducer/job.py:Reducer._last_commit": "as a process that is asked to end: here each one is killed, or its session ends",
     "reducer/job.py:Reducer._led_streams": "as reducer/leading/letters.py",

@@ -16,7 +16,7 @@ from kafka import errors as kafka_errors
 from kafka.protocol.admin import CreateTopicsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from mars.adapters.kafka.brokers import Brokers
+from mars.adapters.kafka.brokers import Brokers, find
 from mars.adapters.kafka.errors import (
     FENCED_OR_MOVED,
     TOPIC_EXISTS,
@@ -28,8 +28,10 @@ from mars.adapters.kafka.errors import (
     UnknownTopic,
 )
 from mars.adapters.kafka.security import Security
+from mars.runtime.periods import Backoff
 
 T = TypeVar("T")
+PAUSES_S = (0.02, 0.5)  # between tries, first and longest: a leader moves within some of the first
 
 
 @dataclass(frozen=True)
@@ -190,12 +192,12 @@ class Cluster:
 
     def _connected(self) -> Brokers:
         if self._brokers is None:
-            self._brokers = Brokers(self.bootstrap, self.security, self.timeout_s, self.retry_s)
+            self._brokers = find(self.bootstrap, self.security, self.timeout_s, self.retry_s)
         return self._brokers
 
     def _retry(self, attempt: Callable):
         """attempt(), again with back-off while what it raises may pass, at most for retry_s."""
-        deadline, pause = time.monotonic() + self.retry_s, 0.02
+        deadline_s, backoff = time.monotonic() + self.retry_s, Backoff(*PAUSES_S)
         while True:
             try:
                 return attempt()
@@ -204,13 +206,13 @@ class Cluster:
                 if not _may_pass(error):
                     self.close()  # a password that is refused now may be right the next time
                     raise KafkaRefused("", -1, str(error)) from error
-            if time.monotonic() + pause >= deadline:
+            pause_s = backoff.begin()
+            if time.monotonic() + pause_s >= deadline_s:
                 self.close()
                 if isinstance(last, KafkaUnreachable):
                     raise last
                 raise KafkaUnreachable(self.bootstrap, -1, str(last) or type(last).__name__) from last
-            time.sleep(pause)
-            pause = min(pause * 2, 0.5)
+            time.sleep(pause_s)
 
 
 def _may_pass(error: Exception) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mapper.fetch import Reader
+from mapper.fetch import Reader, open_reader
 from mapper.letters import LetterBox
-from mapper.read import open_reader
 from mapper.spill import Spill
 from mars.adapters.exchange import Exchange
 from mars.adapters.kafka.security import security_of
@@ -38,4 +37,4 @@ def connect(config: Config) -> Connections:
     return Connections(
         zookeeper, Exchange(config.redis_address), Spill(Path(config.data) / "spill"),
         LetterBox(config, instance_id(zookeeper)),
-        lambda stream: open_reader(config.reader, config.kafka_address, security, stream.topic, stream.topic_id, RETRY_S))
+        lambda stream: open_reader(config.kafka_address, security, stream.topic, stream.topic_id, RETRY_S))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from mapper.batch import Messages
 from mapper.decode import CorruptRecords, Decoded, decode, no_messages
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
+from mars.adapters.kafka.security import Security
 from mars.adapters.kafka.wire import FetchedPartition, Want, Wire
 from mars.errors import MarsError
 from mars.runtime.periods import Backoff, Every
@@ -47,34 +47,14 @@ class RangeTooLarge(MarsError):
         self.offsets, self.bytes = offsets, bytes_
 
 
-class Reader(Protocol):
-    """Reads ranges of one topic; one thread at a time, in the process that made it."""
-
-    def partitions(self) -> list[int]:
-        """The partitions that can be read now, asked anew. Raises TopicRecreated if the topic is another one by now."""
-
-    def last_stable_offsets(self) -> dict[int, int]:
-        """Each partition's last stable offset: no range may end past it."""
-
-    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
-        """The last stable offsets of these partitions, as soon as about so many `offsets` a partition are past the ends, at
-        the latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
-
-    def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
-             should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
-        """The range [start, end), end being at most a last stable offset seen before; None if should_stop() says so.
-
-        Waits while a broker throttles. `limit_bytes` is for one answer of the broker: a larger record batch comes whole,
-        and a larger range in several answers. Raises what can go wrong by name: KafkaUnreachable if nothing comes for a
-        while, RangeTooLarge once more than `range_bytes_max` were read and offsets are left.
-        """
-
-    def close(self) -> None:
-        """Ends the connections."""
+def open_reader(bootstrap: str, security: Security, topic: str, topic_id: str, retry_s: float = 10.0) -> Reader:
+    """A reader of one topic, to be made in the process that uses it. `security` is that of mars.adapters.kafka.security;
+    `topic_id` is the broker's UUID as text. Each call waits for Kafka for about `retry_s`."""
+    return Reader(Wire(bootstrap, security, retry_s=retry_s), topic, topic_id)
 
 
-class RawReader:
-    """Reader on raw Fetch responses.
+class Reader:
+    """Reads ranges of one topic out of raw Fetch responses; one thread at a time, in the process that made it.
 
     What an answer holds past the range's end is kept, decoded, for a read that starts there (mapper.surplus): memory is
     bounded by its limit and one answer.
@@ -90,6 +70,7 @@ class RawReader:
         self._lists, self._clock = Every(LISTED_S, clock), clock
 
     def partitions(self) -> list[int]:
+        """The partitions that can be read now, asked anew. Raises TopicRecreated if the topic is another one by now."""
         # What has no leader gives nothing, and must not hold back what has one.
         found = self.wire.topic(self.topic, self.topic_id).partitions
         self._listed = [p for p, (leader, _) in found.items() if leader >= 0] or list(found)
@@ -97,11 +78,14 @@ class RawReader:
         return self._listed
 
     def last_stable_offsets(self) -> dict[int, int]:
+        """Each partition's last stable offset: no range may end past it."""
         # An idle mapper asks many times a second; new partitions are rare.
         listed = self.partitions() if self._lists.is_due() else self._listed
         return self.wire.end_offsets(self.topic, listed)
 
     def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
+        """The last stable offsets of these partitions, as soon as about so many `offsets` a partition are past the ends, at
+        the latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
         batch_bytes = max(AWAITED_BYTES, self._size.ask(offsets, AWAITED_BYTES_MAX))
         wants = {p: Want(end, epochs.get(p, -1), batch_bytes) for p, end in ends.items()}
         try:
@@ -120,6 +104,12 @@ class RawReader:
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
+        """The range [start, end), end being at most a last stable offset seen before; None if should_stop() says so.
+
+        Waits while a broker throttles. `limit_bytes` is for one answer of the broker: a larger record batch comes whole,
+        and a larger range in several answers. Raises what can go wrong by name: KafkaUnreachable if nothing comes for a
+        while, RangeTooLarge once more than `range_bytes_max` were read and offsets are left.
+        """
         held = self._surplus.take(partition, start, end) or Held(start, start, Decoded(no_messages(), start))
         parts, at, epoch, log, bytes_ = [], start, last_epoch, None, 0
         while True:
@@ -139,6 +129,7 @@ class RawReader:
         return Range(partition, start, end, _join(parts), epoch, log)
 
     def close(self) -> None:
+        """Ends the connections."""
         self._surplus.clear()
         self.wire.close()
 

@@ -17,11 +17,10 @@ import pyarrow as pa
 from mapper.aggregate import aggregate_task
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.csv_fields import CsvFields
-from mapper.fetch import RangeTooLarge, Reader
+from mapper.fetch import RangeTooLarge, Reader, open_reader
 from mapper.json_fields import JsonFields
 from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
-from mapper.read import open_reader
 from mapper.timing import judge, time_reasons
 from mars import errors
 from mars.adapters.kafka.admin import Message
@@ -173,7 +172,7 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
 
 
 def _reader(config: Config, stream: Stream) -> Reader:
-    reader = open_reader(config.reader, config.kafka_address, security_of(config), stream.topic, stream.topic_id)
+    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id)
     reader.last_stable_offsets()  # no range is read past an end that the reader has not seen
     return reader
 

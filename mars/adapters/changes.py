@@ -7,6 +7,7 @@ earlier one, so once ZooKeeper answers again what it has is what came of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from kazoo.exceptions import (
@@ -31,27 +32,28 @@ LOOK = "is it running? see `mars status`, and ask again"
 LOOK_FIRST = "is it running? see `mars status`; a change may have been made all the same, so look first"
 
 
-def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], is_made: Callable[[T], bool], patience_s: float) -> T:
-    """Prepare a change and make it, again if somebody else was quicker. Where its outcome is unknown, `is_made` tells from
-    what ZooKeeper then has whether it was made. NotReadyError as in `answering`."""
-    unknown: T | None = None
+def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], patience_s: float) -> T:
+    """Prepare a change and make it, again if somebody else was quicker. A znode of its own, made in the same transaction,
+    tells whether it was made where its outcome is unknown. NotReadyError as in `answering`."""
+    unknown: tuple[T, str] | None = None
 
-    def attempt() -> T | None:
+    def attempt() -> tuple[T, str] | None:
         nonlocal unknown
-        if unknown is not None:
-            zk.get_synced(names.CATALOG)
-            if is_made(unknown):
-                return unknown
+        if unknown is not None and zk.get_synced(unknown[1]) is not None:
+            return unknown
         made, operations = prepare()
-        unknown = made
-        done = zk.transact(*operations)
+        unknown = made, f"{names.CHANGES}/{zk.new_id()}"
+        if zk.transact(*operations, ("create", unknown[1], b"")):
+            return unknown
         unknown = None
-        return made if done else None
+        return None
 
     for _ in range(TRIES):
         done = answering(zk, attempt, patience_s, LOOK_FIRST)
         if done is not None:
-            return done
+            with suppress(*OUTCOME_UNKNOWN):
+                zk.transact(("delete", done[1]))
+            return done[0]
     raise NotReadyError("the catalog changes too fast", f"{TRIES} tries were all overtaken", "try again")
 
 

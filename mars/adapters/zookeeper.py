@@ -7,6 +7,7 @@ import logging
 import threading
 from dataclasses import dataclass
 
+import orjson
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
     BadVersionError,
@@ -66,7 +67,7 @@ class ZooKeeper:
 
     def __init__(self, hosts: str, session_ms: int = 6_000, clock: Clock = SYSTEM.clock) -> None:
         self.session_ms = session_ms
-        self.clock = clock
+        self.clock, self.new_id = clock, SYSTEM.new_id
         self.client = KazooClient(hosts, timeout=session_ms / 1000, logger=logging.getLogger("kazoo"),
                                   connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=1.0),
                                   command_retry=KazooRetry(max_tries=3, delay=0.1, max_delay=1.0))
@@ -118,6 +119,11 @@ class ZooKeeper:
             return sorted(self.client.get_children(path))
         except NoNodeError:
             return []
+
+    def documents(self, path: str) -> list[dict]:
+        """The JSON that the children have, by their names."""
+        found = [self.get(f"{path}/{child}") for child in self.children(path)]
+        return [orjson.loads(znode.data) for znode in found if znode and znode.data]
 
     def ensure(self, path: str, data: bytes = b"") -> None:
         """Make the znode, with its parents, unless it is there."""

@@ -110,7 +110,7 @@ class Records(Messages):
 
 
 class Reader:
-    """Stands for what mapper.read.open_reader gives. A topic that was made anew is not read at all."""
+    """Stands for what mapper.fetch.open_reader gives. A topic that was made anew is not read at all."""
 
     def __init__(self, topic: Topic, topic_id: str) -> None:
         self.topic, self.topic_id = topic, topic_id

@@ -38,6 +38,11 @@ class ZooKeeper(Source):
         if self.node != "driver":
             self.ensemble.scheduler.spawn(f"{self.node} zookeeper", self.node, self._deliver)
 
+    def new_id(self) -> str:
+        """As Runtime.new_id: nobody has had it."""
+        self.ensemble.numbers += 1
+        return f"{self.ensemble.numbers:08x}"
+
     def _deliver(self) -> None:
         """The client's own thread: tells watchers and listeners, later or sooner."""
         scheduler, ensemble = self.scheduler, self.ensemble

@@ -13,11 +13,13 @@ from itertools import chain
 from typing import TypeVar
 
 from kafka import errors as kafka_errors
+from kafka.protocol.admin import CreateTopicsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from mars.adapters.kafka.brokers import Brokers, find
 from mars.adapters.kafka.errors import (
     FENCED_OR_MOVED,
+    TOPIC_EXISTS,
     UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_NAME,
     KafkaRefused,
@@ -77,6 +79,14 @@ class Cluster:
         self._topics.pop(name, None)
         return self._retry(lambda: self._known(name, topic_id))
 
+    def topics(self) -> list[str]:
+        """The names of all topics, sorted."""
+        return self._retry(lambda: sorted(found.name for found in self._send([(None, _metadata_request())])[0].topics))
+
+    def create(self, name: str, partitions: int, settings: dict[str, str]) -> None:
+        """Make the topic, unless it is there, with as many replicas as the cluster gives a topic of itself."""
+        self._retry(lambda: self._create_once(name, partitions, settings))
+
     def newest(self, name: str, topic_id: str) -> TopicInfo | None:
         """The topic of this id, of each partition the latest leader that any broker knows; None if no broker knows it. One
         that is cut off from its controller answers, with what was, so each broker that one of them names must answer:
@@ -134,6 +144,17 @@ class Cluster:
             raise UnknownTopic(name)
         self._topics[name] = found
         return found
+
+    def _create_once(self, name: str, partitions: int, settings: dict[str, str]) -> None:
+        Topic = CreateTopicsRequest.CreatableTopic
+        configs = [Topic.CreatableTopicConfig(name=key, value=value) for key, value in settings.items()]
+        request = CreateTopicsRequest(topics=[Topic(name=name, num_partitions=partitions, replication_factor=-1,
+                                                    assignments=[], configs=configs)],
+                                      timeout_ms=int(self.timeout_s * 1000), validate_only=False, min_version=4)
+        controller = self._send([(None, _metadata_request(name))])[0].controller_id
+        answer = self._send([(controller, request)])[0].topics[0]
+        if answer.error_code != TOPIC_EXISTS:
+            self._check(name, answer.error_code, -1)
 
     def _newest_once(self, name: str, topic_id: str) -> TopicInfo | None:
         answers, named, self._named = {}, self._named or {None}, set()
@@ -200,8 +221,8 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(error, KafkaUnreachable) or unknown_node or getattr(error, "retriable", False)
 
 
-def _metadata_request(name: str) -> MetadataRequest:
-    """What does a broker know of this topic, and of the other brokers?"""
-    wanted = MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))
-    return MetadataRequest(topics=[wanted], allow_auto_topic_creation=False, include_topic_authorized_operations=False,
+def _metadata_request(name: str | None = None) -> MetadataRequest:
+    """What does a broker know of this topic, None for all, and of the other brokers?"""
+    wanted = name and [MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))]
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=False,
                            min_version=10, max_version=13)

@@ -6,7 +6,8 @@ from mars.errors import MarsError, NotFoundError, NotReadyError, Remedy
 
 OFFSET_OUT_OF_RANGE = 1
 CORRUPT_MESSAGE = 2
-UNKNOWN_TOPIC_NAME = (3,)
+UNKNOWN_TOPIC_NAME = (3, 17)  # unknown, impossible
+TOPIC_EXISTS = 36
 UNKNOWN_TOPIC_ID = (100, 103)  # unknown, inconsistent
 FENCED_OR_MOVED = (5, 6, 9, 56, 74, 75, 78)  # leader or replica elsewhere, disk, epochs, offsets not available yet
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from mars.runtime.periods import Backoff
 from mars.runtime.system import SYSTEM, Clock
 
-MOST_S = 1.0
+MOST_S = 1.0  # a recovery takes less, and a key part must not wait for long after it
 
 Key = tuple[int, int]  # stream id, key part
 

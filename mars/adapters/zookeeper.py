@@ -33,8 +33,8 @@ logging.getLogger("kazoo").setLevel(logging.CRITICAL)
 # RuntimeInconsistency.
 REFUSED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError, RolledBackError, RuntimeInconsistency)
 LARGE_BYTES = 1_000_000  # ZooKeeper ends the connection of a request above its jute.maxbuffer, 1 MB if it is not set
-LARGE_AGAIN_S = 60.0
-SETTLE_S = 5.0
+LARGE_AGAIN_S = 60.0  # then it is tried again: somebody may have raised the limit
+SETTLE_S = 5.0  # watchers are told within milliseconds, unless one of them hangs
 
 
 class TooLargeError(NotReadyError):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from mars.runtime.system import SYSTEM, Clock
 
-COMMIT_SHARE = 0.15
-PAUSE_MIN_S = 0.035
-CLOSING_SHARE = 0.5
+COMMIT_SHARE = 0.15  # of a core for commits: the rest is for merging
+PAUSE_MIN_S = 0.035  # a commit costs some files and a transaction, however little it holds
+CLOSING_SHARE = 0.5  # of the pause, for closed windows: readers wait for them
 
 
 @dataclass

@@ -8,9 +8,9 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-MOST_S = 1.0
+from reducer.committing.assignment import PartId
 
-Key = tuple[int, int]  # stream id, key part
+MOST_S = 1.0
 
 
 @dataclass
@@ -23,37 +23,38 @@ class Wait:
 
 
 @dataclass
-class Refused:
+class Refusals:
     """Each refusal in a row doubles the wait, from `least_s` on, until a step succeeds."""
 
     least_s: float
-    _waits: dict[Key, Wait] = field(default_factory=dict)
+    _waits: dict[PartId, Wait] = field(default_factory=dict)
 
-    def note(self, key: Key, by_exchange: bool = False) -> None:
+    def note(self, id_: PartId, by_exchange: bool = False) -> None:
         """It was refused, or could not be loaded."""
-        seconds = min(MOST_S, 2 * self._waits[key].seconds) if key in self._waits else self.least_s
-        self._waits[key] = Wait(seconds, time.monotonic() + seconds, by_exchange)
+        seconds = min(MOST_S, 2 * self._waits[id_].seconds) if id_ in self._waits else self.least_s
+        self._waits[id_] = Wait(seconds, time.monotonic() + seconds, by_exchange)
 
-    def forget(self, key: Key) -> None:
+    def forget(self, id_: PartId) -> None:
         """It works again."""
-        self._waits.pop(key, None)
+        self._waits.pop(id_, None)
 
     def heard(self, streams: Collection[int | None]) -> bool:
         """Entries of these streams have come (None: perhaps of any): the exchange has them, and what it has refused need not
         wait any more. True if there is any."""
-        back = [key for key, wait in self._waits.items() if wait.by_exchange and (key[0] in streams or None in streams)]
-        for key in back:
-            del self._waits[key]
+        back = [id_ for id_, wait in self._waits.items()
+                if wait.by_exchange and (id_.stream_id in streams or None in streams)]
+        for id_ in back:
+            del self._waits[id_]
         return bool(back)
 
-    def keep(self, keys: Collection[Key]) -> None:
+    def keep(self, ids: Collection[PartId]) -> None:
         """Forget all others: another reducer owns them."""
-        for key in self._waits.keys() - keys:
-            del self._waits[key]
+        for id_ in self._waits.keys() - ids:
+            del self._waits[id_]
 
-    def waits(self, key: Key) -> bool:
+    def waits(self, id_: PartId) -> bool:
         """Is it too soon to read it again?"""
-        return key in self._waits and time.monotonic() < self._waits[key].until
+        return id_ in self._waits and time.monotonic() < self._waits[id_].until
 
     def next_at(self) -> float | None:
         """When the first that waits may be read."""

@@ -16,9 +16,9 @@ from reducer.committing.pace import Pace
 from reducer.committing.trim import Trim
 from reducer.committing.truth import Truth
 from reducer.inbox import Inbox
+from reducer.state.computation import UncomputableError
 from reducer.state.limits import Limits
 from reducer.state.queries import QueryStates
-from reducer.state.uncomputable import UncomputableError
 
 log = logging.getLogger("mars.reducer")
 DAY_MS = 86_400_000

@@ -6,6 +6,7 @@ What is known here may be old, and the key part another's by now: then a check f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mars.adapters.exchange import Exchange
 from mars.adapters.exchange_roles import OwnedLog
@@ -16,6 +17,13 @@ from mars.model.commits import Pointer
 from mars.model.registry import QuerySet
 
 Operations = tuple[tuple, ...]  # of one transaction (ZooKeeper.transact)
+
+
+class PartId(NamedTuple):
+    """Which key part: its stream's id, and its number in the stream."""
+
+    stream_id: int
+    key_part: int
 
 
 @dataclass(frozen=True)

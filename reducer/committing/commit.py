@@ -18,8 +18,8 @@ from mars.algebra.cells_wire import encode
 from mars.model.commits import Manifest, QueryCommit, Segment
 from mars.runtime.system import SYSTEM, Clock
 from reducer.committing import results
+from reducer.state.computation import computing
 from reducer.state.merge import QueryState
-from reducer.state.uncomputable import computing
 
 DELTAS_MAX = 32
 

@@ -12,14 +12,14 @@ import orjson
 
 from mars import faults
 from mars.adapters.exchange import Standing
-from mars.adapters.storage import CorruptFileError
+from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
-from mars.adapters.zookeeper import ZOOKEEPER_AWAY
-from mars.errors import MarsError
+from mars.errors import MarsError, Remedy
 from mars.model import names
 from mars.model.commits import Manifest, Pointer
 from mars.runtime.system import SYSTEM, Event, Runtime
+from reducer.breach import answer
 from reducer.connections import Connections
 from reducer.leading.elect import Candidate
 from reducer.leading.lanes import attach_state, install_state, partitions_of
@@ -63,7 +63,9 @@ class Leader:
                     log.info("%s leads with epoch %s", self.candidate.reducer_id, self.candidate.epoch)
                 led = leads
                 due_s = self._round() if leads else FOLLOW_S
-            except (MarsError, OSError, *ZOOKEEPER_AWAY) as error:
+            except OUTSIDE as error:
+                if remedy_of(error) is Remedy.RECOVER:
+                    raise  # it is of no stream that could be recovered: another one shall lead
                 log.warning("waiting: %s", error)
                 self.stopping.wait(0.2)
                 due_s = 0.0
@@ -89,21 +91,27 @@ class Leader:
                 self._reconcile_lanes(view, standing)
                 self.topics.look(view, self.candidate, self.zookeeper)
                 due_s = min(due_s, self.topics.due_in_s(view))
-            except CorruptFileError as error:
-                # Owners read their commits again when the generation changes, and fall back (rule 25).
-                if view.stream.id not in self.damaged:
-                    self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
-                    self.damaged.add(view.stream.id)  # only now: a request that got lost is made again
-                log.error("stream %s: %s", view.stream.name, error)
-                due_s = min(due_s, ROUND_MAX_S)
-            except MarsError as error:
-                # One stream's trouble must not hold the others.
-                log.warning("stream %s: %s", view.stream.name, error)
+            except MarsError as error:  # one stream's trouble must not hold the others
+                self._mend(view, error)
                 due_s = min(due_s, ROUND_MAX_S)
         self.topics.keep(views)
         self.memory.look(views.values())
         self._clean(views)
         return due_s
+
+    def _mend(self, view: StreamView, error: MarsError) -> None:
+        """Do what helps against an error of one stream; the next round looks at the stream anew."""
+        if error.remedy is Remedy.FALL_BACK:
+            # Owners read their commits again when the generation changes, and fall back (rule 25).
+            if view.stream.id not in self.damaged:
+                self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
+                self.damaged.add(view.stream.id)  # only now: a request that got lost is made again
+            log.error("stream %s: %s", view.stream.name, error)
+        elif error.remedy is Remedy.RECOVER:
+            log.exception("stream %s asks for a recovery", view.stream.name)
+            answer(self.zookeeper, view, error)
+        else:
+            log.warning("stream %s: %s", view.stream.name, error)
 
     # -- recovery (rule 5) ----------------------------------------------------------------------------------------
 
@@ -140,10 +148,10 @@ class Leader:
     def _manifests(self, view: StreamView) -> list[Manifest]:
         """The committed manifests of all key parts, not older than this call."""
         manifests = []
-        for part in range(view.stream.key_parts):
-            node = self.zookeeper.get_synced(names.pointer(view.stream.id, part))
+        for key_part in range(view.stream.key_parts):
+            node = self.zookeeper.get_synced(names.pointer(view.stream.id, key_part))
             pointer = Pointer.load(node.data) if node else None
-            manifests.append(self.storage.manifest(pointer) if pointer else Manifest(view.stream.id, part))
+            manifests.append(self.storage.manifest(pointer) if pointer else Manifest(view.stream.id, key_part))
         return manifests
 
     # -- lanes (rule 17) ------------------------------------------------------------------------------------------
@@ -175,17 +183,17 @@ class Leader:
             return
         owners = {}
         for view in views.values():
-            for part in range(view.stream.key_parts):
-                node = self.cache.get(names.owner(view.stream.id, part))
+            for key_part in range(view.stream.key_parts):
+                node = self.cache.get(names.owner(view.stream.id, key_part))
                 if node:
-                    owners[view.stream.id, part] = (orjson.loads(node.data)["id"] if node.data else None, node.version)
+                    owners[view.stream.id, key_part] = (orjson.loads(node.data)["id"] if node.data else None, node.version)
         load = {reducer: sum(1 for owner, _ in owners.values() if owner == reducer) for reducer in live}
-        for (stream_id, part), (owner, version) in owners.items():
+        for (stream_id, key_part), (owner, version) in owners.items():
             least = min(load, key=lambda reducer: (load[reducer], reducer))
             if owner in load and load[owner] - load[least] < 2:
                 continue
             data = orjson.dumps({"id": least})
-            done = self.zookeeper.transact(self.candidate.guard(), ("set", names.owner(stream_id, part), data, version))
+            done = self.zookeeper.transact(self.candidate.guard(), ("set", names.owner(stream_id, key_part), data, version))
             # The next round may be sooner than the notice of our own write: it would even out what is even already.
             self.cache.forget()
             if not done:

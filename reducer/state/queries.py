@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from mars.model.entries import Entry
 from mars.model.registry import Query, QuerySet
 from reducer.state.close import Facts
+from reducer.state.computation import computing
 from reducer.state.limits import Limits
 from reducer.state.logs import Logs
 from reducer.state.merge import Piece, QueryState
-from reducer.state.uncomputable import computing
 
 
 @dataclass

@@ -171,17 +171,17 @@ def log_is_trimmed_before_the_commit() -> None:
 
 @bug
 def uncommitted_state_survives_a_new_generation() -> None:
-    from reducer.job import Reducer
-    real = Reducer._keep_up
+    from reducer.holdings import Holdings
+    real = Holdings._keep_up
 
-    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
-        part, view = reducer.parts.get(key), reducer.views[key[0]]
+    def keep_up(holdings: Holdings, id_: object, view: object, owner_version: int) -> None:
+        part = holdings.parts.get(id_)
         if part and part.view.generation != view.generation:
             part.truth.follow(view)
             part.inbox.after, part.trim.undone = 0, {}
-        real(reducer, key, owner_version)
+        real(holdings, id_, view, owner_version)
 
-    Reducer._keep_up = keep_up
+    Holdings._keep_up = keep_up
 
 
 @bug

@@ -14,7 +14,8 @@ from tests.clock import ManualClock
 
 def connections(**given: object) -> Connections:
     """Those that are given, and mocks of all others."""
-    return Connections(**{field.name: Mock() for field in fields(Connections)} | given)
+    mocks = {field.name: Mock() for field in fields(Connections)} | {"zookeeper": Mock(clock=ManualClock())}
+    return Connections(**mocks | given)
 
 
 def runtime(clock: ManualClock | None = None) -> Runtime:

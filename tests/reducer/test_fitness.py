@@ -67,7 +67,7 @@ def test_a_reducer_without_it_is_not_given_key_parts(what):
     name, error = AWAY[what]
     service, method = name.split(".")
     made = handed.reducer()
-    getattr(getattr(made, service), method).side_effect = error
+    getattr(getattr(made.connections, service), method).side_effect = error
     with pytest.raises(type(error)):
         made.run()
     made.zookeeper.client.create.assert_not_called()

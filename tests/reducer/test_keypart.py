@@ -19,8 +19,8 @@ from reducer import inbox, keypart
 from reducer.committing import commit, history, pace, sweep, trim
 from reducer.committing.assignment import Assignment
 from reducer.keypart import KeyPart
+from reducer.state.computation import UncomputableError
 from reducer.state.merge import QueryState
-from reducer.state.uncomputable import UncomputableError
 from tests.clock import ManualClock
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 

@@ -13,8 +13,9 @@ from mars.model import names
 from mars.model.commits import QueryCommit
 from mars.model.registry import QuerySet
 from reducer.committing import fallback, pointer, sweep
+from reducer.committing.assignment import PartId
 from reducer.committing.sweep import living
-from reducer.job import Reducer
+from reducer.holdings import Holdings
 from reducer.keypart import KeyPart
 from reducer.leading.lead import Leader
 from reducer.state import merge
@@ -58,16 +59,16 @@ def log_is_trimmed_before_the_commit(world: World) -> Iterator[None]:
 
 @bug
 def uncommitted_state_survives_a_new_generation(world: World) -> Iterator[None]:
-    real = Reducer._keep_up
+    real = Holdings._keep_up
 
-    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
-        part, view = reducer.parts.get(key), reducer.views[key[0]]
+    def keep_up(holdings: Holdings, id_: PartId, view: StreamView, owner_version: int) -> None:
+        part = holdings.parts.get(id_)
         if part and part.view.generation != view.generation:
             part.truth.follow(view)
             part.inbox.after, part.trim.undone = 0, {}
-        real(reducer, key, owner_version)
+        real(holdings, id_, view, owner_version)
 
-    with patch.object(Reducer, "_keep_up", keep_up):
+    with patch.object(Holdings, "_keep_up", keep_up):
         yield
 
 
@@ -138,15 +139,15 @@ def failed_reads_keep_their_lease(world: World) -> Iterator[None]:
 @bug
 def new_partitions_keep_closed_windows(world: World) -> Iterator[None]:
     """The bug that the model found in a reducer: it goes on with windows that it closed without the new partition."""
-    real = Reducer._keep_up
+    real = Holdings._keep_up
 
-    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
-        part, view = reducer.parts.get(key), reducer.views[key[0]]
+    def keep_up(holdings: Holdings, id_: PartId, view: StreamView, owner_version: int) -> None:
+        part = holdings.parts.get(id_)
         if part and part.view.queries.partitions != view.queries.partitions:
             part.take_queries(view)
-        real(reducer, key, owner_version)
+        real(holdings, id_, view, owner_version)
 
-    with patch.object(Reducer, "_keep_up", keep_up):
+    with patch.object(Holdings, "_keep_up", keep_up):
         yield
 
 

@@ -27,6 +27,7 @@ import reducer.committing.history
 import reducer.committing.results
 import reducer.committing.sweep
 import reducer.committing.truth
+import reducer.holdings
 import reducer.job
 import reducer.leading.lead
 import reducer.leading.memory
@@ -44,7 +45,7 @@ Change = tuple[ModuleType, str, object]  # a name of a module, and what it stand
 CONSTANTS: list[Change] = [
     (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2), (mapper.fetching, "BUSY_S", 0.03),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
-    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.job, "REFUSED_S", 0.06),
+    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.holdings, "REFUSED_S", 0.06),
     (reducer.committing.sweep, "SWEEP_S", 0.5), (reducer.committing.sweep, "KEEP_UNUSED_S", 1.0),
     (reducer.committing.commit, "DELTAS_MAX", 4), (reducer.committing.results, "RECENT_MAX", 3),
     (reducer.committing.history, "SPACING", 2), (reducer.committing.history, "SPACING_MAX", 8),

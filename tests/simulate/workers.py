@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from mapper.connections import Connections as MapperConnections
 from mapper.job import Mapper
 from mapper.steps import Steps
-from mars.adapters.view import StreamView
 from mars.config import Config
-from mars.errors import InvariantError
 from reducer.connections import Connections as ReducerConnections
 from reducer.job import Reducer
 from tests.simulate import cells, kafka, redis, storage, zookeeper
@@ -37,25 +34,17 @@ def mapper(world: World, slot: int) -> Mapper:
     return Mapper(CONFIG, slot, connections, world.runtime, STEPS)
 
 
-class WatchedReducer(Reducer):
-    """Tells of each broken invariant that it meets."""
-
-    met: Callable[[StreamView, InvariantError], None]
-
-    def ask_for_recovery(self, view: StreamView, error: InvariantError) -> None:
-        self.met(view, error)
-        super().ask_for_recovery(view, error)
-
-
 def reducer(world: World, slot: int) -> Reducer:
-    """A reducer on the current node."""
+    """A reducer on the current node, which tells the world of each broken invariant that it meets."""
     session, store = zookeeper.ZooKeeper(world.ensemble, CONFIG.zookeeper_session_ms), storage.Storage(world.disk)
     store.require()
     connections = ReducerConnections(
         session, redis.Exchange(world.server), store, NO_LETTERS, kafka.Wire(world.topic), kafka.Group,
         lambda heard: redis.Wakeups(world.server, heard))
-    made = WatchedReducer(CONFIG, slot, connections, world.runtime)
-    made.met = partial(world.met, f"r{slot}")
+    made = Reducer(CONFIG, slot, connections, world.runtime)
+    remedies = made.holdings.remedies
+    recover = remedies.recover
+    remedies.recover = lambda held, error: (world.met(f"r{slot}", held.view, error), recover(held, error))
     return made
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 
+from mars.adapters.exchange import StaleEpochError
 from mars.adapters.storage import CorruptFileError, StateAwayError, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
-from mars.errors import NotReadyError
+from mars.errors import InvariantError, NotReadyError
 from mars.model import names
 from mars.model.registry import QuerySet
 from reducer.leading import lead
@@ -37,6 +39,7 @@ def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
         cache=SimpleNamespace(streams=lambda: {1: view}), exchange=Mock(), zookeeper=SimpleNamespace(ensure=ensure),
         damaged=set(), memory=Mock(), topics=HEARD, _assign=Mock(), _clean=Mock(), _recover_if_needed=lambda *_: False,
         _reconcile_lanes=damaged)
+    leader._mend = partial(Leader._mend, leader)
     with pytest.raises(NotReadyError):
         Leader._round(leader)
     for _ in range(2):
@@ -126,6 +129,38 @@ def _raised_or_given(what: Exception | float) -> float:
     if isinstance(what, Exception):
         raise what
     return what
+
+
+def troubled(view: StreamView, error: Exception) -> Leader:
+    """One whose only stream has this trouble."""
+    leader = leader_of()
+    leader.cache, leader.topics, leader.memory = Mock(**{"streams.return_value": {STREAM.id: view}}), HEARD, Mock()
+    leader._assign, leader._clean, leader._recover_if_needed = Mock(), Mock(), Mock(side_effect=error)
+    return leader
+
+
+@pytest.mark.parametrize(("error", "asks"), [
+    (NotReadyError("Redis does not answer"), False), (StaleEpochError("another leads"), False),
+    (CorruptFileError("damaged"), True), (InvariantError("cells of another plan"), True)])
+def test_a_streams_trouble_is_answered_by_its_remedy_and_holds_no_others(error, asks) -> None:
+    """A breach of an invariant is never waited out: it asks for a recovery, as a damaged file does."""
+    view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
+    leader = troubled(view, error)
+    leader.zookeeper.get.return_value = None
+    assert leader._round() <= lead.ROUND_MAX_S
+    asked = [call.args[0] for call in leader.zookeeper.ensure.call_args_list]
+    assert (names.recovery_request(STREAM.id) in asked) == asks
+    assert (names.broken(STREAM.id) in asked) == isinstance(error, InvariantError)
+    leader._clean.assert_called_once()
+
+
+def test_a_breach_that_is_of_no_stream_ends_the_leader() -> None:
+    """Waiting would hide it; another one leads when this process has ended."""
+    leader = leader_of()
+    leader.stopping.wait = lambda seconds: False
+    leader._round = Mock(side_effect=InvariantError("what cannot be"))
+    with pytest.raises(InvariantError):
+        leader.run()
 
 
 @pytest.mark.parametrize(("silent_s", "reducers", "resigns"), [

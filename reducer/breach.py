@@ -1,4 +1,4 @@
-"""What follows a broken invariant (rule 13): one recovery; after a second one the query stops, named."""
+"""A breach of an invariant, and what follows (rule 13): one recovery; after a second breach the query stops, named."""
 
 from __future__ import annotations
 

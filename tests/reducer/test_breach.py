@@ -7,7 +7,7 @@ from mars.adapters.zookeeper import Znode
 from mars.errors import InvariantError
 from mars.model import names
 from mars.model.registry import QuerySet
-from reducer import broken
+from reducer import breach
 from tests.clock import ManualClock
 from tests.reducer.pieces import QUERY, STREAM
 
@@ -38,7 +38,7 @@ def meet(tree: Tree, generation: int, query: str = "q1", text: str = "a range ov
     """The state of the query after it."""
     tree.nodes.pop(names.recovery_request(STREAM.id), None)
     view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 0, generation, generation)
-    broken.answer(tree, view, InvariantError(text).of(query))
+    breach.answer(tree, view, InvariantError(text).of(query))
     assert names.recovery_request(STREAM.id) in tree.nodes
     return QuerySet.load(tree.nodes[names.queries(STREAM.id)].data).queries["q1"].state
 
@@ -67,7 +67,7 @@ def test_two_key_parts_that_meet_the_same_one_count_once():
 def test_long_after_the_first_it_is_a_first_one_again():
     tree = Tree()
     meet(tree, 1)
-    tree.clock.now_s += broken.REPEAT_S + 1
+    tree.clock.now_s += breach.REPEAT_S + 1
     assert meet(tree, 2) == "RUNNING"
     tree.clock.now_s += 1
     assert meet(tree, 3) == "INVARIANT_BROKEN"

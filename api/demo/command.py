@@ -11,7 +11,7 @@ from api.cli.client import Client
 from api.cli.commands.instance import reporter, settings
 from api.demo.check import Verdict
 from api.demo.source import PaperSource, Source, numbered
-from api.demo.view import Moment, View, say
+from api.demo.view import View, say
 from api.instance import runfile, up
 from mars.adapters.kafka.security import security_of
 from mars.config import Config
@@ -129,7 +129,8 @@ def watch(client: Client, source: Source, view: View) -> None:
         sent_all = source.done()
         document = client.get(f"/v1/queries/{source.name}")
         before, left = left, source.left(document) if sent_all else -1
-        view.show(look(client, source, document), last=left == 0)
+        newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
+        view.show(source, document, newest, last=left == 0)
         if left == 0:
             return
         if document["state"] != "RUNNING":
@@ -140,14 +141,6 @@ def watch(client: Client, source: Source, view: View) -> None:
             raise MarsError("The results did not catch up", f"{left:,} messages are not committed, and none was in the last "
                             f"{SETTLE_S:.0f} s", "the logs are in the data folder under logs/")
         time.sleep(LOOK_S)
-
-
-def look(client: Client, source: Source, query: dict) -> Moment:
-    """The query and its newest closed windows, now."""
-    newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
-    return Moment(sent=source.sent, goal=source.goal, read=query["counters"]["tuples"],
-                  lag=query["lag"] and query["lag"]["tuples"], watermark=query["watermark"] or "",
-                  state=query["state"], columns=newest["columns"], rows=newest["rows"])
 
 
 def tell(verdict: Verdict) -> None:

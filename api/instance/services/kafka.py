@@ -27,7 +27,7 @@ FOREIGN_S = 5.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 # One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time
-# of long ago would be taken for old ones. Topics appear when a producer first writes, for comfort. A node
+# of long ago would be taken for old ones. Topics appear when a producer first writes, which is Kafka's default. A node
 # that was killed is let in again only after its session, so that is short. The log is written out twice a second: else Linux
 # writes half a minute of it at once, and commits, whose files lie on the same disk, wait behind that for most of a second.
 _SETTINGS = """process.roles=broker,controller
@@ -39,10 +39,7 @@ controller.listener.names=CONTROLLER
 log.dirs={folder}
 broker.session.timeout.ms=4000
 broker.heartbeat.interval.ms=500
-auto.create.topics.enable=true
 num.partitions=4
-default.replication.factor=1
-min.insync.replicas=1
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1

@@ -6,29 +6,28 @@ import contextlib
 import logging
 import os
 import socket
-import threading
-import time
-import uuid
 
 import orjson
 
 import mars.warm
 from mars import faults
 from mars.adapters.computable import admit_worker, stop_uncomputable
-from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import STATE_AWAY, CorruptFileError
 from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.wakeups import Wakeups
-from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
+from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import InvariantError, NotReadyError
 from mars.model import names
+from mars.runtime.system import SYSTEM, Runtime, Thread
 from reducer.broken import answer
+from reducer.committing.assignment import Assignment
 from reducer.committing.fallback import fall_back
+from reducer.connections import Connections, connect
 from reducer.fitness import Fitness
-from reducer.home import state_folder
 from reducer.keypart import KeyPart
 from reducer.leading.elect import Candidate
 from reducer.leading.lead import Leader
@@ -37,8 +36,13 @@ from reducer.refused import Refused
 from reducer.state.uncomputable import UncomputableError, quarantine
 
 log = logging.getLogger("mars.reducer")
-VIEW_AGE_S = 0.5
-NET_S, GATHER_S, REFUSED_S, AGAIN_S = 0.25, 0.02, 0.02, 0.1
+VIEW_AGE_S = 0.5  # so old a view may be without news: ZooKeeper's notices may be lost
+NET_S = 0.25  # a wake-up that got lost costs no more
+GATHER_S = 0.02  # for more entries after some have come: a commit costs the same however few they are
+REFUSED_S = 0.02  # before a key part that was refused is read again, the first time
+AGAIN_S = 0.1  # before the next try while ZooKeeper or Redis does not answer
+FULL_S = 1.0  # the same while no file can be written
+RECOVERY_S = 0.5  # for the leader, which answers a broken invariant
 
 
 def run_reducer(config_json: str, slot: int) -> None:
@@ -48,7 +52,7 @@ def run_reducer(config_json: str, slot: int) -> None:
     admit_worker(config)
     keep_large_blocks()
     mars.warm.warm()
-    reducer = Reducer(config, slot)
+    reducer = Reducer(config, slot, connect(config))
     try:
         reducer.run()
     finally:
@@ -56,38 +60,31 @@ def run_reducer(config_json: str, slot: int) -> None:
 
 
 class Reducer:
-    """One reducer's connections and the key parts that it owns, by (stream id, key part)."""
+    """One reducer's connections and the key parts that it owns, by (stream id, key part). `close` ends its connections,
+    too."""
 
-    def __init__(self, config: Config, slot: int) -> None:
-        self.config = config
-        self.id = f"{slot}-{uuid.uuid4().hex[:8]}"
-        self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
-        self.exchange = Exchange(config.redis_address)
-        self.storage = state_folder(config, self.zookeeper)
-        self.fitness = Fitness(self.exchange, self.storage)
-        self.fitness.require()  # else it would be given key parts, for which it can do nothing
+    def __init__(self, config: Config, slot: int, connections: Connections, runtime: Runtime = SYSTEM) -> None:
+        self.config, self.connections, self.runtime, self.clock = config, connections, runtime, runtime.clock
+        self.id = f"{slot}-{runtime.new_id()[:8]}"
+        self.zookeeper, self.exchange, self.storage = connections.zookeeper, connections.exchange, connections.storage
+        self.fitness = Fitness(self.exchange, self.storage, self.clock)
         self.parts: dict[tuple[int, int], KeyPart] = {}
         self.owners: dict[tuple[int, int], int] = {}
         self.views: dict[int, StreamView] = {}
         self.follow_at = 0.0
-        self.refused = Refused(REFUSED_S)
-        self.stopping = threading.Event()
+        self.refused = Refused(REFUSED_S, self.clock)
         self.path = f"{names.REDUCERS}/{self.id}"
         self.known = {"id": self.id, "pid": os.getpid(), "host": socket.gethostname(), "slot": slot, "leader": False}
-        self.zookeeper.client.create(self.path, orjson.dumps(self.known), ephemeral=True, makepath=True)
-        self.wake, self.lead_wake, self.news = threading.Event(), threading.Event(), threading.Event()
+        self.stopping, self.wake, self.lead_wake, self.news = (runtime.event() for _ in range(4))
         self.woken: set[int | None] = {None}
-        self.cache = ViewCache(self.zookeeper, self._news)
+        self.wakeups: Wakeups | None = None
+        self.cache = ViewCache(self.zookeeper, self._news, runtime)
         self.candidate = Candidate(self.zookeeper, self.id, self.cache)
-        self.leader = Leader(config, self.zookeeper, self.exchange, self.storage, self.candidate, self.stopping, self.cache,
-                             self.lead_wake)
-        self.wakeups = Wakeups(config.redis_address, self._heard)
+        self.leader = Leader(connections, self.candidate, self.stopping, self.cache, self.lead_wake, runtime)
 
     def run(self) -> None:
         """Step every owned key part, until stopped."""
-        thread = threading.Thread(target=self.leader.run, name="lead", daemon=True)
-        thread.start()
-        keep_letters(self.config, self.storage, self.stopping, self._led_streams)
+        thread = self._begin()
         while not self.stopping.is_set():
             if self.zookeeper.expired:
                 raise NotReadyError("the ZooKeeper session may have ended", self.id)
@@ -98,7 +95,7 @@ class Reducer:
                 self._follow()
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
-                self.follow_at = time.monotonic() + AGAIN_S
+                self.follow_at = self.clock.monotonic_s() + AGAIN_S
             self.wake.clear()
             woken = {self.woken.pop() for _ in range(len(self.woken))}
             if self.refused.heard(woken):
@@ -108,6 +105,16 @@ class Reducer:
         for part in self.parts.values():
             self._last_commit(part)
 
+    def _begin(self) -> Thread:
+        """Become known, and start all threads. That of the leader, without which windows do not close."""
+        self.fitness.require()  # else it would be given key parts, for which it can do nothing
+        self.zookeeper.client.create(self.path, orjson.dumps(self.known), ephemeral=True, makepath=True)
+        self.candidate.stand()
+        self.wakeups = self.connections.listen(self._heard)
+        keep_letters(self.connections.letters, self.config.dead_letter_bytes_max, self.stopping, self._led_streams,
+                     self.runtime)
+        return self.runtime.start(self.leader.run, "lead")
+
     def _led_streams(self) -> list[int]:
         """The streams of which the leader takes care, while it is this one."""
         return list(self.views) if self.candidate.epoch is not None else []
@@ -115,13 +122,13 @@ class Reducer:
     def _rest(self, worked: bool) -> None:
         """After entries came, wait a moment for more of them; else until something is heard or due. What is heard may be
         lost: that costs NET_S."""
-        if any(part.has_more for part in self.parts.values()):
+        if any(part.inbox.has_more for part in self.parts.values()):
             return
         if worked:
             self.stopping.wait(GATHER_S)
             return
         due = [due_s for part in self.parts.values() if (due_s := part.due_in_s()) is not None]
-        due.append(self.follow_at - time.monotonic())
+        due.append(self.follow_at - self.clock.monotonic_s())
         self.wake.wait(max(0.001 if self.zookeeper.usable else AGAIN_S, min([NET_S, *due])))
 
     def _heard(self, kind: str, stream_id: int | None) -> None:
@@ -142,7 +149,8 @@ class Reducer:
         """End the session: the leader assigns anew what was ours."""
         self.stopping.set()
         self.lead_wake.set()
-        self.wakeups.close()
+        if self.wakeups is not None:
+            self.wakeups.close()
         self.zookeeper.stop()
 
     def _follow(self) -> None:
@@ -150,10 +158,10 @@ class Reducer:
         if not self.zookeeper.usable:
             return
         self._show_leader()
-        if not self.news.is_set() and time.monotonic() < self.follow_at:
+        if not self.news.is_set() and self.clock.monotonic_s() < self.follow_at:
             return
         self.news.clear()
-        self.follow_at = time.monotonic() + VIEW_AGE_S
+        self.follow_at = self.clock.monotonic_s() + VIEW_AGE_S
         if self.cache.get(names.STOP) is not None:
             self.stopping.set()
         self.views = self.cache.streams()
@@ -167,7 +175,7 @@ class Reducer:
                 self._keep_up(key, version)
                 if key not in self.parts:
                     self.refused.note(key)
-        self.follow_at = min(self.follow_at, self.refused.next_at() or self.follow_at)
+        self.follow_at = min(self.follow_at, self.clock.monotonic_s() + self.refused.next_in_s())
 
     def _owned(self) -> dict[tuple[int, int], int]:
         """The versions of the owner znodes that name us."""
@@ -183,20 +191,21 @@ class Reducer:
         """Load a key part that is new here, of another assignment or another generation; else follow its query set. One
         with other partitions is loaded too: it may have closed windows without them (rule 23)."""
         view, part = self.views[key[0]], self.parts.get(key)
-        if (part is None or part.view.queries_version != view.queries_version) and stop_uncomputable(self.zookeeper, view):
+        if (part is None or not part.assignment.knows(view)) and stop_uncomputable(self.zookeeper, view):
             return  # the query set without them comes at once
+        lasts = part is not None and part.assignment.lasts(view, owner_version)
+        assignment = part.assignment.follow(view) if lasts else Assignment.read(self.zookeeper, view, key[1], owner_version)
+        if assignment is None:
+            raise NotReadyError("the stream was dropped", view.stream.name)
         try:
-            if (part is None or part.owner_version != owner_version
-                    or part.view.generation_version != view.generation_version
-                    or part.view.queries.partitions != view.queries.partitions):
-                self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, view, key[1],
-                                               owner_version)
-            elif part.view.queries_version != view.queries_version:
+            if not lasts:
+                self.parts[key] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, assignment)
+            elif not part.assignment.knows(view):
                 part.take_queries(view)
         except CorruptFileError as error:
             log.error("key part %s cannot be read: %s", key, error)
             self.parts.pop(key, None)
-            self._fall_back(key, view, owner_version)
+            self._fall_back(assignment)
         except UncomputableError as error:
             self.parts.pop(key, None)
             quarantine(self.zookeeper, view, error)
@@ -208,15 +217,15 @@ class Reducer:
         except InvariantError as error:
             log.exception("key part %s cannot be loaded", key)
             self.parts.pop(key, None)
-            self._ask_for_recovery(view, error)
+            self.ask_for_recovery(view, error)
 
-    def _fall_back(self, key: tuple[int, int], view: StreamView, owner_version: int) -> None:
+    def _fall_back(self, assignment: Assignment) -> None:
         """Go back to what still reads (rule 25); the key part is loaded again in the next round, and if it could not fall
         back, it tries again then."""
         try:
-            done = fall_back(self.zookeeper, self.storage, view, key[1], owner_version)
+            done = fall_back(self.zookeeper, self.storage, assignment)
         except (OSError, NotReadyError, *ZOOKEEPER_AWAY) as error:
-            log.error("key part %s cannot fall back: %s", key, error)
+            log.error("%s cannot fall back: %s", assignment, error)
             done = False
         self.cache.forget()
         if done:  # else the next round tries again: other key parts must not wait for it
@@ -235,23 +244,23 @@ class Reducer:
             self._ask_for_round(key[0])
         except InvariantError as error:
             log.exception("key part %s asks for recovery", key)
-            self._ask_for_recovery(part.view, error)
+            self.ask_for_recovery(part.view, error)
         except UncomputableError as error:
             quarantine(self.zookeeper, part.view, error)
         except (NotReadyError, *ZOOKEEPER_AWAY) as error:
             log.warning("waiting: %r", error)
-            time.sleep(0.1)
+            self.clock.sleep(AGAIN_S)
             return False
         except ExchangeFullError as error:
             log.warning("waiting: %s", error)
             return False
         except CorruptFileError as error:
             log.error("key part %s cannot be committed: %s", key, error)
-            self._fall_back(key, part.view, part.owner_version)
+            self._fall_back(part.assignment)
         except OSError as error:
             # A full disk: what is merged stays, and is committed when there is room.
             log.error("key part %s cannot be committed: %s", key, error)
-            time.sleep(1.0)
+            self.clock.sleep(FULL_S)
             return False
         self.parts.pop(key)
         self.refused.note(key, by_exchange)
@@ -264,18 +273,18 @@ class Reducer:
         with contextlib.suppress(NotReadyError):
             self.exchange.ask_for_check(stream_id)
 
-    def _ask_for_recovery(self, view: StreamView, error: InvariantError) -> None:
+    def ask_for_recovery(self, view: StreamView, error: InvariantError) -> None:
         """A broken invariant is answered by one recovery (rule 13): the leader raises the generation."""
         try:
             answer(self.zookeeper, view, error)
         except ZOOKEEPER_AWAY as away:  # it is met again when the key part is read again
             log.warning("a recovery is asked for later: %r", away)
-        time.sleep(0.5)
+        self.clock.sleep(RECOVERY_S)
 
     def _last_commit(self, part: KeyPart) -> None:
         """On a graceful stop, commit what is merged, so that a restart need not merge it again."""
         try:
-            if any(state.changed for state in part.states.values()):
+            if part.queries.have_changed:
                 part.commit()
         except (StaleGenerationError, StaleEpochError, NotReadyError, OSError, *ZOOKEEPER_AWAY) as error:
             log.info("not committed at the stop: %r", error)

@@ -163,8 +163,7 @@ def log_is_trimmed_before_the_commit() -> None:
     real = KeyPart.commit
 
     def commit(part: KeyPart) -> None:
-        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
-                           list(part.trim.undone), {})
+        part.assignment.log(part.exchange).trim(list(part.trim.undone), {})
         real(part)
 
     KeyPart.commit = commit
@@ -178,7 +177,8 @@ def uncommitted_state_survives_a_new_generation() -> None:
     def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
         part, view = reducer.parts.get(key), reducer.views[key[0]]
         if part and part.view.generation != view.generation:
-            part.view, part.after, part.undone = view, 0, {}
+            part.truth.follow(view)
+            part.inbox.after, part.trim.undone = 0, {}
         real(reducer, key, owner_version)
 
     Reducer._keep_up = keep_up

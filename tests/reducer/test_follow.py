@@ -17,100 +17,93 @@ from mars.config import Config
 from mars.errors import InvariantError
 from mars.model.registry import QuerySet
 from reducer import job
-from reducer.home import state_folder
-from reducer.job import Reducer
+from reducer.committing.assignment import Assignment
+from reducer.connections import state_folder
 from reducer.keypart import KeyPart
-from reducer.refused import Refused
+from tests.clock import ManualClock
+from tests.reducer import handed
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
 KEY = (STREAM.id, 0)
+ASSIGNMENT = Assignment(VIEW, 0, 7, 1)
 
 
 class Held(SimpleNamespace):
     """Stands for a key part in hand."""
 
     def take_queries(self, view: StreamView) -> None:
-        self.view = view
+        self.assignment = self.assignment.follow(view)
 
 
 @pytest.mark.parametrize(("change", "owner", "kept"), [
-    ({}, 1, True),
-    ({"queries_version": 2}, 1, True),
-    ({"generation": 2, "generation_version": 2}, 1, False),
-    ({}, 2, False),
+    ({}, 7, True),
+    ({"queries_version": 2}, 7, True),
+    ({"generation": 2, "generation_version": 2}, 7, False),
+    ({}, 8, False),
     # Windows may be closed and not committed yet, without what lies in the new partition.
-    ({"queries_version": 2, "queries": QuerySet(2, (0, 1, 2), {"q1": QUERY})}, 1, False),
+    ({"queries_version": 2, "queries": QuerySet(2, (0, 1, 2), {"q1": QUERY})}, 7, False),
 ])
 def test_working_state_survives_what_it_does_not_depend_on(monkeypatch, change, owner, kept):
     loaded = object()
     monkeypatch.setattr(KeyPart, "load", lambda *_: loaded)
-    reducer = object.__new__(Reducer)
-    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer = handed.reducer(zookeeper=Mock(get_synced=Mock(return_value=Znode(b"", 1))))
     reducer.views = {STREAM.id: replace(VIEW, **change)}
-    held = Held(view=VIEW, owner_version=1)
+    held = Held(assignment=ASSIGNMENT)
     reducer.parts = {KEY: held}
     reducer._keep_up(KEY, owner)
     assert reducer.parts[KEY] is (held if kept else loaded)
-    assert held.view.queries_version == (2 if kept and change else 1)
+    assert held.assignment.view.queries_version == (2 if kept and change else 1)
 
 
-@pytest.mark.parametrize("held", [None, Held(view=VIEW, owner_version=1)])
+@pytest.mark.parametrize("held", [None, Held(assignment=ASSIGNMENT)])
 def test_a_query_set_with_what_other_code_made_is_not_taken_up(monkeypatch, held):
     """The query stops, and the set without it comes at once; what is held goes on with the set from before."""
     monkeypatch.setattr(KeyPart, "load", Mock(side_effect=AssertionError("loaded")))
     stops = []
     monkeypatch.setattr(computable, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
     foreign = replace(QUERY, id="q2", plan=replace(QUERY.plan, versions=(("count", 99),)))
-    reducer = object.__new__(Reducer)
-    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer = handed.reducer()
     reducer.views = {STREAM.id: replace(VIEW, queries_version=2, queries=QuerySet(3, (0, 1), {"q1": QUERY, "q2": foreign}))}
     reducer.parts = {KEY: held} if held else {}
-    reducer._keep_up(KEY, 1)
+    reducer._keep_up(KEY, 7)
     assert [stop[:2] for stop in stops] == [(["q2"], "QUARANTINED")]
     assert "count of version 99" in stops[0][2]
     assert reducer.parts == ({KEY: held} if held else {})
-    assert held is None or held.view is VIEW
+    assert held is None or held.assignment.view is VIEW
 
 
 @pytest.mark.parametrize(("error", "stays"), [(ConnectionLoss(), True), (InvariantError("overlap"), False)])
-def test_a_zookeeper_that_is_away_ends_no_reducer(monkeypatch, error, stays):
+def test_a_zookeeper_that_is_away_ends_no_reducer(error, stays):
     """Neither while a query is stopped, nor while a recovery is asked for: what broke the invariant is read again."""
-    monkeypatch.setattr(job, "time", Mock())
-    reducer = object.__new__(Reducer)
-    reducer.cache, reducer._news, reducer.refused = Mock(), Mock(), Refused(0.02)
-    reducer.zookeeper = Mock(get=Mock(side_effect=ConnectionLoss()))
-    reducer.parts = {KEY: Mock(view=VIEW, step=Mock(side_effect=error))}
+    reducer = handed.reducer(zookeeper=Mock(clock=ManualClock(), get=Mock(side_effect=ConnectionLoss())))
+    reducer.parts = {KEY: Mock(assignment=ASSIGNMENT, view=VIEW, step=Mock(side_effect=error))}
     assert not reducer._step(KEY, True)
     assert (KEY in reducer.parts) == stays
 
 
 def test_a_state_that_does_not_read_while_a_commit_copies_it_is_fallen_back_from(monkeypatch):
-    monkeypatch.setattr(job, "time", Mock())
     fell = Mock(return_value=True)
     monkeypatch.setattr(job, "fall_back", fell)
-    reducer = object.__new__(Reducer)
-    reducer.cache, reducer._news, reducer.zookeeper, reducer.storage = Mock(), Mock(), Mock(), Mock()
-    reducer.refused = Refused(0.02)
+    reducer = handed.reducer()
     reducer.views = {KEY[0]: VIEW}
     step = Mock(side_effect=CorruptFileError("damaged", "1/0/commit-2"))
-    reducer.parts = {KEY: Mock(view=VIEW, owner_version=7, step=step)}
+    reducer.parts = {KEY: Mock(assignment=ASSIGNMENT, view=VIEW, step=step)}
     assert not reducer._step(KEY, True)
     assert reducer.parts == {}
-    assert fell.call_args.args[2:] == (VIEW, KEY[1], 7)
+    assert fell.call_args.args[2] == ASSIGNMENT
 
 
 def test_a_state_folder_that_is_away_is_waited_for(monkeypatch):
     """What is half taken over is read again; nobody falls back."""
     monkeypatch.setattr(job, "fall_back", Mock(side_effect=AssertionError))
     monkeypatch.setattr(KeyPart, "load", Mock(side_effect=StateAwayError("away", "1/0/commit-2")))
-    reducer = object.__new__(Reducer)
-    reducer.config = reducer.zookeeper = reducer.exchange = reducer.storage = None
+    reducer = handed.reducer(zookeeper=Mock(get_synced=Mock(return_value=Znode(b"", 1))))
     reducer.views = {STREAM.id: replace(VIEW, queries_version=2)}
-    reducer.parts = {KEY: Mock(view=VIEW, owner_version=1, take_queries=Mock(side_effect=StateAwayError("away")))}
-    reducer._keep_up(KEY, 1)
+    reducer.parts = {KEY: Mock(assignment=ASSIGNMENT, view=VIEW, take_queries=Mock(side_effect=StateAwayError("away")))}
+    reducer._keep_up(KEY, 7)
     assert reducer.parts == {}
-    reducer._keep_up(KEY, 1)
+    reducer._keep_up(KEY, 7)
     assert reducer.parts == {}
 
 

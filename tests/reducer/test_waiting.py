@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -13,25 +14,27 @@ from mars.adapters.storage import CorruptFileError
 from mars.adapters.view import StreamView
 from mars.errors import NotReadyError
 from mars.model.registry import QuerySet
-from reducer import job, refused
+from reducer import job
+from reducer.committing.assignment import Assignment
 from reducer.job import Reducer
 from reducer.refused import MOST_S, Refused
 from reducer.state import uncomputable
 from reducer.state.uncomputable import UncomputableError
+from tests.clock import ManualClock
+from tests.reducer import handed
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
 KEY = (STREAM.id, 0)
+ASSIGNMENT = Assignment(VIEW, 0, 7, 1)
 
 
 @pytest.fixture
-def reducer(monkeypatch) -> Reducer:
-    """One without threads and connections, which has one key part."""
-    monkeypatch.setattr(job, "time", Mock())
-    made = object.__new__(Reducer)
-    made.cache, made._news, made.zookeeper, made.storage = Mock(), Mock(), Mock(), Mock()
-    made.views, made.refused = {KEY[0]: VIEW}, Refused(0.02)
-    made.parts = {KEY: Mock(view=VIEW, owner_version=7)}
+def reducer() -> Reducer:
+    """One that has one key part."""
+    made = handed.reducer()
+    made.views = {KEY[0]: VIEW}
+    made.parts = {KEY: Mock(assignment=ASSIGNMENT, view=VIEW)}
     return made
 
 
@@ -50,7 +53,7 @@ def test_a_key_part_of_a_stream_that_is_gone_meanwhile_ends_no_reducer(reducer, 
     reducer.views = {}
     reducer.parts[KEY].step.side_effect = CorruptFileError("damaged", "1/0/commit-2")
     assert not reducer._step(KEY, True)
-    assert fell.call_args.args[2:] == (VIEW, KEY[1], 7)
+    assert fell.call_args.args[2] == ASSIGNMENT
 
 
 @pytest.mark.parametrize("away", [None, ConnectionLoss()])
@@ -71,7 +74,7 @@ def test_cells_that_cannot_be_computed_end_no_reducer(reducer, monkeypatch, wher
 
 
 def test_who_leads_is_shown_though_the_first_call_got_lost(reducer):
-    reducer.candidate, reducer.path, reducer.known = Mock(epoch=3), "/mars/reducers/0-a", {"id": "0-a", "leader": False}
+    reducer.candidate.epoch = 3
     shown = reducer.zookeeper.client.set
     shown.side_effect = [ConnectionLoss(), None]
     with pytest.raises(ConnectionLoss):
@@ -81,19 +84,20 @@ def test_who_leads_is_shown_though_the_first_call_got_lost(reducer):
     assert [orjson.loads(call.args[1])["leader"] for call in shown.call_args_list] == [True, True]
 
 
-def test_each_refusal_in_a_row_doubles_the_wait_until_a_step_succeeds(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(refused, "time", Mock(monotonic=lambda: now[0]))
-    known, waited = Refused(0.02), []
+def test_each_refusal_in_a_row_doubles_the_wait_until_a_step_succeeds():
+    clock, waited = ManualClock(), []
+    known = Refused(0.02, clock)
+    assert known.next_in_s() == math.inf
     for _ in range(9):
         known.note(KEY)
-        waited.append(known.next_at() - now[0])
-        now[0] = known.next_at()
+        assert known.waits(KEY)
+        waited.append(known.next_in_s())
+        clock.now_s += waited[-1] + 1e-6
         assert not known.waits(KEY)
     assert waited == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.32, 0.64, MOST_S, MOST_S, MOST_S])
     known.forget(KEY)
     known.note(KEY)
-    assert known.next_at() - now[0] == pytest.approx(0.02)
+    assert known.next_in_s() == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(("by_exchange", "streams", "goes_on"), [

@@ -12,7 +12,7 @@ from mars.errors import InvariantError
 from mars.model import names
 from mars.model.commits import QueryCommit
 from mars.model.registry import QuerySet
-from reducer.committing import commit, fallback, pointer
+from reducer.committing import fallback, pointer, sweep
 from reducer.committing.sweep import living
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
@@ -49,8 +49,7 @@ def log_is_trimmed_before_the_commit(world: World) -> Iterator[None]:
     real = KeyPart.commit
 
     def commit(part: KeyPart) -> None:
-        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
-                           list(part.trim.undone), {})
+        part.assignment.log(part.exchange).trim(list(part.trim.undone), {})
         real(part)
 
     with patch.object(KeyPart, "commit", commit):
@@ -64,7 +63,8 @@ def uncommitted_state_survives_a_new_generation(world: World) -> Iterator[None]:
     def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
         part, view = reducer.parts.get(key), reducer.views[key[0]]
         if part and part.view.generation != view.generation:
-            part.view, part.after, part.undone = view, 0, {}
+            part.truth.follow(view)
+            part.inbox.after, part.trim.undone = 0, {}
         real(reducer, key, owner_version)
 
     with patch.object(Reducer, "_keep_up", keep_up):
@@ -157,7 +157,7 @@ def a_view_takes_queries_from_the_manifest(world: World) -> Iterator[None]:
     real = KeyPart.take_queries
 
     def take_queries(part: KeyPart, view: StreamView) -> None:
-        part.manifest = living(part.manifest, view.queries.queries)
+        part.truth.manifest = living(part.truth.manifest, view.queries.queries)
         real(part, view)
 
     with patch.object(KeyPart, "take_queries", take_queries):
@@ -210,5 +210,5 @@ def only_the_last_epoch_is_noted(world: World) -> Iterator[None]:
 
 @bug
 def files_that_no_commit_needs_stay(world: World) -> Iterator[None]:
-    with patch.object(commit, "unused_files", lambda *_: []):
+    with patch.object(sweep, "unused_files", lambda *_: []):
         yield

@@ -140,9 +140,6 @@ class World:
         def work() -> None:
             try:
                 worker = self.workers[name] = WORKERS[name](self, int(name[1]))
-                if isinstance(worker, Reducer):
-                    ask = worker._ask_for_recovery
-                    worker._ask_for_recovery = lambda view, error: (self._met(name, view, error), ask(view, error))
                 try:
                     worker.run()
                 finally:
@@ -156,7 +153,7 @@ class World:
         self.restart_at.pop(name, None)
         self.actors[name] = self.scheduler.spawn(name, name, work)
 
-    def _met(self, name: str, view: StreamView, error: InvariantError) -> None:
+    def met(self, name: str, view: StreamView, error: InvariantError) -> None:
         """A reducer has met a broken invariant: allowed only where Redis has lost something since the generation of the
         key part was installed."""
         self.tell(f"{name}: {error}")
@@ -238,7 +235,8 @@ class World:
         owners = self.owners()
         for name, worker in self.workers.items():
             for (_, k), part in worker.parts.items() if isinstance(worker, Reducer) else ():
-                pieces = [piece for state in part.states.values() for held in state.waiting.values() for piece in held]
+                waiting = [state.waiting for state in part.queries.states.values()]
+                pieces = [piece for held in waiting for place in held.values() for piece in place]
                 if pieces and worker.id == owners.get(k):
                     raise Broken(f"I8: {name} holds pieces of key part {k} that nothing will ever wake: "
                                  f"{[piece.header for piece in pieces]}")
@@ -270,7 +268,7 @@ class World:
         nodes, owners, id_ = self.ensemble.now, self.owners(), self.checker.stream_id
         version = nodes[self.checker.queries_path].version
         wanted = {k: (nodes[names.owner(id_, k)].version, version) for k in range(self.key_parts)}
-        known = {k: (part.owner_version, part.view.queries_version) for worker in self.workers.values()
+        known = {k: (part.assignment.owner_version, part.view.queries_version) for worker in self.workers.values()
                  if isinstance(worker, Reducer) for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
         return known == wanted
 
@@ -279,8 +277,8 @@ class World:
         epochs, owners = {p: log.epoch for p, log in enumerate(self.topic.logs) if log.epoch}, self.owners()
         parts = [part for worker in self.workers.values() if epochs and isinstance(worker, Reducer)
                  for (_, k), part in worker.parts.items() if worker.id == owners.get(k)]
-        return all(p in part.facts.logs and Epochs.load(part.facts.logs[p]).current == epoch
-                   and not any(p in state.read_on for state in part.states.values())
+        return all(p in part.inbox.facts.logs and Epochs.load(part.inbox.facts.logs[p]).current == epoch
+                   and not any(p in state.read_on for state in part.queries.states.values())
                    for part in parts for p, epoch in epochs.items())
 
     def owners(self) -> dict[int, str]:

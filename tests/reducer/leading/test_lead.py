@@ -12,15 +12,20 @@ import pytest
 from mars.adapters.storage import CorruptFileError, StateAwayError, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import Znode
-from mars.config import Config
 from mars.errors import NotReadyError
 from mars.model import names
 from mars.model.registry import QuerySet
 from reducer.leading import lead
 from reducer.leading.lead import Leader
+from tests.reducer import handed
 from tests.reducer.pieces import QUERY, STREAM
 
 HEARD = Mock(**{"silent_s.return_value": 0.0, "due_in_s.return_value": 1.0})
+
+
+def leader_of(**connections: object) -> Leader:
+    """One with these connections, and mocks of all others."""
+    return Leader(handed.connections(**connections), Mock(), Mock(), Mock(), Mock(), handed.runtime())
 
 
 def test_a_request_for_recovery_that_got_lost_is_made_again() -> None:
@@ -56,7 +61,7 @@ def test_lanes_are_looked_up_in_partitions_that_only_a_query_knows() -> None:
 def test_a_stream_is_deleted_only_if_all_know_that_it_is_gone(tmp_path, node, leads, deleted) -> None:
     """A leader that leads no more, at a follower that lags behind, would delete what another's user has just made."""
     (tmp_path / "7" / "0").mkdir(parents=True)
-    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path)), Mock(), Mock(), Mock(), Mock())
+    leader = leader_of(storage=Storage(str(tmp_path)))
     leader.zookeeper = Mock(**{"get_synced.return_value": node, "transact.return_value": leads})
     leader.zookeeper.client.exists.return_value = None
     leader._clean({})
@@ -69,19 +74,18 @@ def test_a_stream_is_deleted_only_if_all_know_that_it_is_gone(tmp_path, node, le
 def test_a_folder_that_cannot_be_deleted_is_told_once_and_tried_again_after_a_while(tmp_path, monkeypatch, caplog) -> None:
     """Each round asked ZooKeeper for it, looked through all of Redis, and said nothing."""
     (tmp_path / "7" / "0").mkdir(parents=True)
-    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path)), Mock(), Mock(), Mock(), Mock())
+    leader = leader_of(storage=Storage(str(tmp_path)))
     leader.zookeeper = Mock(**{"get_synced.return_value": None, "transact.return_value": True})
-    clock, rmdir = [100.0], os.rmdir
-    monkeypatch.setattr(lead.time, "monotonic", lambda: clock[0])
+    clock, rmdir = leader.clock, os.rmdir
     monkeypatch.setattr(lead.shutil.os, "rmdir", Mock(side_effect=PermissionError("not yours")))
     for waited_s in (0.0, 1.0, lead.DELETE_AGAIN_S, 1.0):
-        clock[0] += waited_s
+        clock.now_s += waited_s
         leader._clean({})
     assert leader.exchange.forget.call_count == leader.zookeeper.transact.call_count == 2
     assert [record.getMessage() for record in caplog.records] == [
         "the folder of dropped stream 7 cannot be deleted: not yours"]
     monkeypatch.setattr(lead.shutil.os, "rmdir", rmdir)
-    clock[0] += lead.DELETE_AGAIN_S
+    clock.now_s += lead.DELETE_AGAIN_S
     leader._clean({})
     assert list(tmp_path.iterdir()) == []
     assert leader.stays == {}
@@ -91,7 +95,7 @@ def test_where_another_instances_folder_is_mounted_nothing_is_deleted(tmp_path) 
     """Its streams are none that this ZooKeeper knows."""
     (tmp_path / "7" / "0").mkdir(parents=True)
     (tmp_path / "instance.json").write_bytes(b'{"id": "another", "format": 1}')
-    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path), "ours"), Mock(), Mock(), Mock(), Mock())
+    leader = leader_of(storage=Storage(str(tmp_path), "ours"))
     leader.zookeeper = Mock(**{"get_synced.return_value": None, "transact.return_value": True})
     with pytest.raises(StateAwayError):
         leader._clean({})
@@ -100,7 +104,7 @@ def test_where_another_instances_folder_is_mounted_nothing_is_deleted(tmp_path) 
 
 def test_a_recovery_begins_only_where_the_commits_can_be_read(tmp_path) -> None:
     """Else each round of a leader without its mount would raise the generation, and all owners would read all again."""
-    leader = Leader(Config(), Mock(), Mock(), Storage(str(tmp_path), "ours"), Mock(), Mock(), Mock(), Mock())
+    leader = leader_of(storage=Storage(str(tmp_path), "ours"))
     view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
     with pytest.raises(StateAwayError):
         leader._recover_if_needed(view, SimpleNamespace(installed=None, server="r"))
@@ -111,7 +115,7 @@ def test_a_recovery_begins_only_where_the_commits_can_be_read(tmp_path) -> None:
 def test_a_state_folder_that_is_away_ends_no_leader(error) -> None:
     """Its thread ends only with its process."""
     rounds = [error, 1.0]
-    leader = Leader(Config(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock())
+    leader = leader_of()
     leader.stopping.wait = lambda seconds: not rounds
     leader._round = lambda: _raised_or_given(rounds.pop(0))
     leader.run()
@@ -131,7 +135,7 @@ def _raised_or_given(what: Exception | float) -> float:
 ])
 def test_a_leader_that_hears_nothing_of_kafka_lets_another_one_lead(silent_s, reducers, resigns) -> None:
     """No window closes without its checks, though others may hear the brokers."""
-    leader = Leader(Config(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock(), Mock())
+    leader = leader_of()
     leader.cache = Mock(**{"children.return_value": reducers, "streams.return_value": {}})
     leader.topics, leader.memory = Mock(**{"silent_s.return_value": silent_s}), Mock()
     leader._assign, leader._clean = Mock(), Mock()

@@ -37,13 +37,11 @@ class Service:
             self.child.stop(timeout_s)
 
 
-def ready(name: str, address: str, child: Child, probe: Callable[[], bool], timeout_s: float,
-          version: Callable[[], str]) -> Service:
-    """A service of our own once `probe` says that it is ready. If it does not get ready, it is ended, and the error goes
-    on."""
+def ready(name: str, address: str, child: Child, version: Callable[[], str], timeout_s: float) -> Service:
+    """A service of our own once it tells its version. If it does not get ready, it is ended, and the error goes on."""
     try:
-        child.wait_ready(probe, timeout_s)
-        return Service(name, address, version(), child, time.monotonic() - child.began)
+        told = child.wait_ready(version, timeout_s)
+        return Service(name, address, told, child, time.monotonic() - child.began)
     except BaseException:
         child.stop()
         raise

@@ -5,7 +5,6 @@ No call ever creates a topic by asking for it, and each ends within seconds: a b
 
 from __future__ import annotations
 
-import difflib
 import logging
 import time
 import uuid
@@ -16,7 +15,7 @@ from typing import TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 
-from mars.adapters.catalog_names import how_to_fill
+from mars.adapters.catalog_names import did_you_mean, how_to_fill
 from mars.adapters.kafka.errors import UnknownTopic
 from mars.adapters.kafka.security import Security, librdkafka
 from mars.adapters.kafka.wire import Wire
@@ -78,9 +77,8 @@ class KafkaAdmin:
         found = self.describe_new(topic)
         if found is not None:
             return found
-        near = difflib.get_close_matches(topic, self.topics(), n=1, cutoff=0.6)
-        meant = f"did you mean '{near[0]}'? " if near else ""
-        raise NotFoundError("unknown topic", f"Kafka at {self.address} has no topic '{topic}'", meant + how_to_fill(topic))
+        raise NotFoundError("unknown topic", f"Kafka at {self.address} has no topic '{topic}'",
+                            did_you_mean(topic, self.topics()) + how_to_fill(topic))
 
     def create(self, topic: str, partitions: int = 1, settings: dict[str, str] | None = None) -> Topic:
         """Make the topic unless it is there; either way its description."""

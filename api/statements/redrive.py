@@ -53,7 +53,7 @@ def count(context: Context, stream: Stream, where: Condition, progress: Progress
 
 def redrive(context: Context, stream: Stream, topic: str, where: Condition, progress: Progress) -> Outcome:
     """Send the letters that are there now and were not sent before. ConflictError if another run takes over."""
-    partitions = context.kafka.require(topic).partitions
+    partitions = tuple(context.kafka.require(topic).partitions)
     config, marks = context.config, Redriven(context.storage)
     transactions = Transactions(config.kafka_address, name(stream), security_of(config))
     try:

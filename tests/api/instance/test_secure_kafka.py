@@ -88,7 +88,7 @@ def test_every_client_speaks_every_way(broker: SecureKafka, listener: str, mecha
     settings = broker.settings(listener, mechanism)
     address, security = settings["kafka_address"], security_of(load(settings, environment={}))
     admin, topic = KafkaAdmin(address, security=security), f"{listener}-{mechanism}"
-    id_ = admin.create(topic).id
+    id_ = admin.create(topic).topic_id
     sent = lines(5_000)
     assert send(iter(sent), address, security, topic, 1, None, lambda *_: None) == len(sent)
     for opened in (open_reader, ConfluentReader):

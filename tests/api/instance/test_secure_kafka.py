@@ -71,7 +71,7 @@ def test_tuples_from_claim_to_result(broker: SecureKafka, stack: Stack, tmp_path
         assert found == {k: (len(range(k, TUPLES, 7)), WIDE) for k in range(7)}
         stream, query = cluster.context.catalog.query("q")
         task = Task(cluster.config, stream, query.plan, [(1, 10, 110)])
-        told = dict(mapping(task.to_json())(0))
+        told = dict(mapping(task)(0))
         assert FAULT not in told
         assert json.loads(told[COUNTS])["tuples"] == 100
         logs = "".join(file.read_text(errors="replace") for file in (tmp_path / "cluster" / "logs").iterdir())

@@ -142,7 +142,7 @@ class Reader:
         ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
             answers = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
-            if not answers or answers[0].throttled and not answers[0].records:
+            if not answers or (answers[0].throttled and not answers[0].records):
                 # Over a quota the broker leaves all partitions out. What was read before is kept: else it would come again.
                 self._clock.sleep(pause.begin())
                 stuck.begin()

@@ -190,7 +190,7 @@ def test_a_range_says_up_to_where_the_log_is_surely_of_its_last_leader_epoch():
 def test_corruption_is_told_with_its_place():
     data = bytearray(numbers(3, 5))
     data[-1] ^= 1
-    with pytest.raises(CorruptRecords, match="topic t, partition 0.*offset 3"):
+    with pytest.raises(CorruptRecords, match=r"topic t, partition 0.*offset 3"):
         reader(answer(bytes(data))).read(0, 3, 5, LIMIT)
 
 

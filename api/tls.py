@@ -11,12 +11,15 @@ import contextlib
 import os
 import re
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from mars.config import Config
 from mars.errors import ConfigurationError, MarsError
 
+T = TypeVar("T")
 FIRST = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 ENVIRONMENT = "SSL_CERT_FILE"
 _NAME = "call it by a name that stands in its certificate"
@@ -110,7 +113,7 @@ def _pinned(certificate: str) -> ssl.SSLContext:
     return context
 
 
-def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict:
+def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict[str, Any]:
     """The server's certificate as a client has verified it, after a handshake within memory."""
     client.check_hostname = False  # its name is what we want to know
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -120,7 +123,9 @@ def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict:
         for side in (mine, other):
             with contextlib.suppress(ssl.SSLWantReadError):
                 side.do_handshake()
-    return mine.getpeercert()
+    certificate = mine.getpeercert()
+    assert certificate is not None  # the handshake has verified it
+    return dict(certificate)
 
 
 def _names(certificate: dict) -> list[str]:
@@ -134,7 +139,7 @@ def _names(certificate: dict) -> list[str]:
     return usable
 
 
-def _read(setting: str, file: str, load, hint: str = ""):
+def _read(setting: str, file: str, load: Callable[[], T], hint: str = "") -> T:
     try:
         return load()
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError

@@ -25,6 +25,11 @@ class Messages:
     def __len__(self) -> int:
         return len(self.start)
 
+    @property
+    def bytes(self) -> int:
+        """The bytes of all values."""
+        return int(self.length.sum())
+
     def part(self, first: int, end: int) -> Messages:
         """The messages from number `first` up to `end`, as views."""
         return self.at(slice(first, end))

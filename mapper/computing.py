@@ -11,6 +11,7 @@ from pathlib import Path
 from mapper import spill
 from mapper.aggregate import aggregate_task
 from mapper.batch import Messages, ParsedBatch
+from mapper.fused_batch import FusedReaders
 from mapper.letters import LetterBox
 from mapper.parse import Parser
 from mapper.push import (
@@ -24,7 +25,9 @@ from mapper.push import (
     unread,
     without_letters,
 )
+from mapper.records import CorruptRecords, Records
 from mapper.shared import Fetched, Shared
+from mapper.stop import state_of, why
 from mapper.timing import judge
 from mars import faults
 from mars.adapters.exchange import FULL_SHARE, ExchangeFullError, StaleEpochError, StaleGenerationError
@@ -61,6 +64,7 @@ class Computing:
         self.shared, self.config = shared, shared.config
         self.letters = LetterBox(shared.config, instance_id(shared.zookeeper))
         self.parsers: dict[tuple, Parser] = {}
+        self.fused = FusedReaders(shared.config.future_limit_ms)
         self.folder = Path(shared.config.data) / "spill"
         spill.sweep(self.folder, set(), older_than_s=10 * shared.config.lease_ms / 1000)
 
@@ -70,9 +74,9 @@ class Computing:
         file = claim.file
         try:
             batch = fetched.content
-            if isinstance(batch, Messages):
-                batch = self._parse(fetched)
-                file = self._keep(fetched, batch)
+            if isinstance(batch, Messages | Records):
+                batch = self._read(fetched)
+                file = self._keep(fetched, batch) if batch is not None else None
             elif claim.kills == "reading":
                 fetched.letters_kept = self.letters.keep_unread(view.stream, claim, ENDS_PROCESS)
             self._push(fetched, batch)
@@ -102,19 +106,38 @@ class Computing:
         faults.point("mapper.registered")
         return file
 
+    def _read(self, fetched: Fetched) -> ParsedBatch | None:
+        """The claim's tuples, with the dead letters of those that do not read; None if its records are corrupt: then its
+        queries are stopped."""
+        view, claim = fetched.view, fetched.claim
+        faults.poison("reading", claim.partition, claim.start, claim.end)
+        try:
+            batch = self._parse(fetched)
+        except CorruptRecords as error:
+            if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
+                raise StaleEpochError("another has got the claim", f"{claim.id}") from error
+            stop_queries(self.shared.zookeeper, view.stream, fetched.plans, state_of(claim, error), why(claim, error))
+            fetched.plans = {}
+            return None
+        if sizes := self.shared.sizes.get(view.stream.id):  # the stream may just have been dropped
+            sizes.learn_tuples(claim.end - claim.start, len(batch))
+        return batch
+
     def _parse(self, fetched: Fetched) -> ParsedBatch:
-        stream = fetched.view.stream
+        stream, content = fetched.view.stream, fetched.content
         columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
         parser = self.parsers.pop((stream.id, columns), None) or Parser(stream, columns)
         self.parsers[(stream.id, columns)] = parser  # the last one used is the last one here
         if len(self.parsers) > PARSERS_MAX:
             del self.parsers[next(iter(self.parsers))]
-        claim = fetched.claim
-        faults.poison("reading", claim.partition, claim.start, claim.end)
-        batch = judge(stream, parser.parse(fetched.content), fetched.content, self.config.future_limit_ms)
-        fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
-        if sizes := self.shared.sizes.get(stream.id):  # the stream may just have been dropped
-            sizes.learn_tuples(claim.end - claim.start, len(batch))
+        found = self.fused.read(parser, content) if isinstance(content, Records) else None
+        if found is not None:
+            if found.rest is not None:
+                fetched.letters_kept = self.letters.keep(parser, fetched.claim, found.unusual, found.rest)
+            return found.batch
+        messages = content.messages() if isinstance(content, Records) else content
+        batch = judge(stream, parser.parse(messages), messages, self.config.future_limit_ms)
+        fetched.letters_kept = self.letters.keep(parser, fetched.claim, messages, batch)
         return batch
 
     def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from mapper.batch import Messages, ParsedBatch
 from mapper.claim import Sizes
 from mapper.lease import LeaseKeeper
+from mapper.records import Records
 from mapper.suspect import Suspects
 from mars.adapters.exchange import Exchange, ExchangeFullError
 from mars.adapters.view import StreamView
@@ -31,12 +32,13 @@ BATCHES_WAITING = 2  # may wait while one is computed
 
 @dataclass
 class Fetched:
-    """A claim whose tuples are here: as messages, or already parsed if the local file was found. `log`: see Range."""
+    """A claim whose tuples are here: as records or messages, or already parsed if the local file was found. `log`: see
+    Range."""
 
     view: StreamView
     claim: Claim
     plans: dict[str, QueryPlan]
-    content: Messages | ParsedBatch | None
+    content: Records | Messages | ParsedBatch | None
     log: tuple[int, int] | None = None
     letters_kept: bool = True
 

@@ -13,7 +13,7 @@ import pytest
 from mars.kernel_cache import numba
 
 HERE = Path(__file__).parent
-FILES = [HERE / f"test_{name}.py" for name in ("decode", "json", "json_shapes", "csv", "csv_blocks", "parse")]
+FILES = [HERE / f"test_{name}.py" for name in ("decode", "json", "json_shapes", "csv", "csv_blocks", "parse", "fused")]
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 
 

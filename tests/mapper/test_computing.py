@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -11,10 +12,15 @@ import pytest
 
 from mapper import computing, shared
 from mapper.computing import Computing, Refused
+from mapper.decode import decode
+from mapper.fused_batch import FusedReaders
 from mapper.push import TaskResult
 from mapper.shared import Fetched, Shared
-from mars.adapters.exchange import ExchangeFullError, StaleGenerationError
+from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
+from mars.config import Config
 from mars.model.claims import Claim
+from tests.mapper.parsing import stream
+from tests.mapper.record_batches import Record, batch
 
 LIMIT = 1000
 CLAIM = Claim(1, 3, 100, 200, {"large": 1, "small": 1}, 1, 1, None)
@@ -116,3 +122,26 @@ def test_a_query_that_other_code_made_is_never_computed(monkeypatch):
     assert done == TaskResult("large", [b"", b""], {}, {})
     assert [stop[:2] for stop in stops] == [(["large"], "QUARANTINED")]
     assert "count of version 99" in stops[0][2]
+
+
+def test_records_that_do_not_read_stop_the_queries_of_their_claim_if_it_is_still_held(monkeypatch):
+    """The fetching thread has checked their sums only: it is the computing thread that looks at each record."""
+    stops, own = [], object.__new__(Shared)
+    monkeypatch.setattr(computing, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((list(ids), *why)))
+    own.zookeeper, own.sizes, made = None, {}, object.__new__(Computing)
+    own.exchange = SimpleNamespace(renew=lambda *_: True)
+    made.shared, made.config, made.parsers, made.fused = own, Config(), {}, FusedReaders(0)
+    of = stream({"t": "BIGINT", "a": "STRING"})
+    plans = {"q1": SimpleNamespace(columns=("t", "a"))}
+    records = decode(batch(7, [Record(5, b"1,a")], last_delta=4), 7).records
+    for format_ in ("CSV", "JSON"):
+        view = SimpleNamespace(stream=replace(of, format=format_), generation=1)
+        fetched = Fetched(view, CLAIM, plans, records)
+        assert made._read(fetched) is None
+        assert fetched.plans == {}
+        assert stops.pop()[:2] == (["q1"], "FAILED")
+        own.exchange = SimpleNamespace(renew=lambda *_: False)
+        with pytest.raises(StaleEpochError):
+            made._read(Fetched(view, CLAIM, plans, records))
+        own.exchange = SimpleNamespace(renew=lambda *_: True)
+    assert not stops

@@ -7,7 +7,9 @@ mapper/parse.py for a while.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,27 +17,36 @@ import pyarrow as pa
 from mapper.batch import Messages, ParsedBatch
 from mapper.fused_dictionaries import Dictionaries
 from mapper.kernels import fused
-from mapper.kernels.fused_rows import DICTIONARY, NO_KEY_ROOM, NO_ROOM
+from mapper.kernels.fused_rows import COUNT, DICTIONARY, NO_KEY_ROOM, NO_ROOM
 from mapper.parse_columns import INTEGER_RANGES
-from mapper.parse_fields import longer
 from mapper.records import Batches, Records, joined
 from mapper.timing import NEVER, calendar
 from mars.model.plan import UNITS_PER_SECOND, Stream
 
 ASIDE_SHARE, ASIDE_FEW = 0.1, 16  # of a batch's messages: so many may be unusual
 REST_BATCHES = 32  # are read by mapper/parse.py alone after one of which more is unusual
+BLOCK_TUPLES = 8192  # are counted at a time: their values lie in a core's own cache
 
 
 @dataclass
 class Taken:
-    """What the kernel took of a batch: `values` int64[columns, tuples] (codes of texts), `offset` and `line` of each tuple,
-    the greatest event time (as in ParsedBatch), and the messages that it left aside, in the order of their offsets."""
+    """What the kernel took of a batch: how many tuples, the greatest event time (as in ParsedBatch), and the messages that it
+    left aside, in the order of their offsets. `values` int64[columns, tuples] (codes of texts), `offset` and `line` hold the
+    tuples, unless they were counted."""
 
+    tuples: int
+    greatest: int | None
+    aside: Messages
     values: np.ndarray
     offset: np.ndarray
     line: np.ndarray
-    greatest: int | None
-    aside: Messages
+
+
+class Counts(Protocol):
+    """What counts tuples while they are read (mapper/fused_cells.py)."""
+
+    def count(self, values: np.ndarray) -> None:
+        """Counts tuples; a row of values for each column."""
 
 
 class FusedReader:
@@ -54,62 +65,81 @@ class FusedReader:
         self._null_text = np.frombuffer((stream.options.get("null") or "").encode(), np.uint8)
         self._tuples_per_message = 1.0
         self._rests = 0
+        self._block = self._room(BLOCK_TUPLES)
 
-    def read(self, records: Records) -> Taken | None:
-        """What the kernel takes of a batch; None if that is not worth it. Raises CorruptRecords."""
+    def read(self, records: Records, counts: Sequence[Counts] = ()) -> Taken | None:
+        """What the kernel takes of a batch; None if that is not worth it. If there are `counts`, they are given all tuples
+        block by block, and nothing else is kept of them. Raises CorruptRecords."""
         if self._rests:
             self._rests -= 1
             return None
-        taken = self._read(records)
-        if taken is None:
-            self._rests = REST_BATCHES
-        return taken
-
-    def _read(self, records: Records) -> Taken | None:
-        """As `read`; None if there is no room for what is unusual."""
         self.dictionaries.trim()
         count = records.count_max
-        room = int(count * self._tuples_per_message) + 16
-        self._values = np.empty((len(self._fields), room), np.int64)
-        self._offset, self._line = np.empty(room, np.int64), np.empty(room, np.int32)
+        self._to = self._block if counts else self._room(int(count * self._tuples_per_message) + 16)
         self._aside = np.empty((4, max(int(ASIDE_SHARE * count), ASIDE_FEW)), np.int64)
         self._form[fused.FIRST], self._form[fused.STOP] = records.start, records.end
-        rows, greatest, aside = 0, -NEVER, []
+        state, aside = np.zeros(fused.TUPLES + 1, np.int64), []
+        state[fused.GREATEST] = -NEVER
         for part in records.parts:
-            state = self._read_part(part, rows, greatest)
-            if state is None:
+            if not self._read_part(part, state, counts):
+                self._rests = REST_BATCHES
                 return None
-            rows, greatest, left_out = (int(state[i]) for i in (fused.ROWS, fused.GREATEST, fused.ASIDE))
-            aside.append(Messages(part.buffer, *self._aside[:, :left_out].copy()))
-        self._tuples_per_message = max(1.0, 1.1 * rows / max(count, 1))
-        return Taken(self._values[:, :rows], self._offset[:rows], self._line[:rows], greatest if rows else None,
-                     joined(aside))
+            aside.append(Messages(part.buffer, *self._aside[:, :state[fused.ASIDE]].copy()))
+        if counts:
+            self._hand_over(state, counts)
+        rows, tuples = int(state[fused.ROWS]), int(state[fused.TUPLES] + state[fused.ROWS])
+        self._tuples_per_message = max(1.0, 1.1 * tuples / max(count, 1))
+        values, offset, line = self._to
+        return Taken(tuples, int(state[fused.GREATEST]) if tuples else None, joined(aside), values[:, :rows], offset[:rows],
+                     line[:rows])
 
-    def _read_part(self, part: Batches, rows: int, greatest: int) -> np.ndarray | None:
-        """The kernel's state after it has read all batches; None if there is no room for what it leaves aside."""
-        state = np.array([0, -1, 0, 0, rows, 0, 0, greatest], np.int64)
+    def _read_part(self, part: Batches, state: np.ndarray, counts: Sequence[Counts]) -> bool:
+        """Reads all batches; False if there is no room for what is left aside."""
+        state[[fused.BATCH, fused.AT, fused.ASIDE]] = 0, -1, 0
         own = self.dictionaries
         while True:
             found = fused.read_columns(
                 part.buffer, part.rows, part.begin, part.end, self._form, self._fields, self._null_text, own.seed, own.table,
-                own.heads, own.ends, own.keys, own.shelves, self._values, self._offset, self._line, self._aside, state)
+                own.heads, own.ends, own.keys, own.shelves, *self._to, self._aside, state)
             if found == fused.DONE:
-                return state
+                return True
             if found == fused.NO_ASIDE_ROOM:
-                return None
-            if found == NO_ROOM:
+                return False
+            if found == NO_ROOM and counts and state[fused.ROWS]:
+                self._hand_over(state, counts)
+            elif found == NO_ROOM:
                 self._lengthen()
             elif found == NO_KEY_ROOM:
                 own.grow(int(state[fused.NEEDED]) >> 32, int(state[fused.NEEDED]) & 0xFFFFFFFF)
             else:
                 raise part.corrupt()
 
+    def _hand_over(self, state: np.ndarray, counts: Sequence[Counts]) -> None:
+        """Gives the tuples so far to those who count them."""
+        rows = int(state[fused.ROWS])
+        for one in counts:
+            one.count(self._to[0][:, :rows])
+        state[fused.TUPLES] += rows
+        state[fused.ROWS] = 0
+
+    def _room(self, tuples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, offset and line of so many tuples."""
+        return np.empty((len(self._fields), tuples), np.int64), np.empty(tuples, np.int64), np.empty(tuples, np.int32)
+
     def _lengthen(self) -> None:
-        """More room for tuples."""
-        used, room = len(self._offset), 2 * len(self._offset)
-        values, self._values = self._values, np.empty((len(self._fields), room), np.int64)
-        self._values[:, :used] = values
-        self._offset, self._line = longer(self._offset, used, room), longer(self._line, used, room)
+        """Room for twice as many tuples."""
+        held, used = self._to, len(self._to[1])
+        self._to = self._room(2 * used)
+        for new, old in zip(self._to, held, strict=True):
+            new[..., :used] = old
+
+    def is_text(self, k: int) -> bool:
+        """Are the values of this column codes?"""
+        return self._fields[k, DICTIONARY] >= 0
+
+    def text_count(self, k: int) -> int:
+        """How many different texts the codes of this column may stand for."""
+        return int(self.dictionaries.shelves[self._fields[k, DICTIONARY], COUNT])
 
     def array(self, name: str, values: np.ndarray) -> pa.Array:
         """A column of Arrow with these of its values."""

@@ -19,8 +19,9 @@ from mapper.kernels.wide import find_wide
 # `form`: offsets that are read, characters of the stream, which column is the event time, and how it is judged.
 (FIRST, STOP, DELIMITER, QUOTE, TIME, WRITTEN_MAX, WRITTEN_TIMES, WRITTEN_BY, FUTURE_LIMIT, TIME_FIRST, TIME_END) = range(11)
 # `state`: where reading goes on, and what was read. NEEDED is the length of a key for which there is no room, and its
-# dictionary above 32 bits; GREATEST the batch's part in the watermark (mapper.batch.ParsedBatch.max_event_time).
-BATCH, AT, LEFT, PREVIOUS, ROWS, ASIDE, NEEDED, GREATEST = range(8)
+# dictionary above 32 bits; GREATEST the batch's part in the watermark (mapper.batch.ParsedBatch.max_event_time); TUPLES
+# counts those of earlier blocks.
+BATCH, AT, LEFT, PREVIOUS, ROWS, ASIDE, NEEDED, GREATEST, TUPLES = range(9)
 DONE = READ
 NO_ASIDE_ROOM = 4  # what `read_columns` returns besides the states of a row
 NEVER = 2**63 - 1

@@ -31,8 +31,8 @@ BLOCK_TUPLES = 8192  # are counted at a time: their values lie in a core's own c
 @dataclass
 class Taken:
     """What the kernel took of a batch: how many tuples, the greatest event time (as in ParsedBatch), and the messages that it
-    left aside, in the order of their offsets. `values` int64[columns, tuples] (codes of texts), `offset` and `line` hold the
-    tuples, unless they were counted."""
+    left aside, in the order of their offsets. `values` int64[columns, tuples] (codes of texts), `offset` and `line` hold
+    the tuples, unless they were counted."""
 
     tuples: int
     greatest: int | None

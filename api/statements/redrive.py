@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -114,24 +115,13 @@ def _before(ends: dict[int, int], tables: Iterator[pa.Table]) -> Iterator[pa.Tab
 
 def _chunks(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The same letters in tables of at most CHUNK_LETTERS and about CHUNK_BYTES, and not of less where there are more."""
-    held, count, size = [], 0, 0
-    for piece, bytes_ in _pieces(tables):
-        if held and (count + len(piece) > CHUNK_LETTERS or size + bytes_ > CHUNK_BYTES):
-            yield pa.concat_tables(held)
-            held, count, size = [], 0, 0
-        held.append(piece)
-        count, size = count + len(piece), size + bytes_
-    if held:
-        yield pa.concat_tables(held)
-
-
-def _pieces(tables: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, int]]:
-    """(letters, bytes of their payloads), none larger than a chunk unless it is a single letter."""
-    for table in tables:
-        ends = np.cumsum(pc.binary_length(table["payload"]).to_numpy())
-        first, before = 0, 0
-        while first < len(table):
-            stop = max(first + 1, min(first + CHUNK_LETTERS, int(np.searchsorted(ends, before + CHUNK_BYTES, "right"))))
-            stop = min(stop, len(table))
-            yield table.slice(first, stop - first), int(ends[stop - 1] - before)
-            first, before = stop, int(ends[stop - 1])
+    waiting = None
+    for table in chain(tables, [None]):
+        waiting = waiting if table is None else table if waiting is None else pa.concat_tables([waiting, table])
+        while waiting is not None and len(waiting):
+            ends = np.cumsum(pc.binary_length(waiting["payload"]).to_numpy())
+            stop = max(1, min(CHUNK_LETTERS, int(np.searchsorted(ends, CHUNK_BYTES, "right"))))
+            if stop >= len(waiting) and table is not None:
+                break
+            yield waiting.slice(0, stop)
+            waiting = waiting.slice(stop)

@@ -6,13 +6,12 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
-from mapper.batch import Messages, ParsedBatch
+from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
 from mapper.handoff import Fetched
 from mapper.parsing import Parsing
 from mapper.push import (
     ENDS_PROCESS,
     GROUP_BYTES,
-    TaskResult,
     entries,
     groups,
     never_taken,
@@ -88,7 +87,7 @@ class Computing:
             self.shared.leases.drop(view.stream.id, claim)
             self.spill.delete(file)
 
-    def _keep(self, fetched: Fetched, batch: ParsedBatch) -> dict | None:
+    def _keep(self, fetched: Fetched, batch: ParsedBatch | CountedBatch) -> dict | None:
         """Write the local file and register it. What is less than a batch is as soon read again from Kafka; what has no
         letters must be, as the file cannot give them."""
         view, claim = fetched.view, fetched.claim
@@ -104,7 +103,7 @@ class Computing:
         faults.point("mapper.registered")
         return file
 
-    def _parse(self, fetched: Fetched) -> ParsedBatch | None:
+    def _parse(self, fetched: Fetched) -> ParsedBatch | CountedBatch | None:
         """The claim's tuples, their dead letters written; None if its records are corrupt: then its queries are stopped."""
         view, claim = fetched.view, fetched.claim
         faults.poison("reading", claim.partition, claim.start, claim.end)
@@ -120,7 +119,7 @@ class Computing:
             sizes.learn_tuples(claim.end - claim.start, len(batch))
         return batch
 
-    def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
+    def _push(self, fetched: Fetched, batch: ParsedBatch | CountedBatch | None) -> None:
         view, claim = fetched.view, fetched.claim
         self.shared.insist(partial(self.shared.isolation.compute, view, claim))
         results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
@@ -153,7 +152,7 @@ class Computing:
             raise
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
-              batch: ParsedBatch | None) -> TaskResult:
+              batch: ParsedBatch | CountedBatch | None) -> TaskResult:
         """One task's cells; of a dead task none. A query that cannot be computed is quarantined and harms no other."""
         nothing = self._nothing(view, query)
         if claim.kills == "reading":
@@ -165,20 +164,25 @@ class Computing:
             return nothing
         faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
         try:
-            done = self.steps.aggregate(plan, view.stream, batch, claim.partition)
+            done = self._result(view, claim, query, plan, batch)
         except Exception as error:
             log.exception("query %s cannot be computed", query)
             stop_queries(self.shared.zookeeper, view.stream, [query], "QUARANTINED",
                          f"offsets [{claim.start}, {claim.end}) of partition {claim.partition}: "
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
-        parts = [self.steps.encode(part) if part.num_rows else b"" for part in done.parts]
-        size = sum(map(len, parts))
+        size = sum(map(len, done.parts))
         _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
         if reason := too_many_cells(claim, size, self.config, redis_bytes):
             stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", reason)
             return nothing
-        return TaskResult(query, parts, done.counts, done.bad_reasons)
+        return done
+
+    def _result(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan,
+                batch: ParsedBatch | CountedBatch) -> TaskResult:
+        if isinstance(batch, CountedBatch):
+            return batch.results[query]
+        return self.steps.result(query, self.steps.aggregate(plan, view.stream, batch, claim.partition))
 
     def _nothing(self, view: StreamView, query: str) -> TaskResult:
         return TaskResult(query, [b""] * view.stream.key_parts, {}, {})

@@ -30,8 +30,8 @@ BLOCK_TUPLES = 8192  # are counted at a time: their values lie in a core's own c
 
 @dataclass
 class Taken:
-    """What the kernel took of a batch: how many tuples, the greatest event time (as in ParsedBatch), and the messages that it
-    left aside, in the order of their offsets. `values` int64[columns, tuples] (codes of texts), `offset` and `line` hold
+    """What the kernel took of a batch: how many tuples, the greatest event time (as in ParsedBatch), and the messages that
+    it left aside, in the order of their offsets. `values` int64[columns, tuples] (codes of texts), `offset` and `line` hold
     the tuples, unless they were counted."""
 
     tuples: int
@@ -53,7 +53,7 @@ class FusedReader:
     """Reads records of one stream; one thread at a time. `columns`: as of a Parser."""
 
     def __init__(self, stream: Stream, columns: tuple[str, ...], future_limit_ms: int) -> None:
-        self.stream, self.columns = stream, columns
+        self.stream, self.columns, self.future_limit_ms = stream, columns, future_limit_ms
         wanted = [(number, column) for number, column in enumerate(stream.columns)
                   if column.name in columns or column.name == stream.time_column]
         texts = [column.name for _, column in wanted if column.type == "STRING"]

@@ -1,4 +1,4 @@
-"""Batches by both ways of reading: what the kernel takes, and beside it what only mapper/parse.py reads."""
+"""Batches of a claim by both ways of reading: what the kernel takes, and beside it what only mapper/parse.py reads."""
 
 from __future__ import annotations
 
@@ -7,50 +7,85 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mapper.batch import Messages, ParsedBatch
-from mapper.fused import FusedReader, can_read
+from mapper.aggregate import TaskCells
+from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
+from mapper.fused import FusedReader, Taken
+from mapper.fused_cells import CellTable
 from mapper.parse import Parser
 from mapper.records import Records
-from mapper.timing import judge
-
-READERS_MAX = 16  # each keeps dictionaries of its columns' texts
+from mapper.steps import Steps
+from mars.algebra import cells
+from mars.model.plan import QueryPlan
 
 
 @dataclass
-class Read:
-    """A batch, and what mapper/parse.py has read of it, as messages and as a batch: no other tuple does not read."""
+class Rest:
+    """What mapper/parse.py has read of a batch, as messages and as a batch: no other tuple does not read."""
 
+    messages: Messages
     batch: ParsedBatch
-    unusual: Messages
-    rest: ParsedBatch | None
 
 
-class FusedReaders:
-    """Readers by stream and columns, for one thread."""
+class FusedBatches:
+    """Batches of one stream and some of its columns, read by `reader` and `parser`; one thread at a time."""
 
-    def __init__(self, future_limit_ms: int) -> None:
-        self.future_limit_ms = future_limit_ms
-        self._readers: dict[tuple, FusedReader] = {}
+    def __init__(self, reader: FusedReader, parser: Parser, steps: Steps) -> None:
+        self.reader, self.parser, self.steps = reader, parser, steps
+        self._tables: dict[str, CellTable] = {}
 
-    def read(self, parser: Parser, records: Records) -> Read | None:
-        """A batch for that parser's stream and columns, judged (mapper.timing); None if it is for the parser alone. Raises
-        CorruptRecords."""
-        stream, columns = parser.stream, parser.columns
-        if not can_read(stream, columns):
-            return None
-        key = (stream.id, columns)
-        reader = self._readers.pop(key, None) or FusedReader(stream, columns, self.future_limit_ms)
-        self._readers[key] = reader  # the last one used is the last one here
-        if len(self._readers) > READERS_MAX:
-            del self._readers[next(iter(self._readers))]
-        taken = reader.read(records)
+    def parse(self, records: Records) -> tuple[ParsedBatch, Rest | None] | None:
+        """The batch, judged (mapper.timing), and what of it the parser has read; None if all of it is for the parser.
+        Raises CorruptRecords."""
+        taken = self.reader.read(records)
         if taken is None:
             return None
-        batch, unusual = reader.batch(taken), taken.aside
-        if not len(unusual):
-            return Read(batch, unusual, None)
-        rest = judge(stream, parser.parse(unusual), unusual, self.future_limit_ms)
-        return Read(together(batch, rest), unusual, rest)
+        batch, rest = self.reader.batch(taken), self._rest(taken)
+        return together(batch, rest.batch) if rest else batch, rest
+
+    def count(self, records: Records, plans: dict[str, QueryPlan],
+              partition: int) -> tuple[CountedBatch, Rest | None] | None:
+        """As `parse`, with the cells of these queries, each of which `can_count`, in place of the tuples."""
+        tables = self._tables_of(plans)
+        if not all(table.fits for table in tables.values()):
+            return None
+        taken = self.reader.read(records, list(tables.values()))
+        if taken is None or not all(table.fits for table in tables.values()):
+            return None
+        rest = self._rest(taken)
+        results = {query: self._result(query, table, taken, rest, partition) for query, table in tables.items()}
+        tuples, greatest = taken.tuples, taken.greatest
+        if rest is not None:
+            tuples, greatest = tuples + len(rest.batch), greatest_of(greatest, rest.batch.max_event_time)
+        return CountedBatch(results, tuples, greatest), rest
+
+    def _tables_of(self, plans: dict[str, QueryPlan]) -> dict[str, CellTable]:
+        """An empty table for each query."""
+        known = self._tables
+        self._tables = {query: known[query] if query in known and known[query].plan == plan else CellTable(plan, self.reader)
+                        for query, plan in plans.items()}
+        self.reader.dictionaries.trim()  # before it is asked how many texts they hold
+        for table in self._tables.values():
+            table.clear()
+        return self._tables
+
+    def _rest(self, taken: Taken) -> Rest | None:
+        """What the kernel left aside, if anything."""
+        if not len(taken.aside):
+            return None
+        batch = self.parser.parse(taken.aside)
+        return Rest(taken.aside, self.steps.judge(self.reader.stream, batch, taken.aside, self.reader.future_limit_ms))
+
+    def _result(self, query: str, table: CellTable, taken: Taken, rest: Rest | None, partition: int) -> TaskResult:
+        """One query's cells of both."""
+        stream = self.reader.stream
+        parts = cells.split(table.cells(), stream.key_parts)
+        done = TaskCells(parts, taken.tuples, counted=taken.tuples)
+        if rest is not None:
+            other = self.steps.aggregate(table.plan, stream, rest.batch, partition)
+            parts = [cells.merge(table.plan, stream, both) for both in zip(parts, other.parts, strict=True)]
+            done = TaskCells(parts, done.tuples + other.tuples, other.bad, other.future, other.filtered,
+                             done.counted + other.counted, other.bad_reasons)
+        return self.steps.result(query, done)
 
 
 def together(one: ParsedBatch, other: ParsedBatch) -> ParsedBatch:
@@ -70,4 +105,9 @@ def together(one: ParsedBatch, other: ParsedBatch) -> ParsedBatch:
         both(one.event_time, other.event_time), both(one.offset, other.offset), both(one.line, other.line),
         {name: both(one.bad.get(name), other.bad.get(name)) for name in [*other.bad, *one.bad]},
         both(one.tuple_bad, other.tuple_bad), both(one.future, other.future, np.bool_),
-        max((batch.max_event_time for batch in (one, other) if batch.max_event_time is not None), default=None))
+        greatest_of(one.max_event_time, other.max_event_time))
+
+
+def greatest_of(*times: int | None) -> int | None:
+    """The greatest of event times, of which some may be none."""
+    return max((time for time in times if time is not None), default=None)

@@ -15,7 +15,7 @@ from mapper.parse_columns import INTEGER_RANGES
 from mars.algebra import aggregates
 from mars.algebra.cells_layout import schema
 from mars.model.expressions import Column
-from mars.model.plan import AggregateCall, QueryPlan, Stream
+from mars.model.plan import AggregateCall, QueryPlan
 
 FOLDS = {"sum": SUM, "min": LEAST, "max": GREATEST}
 CODE_BITS_MAX = 62
@@ -40,8 +40,9 @@ class CellTable:
         for numbers in (self._windows, *self._integers.values()):
             numbers.clear()
         self._bits = self._bits_needed()
-        self._cells.clear(sum(self._bits))
-        self.fits = True
+        self.fits = sum(self._bits) <= CODE_BITS_MAX
+        if self.fits:
+            self._cells.clear(sum(self._bits))
 
     def count(self, values: np.ndarray) -> None:
         """Counts tuples, a row of values for each column. Once codes have too few bits, `fits` is False, and the cells are
@@ -97,9 +98,9 @@ def _joined(parts: list[np.ndarray], bits: list[int]) -> np.ndarray:
     return codes
 
 
-def can_count(plan: QueryPlan, stream: Stream) -> bool:
+def can_count(plan: QueryPlan) -> bool:
     """Is the query of that kind? Every tuple that reads counts, in one tumbling window, under keys that are columns; of
-    integer columns there are sums, least and greatest values. NULLs are none of the reader's."""
+    integer columns there are sums, least and greatest values. The kernel takes no NULLs."""
     if plan.where is not None or plan.window is None or plan.window.kind != "tumbling":
         return False
     return (all(isinstance(key.expression, Column) for key in plan.keys)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from mapper.decode import decode
 from mapper.records import Records, following
-from mars.model.plan import UNITS_PER_SECOND, Stream
+from mars.model.expressions import Column
+from mars.model.plan import UNITS_PER_SECOND, AggregateCall, Key, QueryPlan, Stream, Window
 from tests.mapper.parsing import stream
 from tests.mapper.record_batches import CODECS, Record, batch
 
@@ -51,6 +52,20 @@ def case_of(seed: int) -> Case:
     of = stream({name: columns[name] for name in names}, unit=unit, options=options, key_parts=rng.choice((1, 2, 3)))
     wanted = [name for name in names if not name.startswith("x") and rng.random() < 0.6]
     return Case(rng, of, tuple(sorted({*wanted, "t"})), rng.choice((0, 0, 1, 5, 20, 60)))
+
+
+def plan_of(case: Case) -> QueryPlan:
+    """A query of the plainest kind over the wanted columns."""
+    rng, columns = case.rng, [case.stream.column(name) for name in case.wanted]
+    integers = [column for column in columns if column.type != "STRING"]
+    keys = rng.sample([column for column in columns if column.name != "t"], rng.randrange(min(4, len(columns))))
+    calls = [AggregateCall("count", None, None, "BIGINT")] * rng.randrange(2)
+    for _ in range(rng.randrange(3)):
+        column, function = rng.choice(integers), rng.choice(("sum", "min", "max"))
+        type_ = "BIGINT" if function == "sum" else column.type
+        calls.append(AggregateCall(function, Column(column.name, column.type), None, type_))
+    return QueryPlan("s", "", case.wanted, None, tuple(Key(c.name, Column(c.name, c.type), c.type) for c in keys),
+                     Window("tumbling", rng.choice((1_000, 7_000, 60_000, 3_600_000))), tuple(calls), ())
 
 
 def text_of(case: Case, type_: str) -> bytes:

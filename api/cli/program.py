@@ -116,21 +116,6 @@ def load(**options: object) -> None:
 
 
 @mars.command()
-@click.argument("stream")
-@click.option("--topic", help="Where the tuples go; the stream's own topic if not given.")
-@click.option("--reason", metavar="TEXT", help="Only letters whose reason has this text in it.")
-@click.option("--where", metavar="CONDITION", help="Only these: 'partition = 0 AND offset < 500'.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
-@data_option
-@api_option
-@ca_option
-def redrive(**options: object) -> None:
-    """Send a stream's dead letters into a topic again, each once."""
-    check_ca(options)
-    run("api.cli.commands.redrive", "redrive", options)
-
-
-@mars.command()
 @data_option
 @click.option("--rate", type=click.IntRange(1), default=100_000, show_default=True, help="Tuples per second.")
 @click.option("--seconds", type=click.IntRange(1), default=30, show_default=True, help="How long tuples are sent.")

@@ -95,6 +95,11 @@ class Manifest:
     generation: int = 0
     queries: dict[str, QueryCommit] = field(default_factory=dict)
 
+    @property
+    def folder(self) -> str:
+        """Where the key part's files lie, under the state URI."""
+        return f"{self.stream_id}/{self.key_part}"
+
     def dump(self) -> bytes:
         """The manifest as it is written. How far queries have read is most of it, and those that read together have read
         equally far: `tracks` has each once, and a query says which one is its own."""

@@ -55,10 +55,15 @@ class Child:
         """None while it runs; negative if a signal ended it."""
         return self._process.poll()
 
+    def fault(self) -> NotReadyError | None:
+        """Why the command has ended, with the log's name and last lines; None while it runs."""
+        code = self.exit_code()
+        return None if code is None else self._failure(f"{self.name} ended with exit code {code}")
+
     def check(self) -> None:
-        """Raises NotReadyError with the log's name and last lines if the command has ended."""
-        if self.exit_code() is not None:
-            raise self._failure(f"{self.name} ended with exit code {self.exit_code()}")
+        """Raises the fault if there is one."""
+        if fault := self.fault():
+            raise fault
 
     def wait_ready(self, probe: Callable[[], T], timeout_s: float) -> T:
         """What `probe` gives once that is true; OSError counts as not yet.

@@ -26,10 +26,9 @@ class Service:
     def pid(self) -> int | None:
         return self.child.pid if self.child else None
 
-    def check(self) -> None:
-        """Raises NotReadyError with the last log lines if the process, not a foreign one, has ended."""
-        if self.child:
-            self.child.check()
+    def fault(self) -> NotReadyError | None:
+        """Why the process, not a foreign one, has ended, with its last log lines; None while it runs."""
+        return self.child.fault() if self.child else None
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Stops the process within `timeout_s` and a moment; leaves a foreign service alone."""

@@ -10,6 +10,7 @@ import importlib
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -18,22 +19,78 @@ from typing import Any
 import psutil
 
 from api import tls
-from api.instance import runfile
-from api.instance.process_id import Process
+from api.instance import processes, runfile
+from api.instance.processes import Process
 from api.instance.restarts import Watched, in_background
 from api.instance.runfile import Run
-from api.instance.server_process import ServerProcess
 from api.instance.services import Service, ports, start_all
+from api.instance.services.paths import log_dir, tail
 from mars.config import Config
-from mars.errors import ConflictError, MarsError, NotReadyError
+from mars.errors import ConflictError, MarsError
 
 LOG = logging.getLogger("mars.supervisor")
 API_PORT = 8642
 WATCH_S = 0.5
 LEFT_OVER_S = 1.0
+READY_S = 240.0
+PATIENCE_S = 8.0
 
 # Hears what is ready: its name, where it answers, and after how many seconds.
 Report = Callable[[str, str, float], None]
+
+
+class ServerProcess:
+    """A server from its start on. Spark starts at once; the rest waits for the addresses that `ready`
+    brings."""
+
+    def __init__(self, config: Config, report: Report) -> None:
+        self.log = log_dir(config.data) / "server.log"
+        self.report = report
+        self.began = time.monotonic()
+        self.process = processes.spawn("api.instance.server", config.data, "server")
+        self.url = ""
+        self.error: MarsError | None = None
+        self.settled = threading.Event()
+        processes.tell(self.process.stdin, {"config": config.to_json()})
+        threading.Thread(target=self._listen, name="server-events", daemon=True).start()
+
+    def ready(self, config: Config) -> str:
+        """Give the server all addresses, wait until it serves, return the API's URL.
+
+        Raises MarsError with the server's own reason, or with the end of its log."""
+        processes.tell(self.process.stdin, {"config": config.to_json()})
+        if not self.settled.wait(READY_S):
+            self.error = MarsError(f"The server is not ready after {READY_S:.0f} s", f"{self.log}:\n{tail(self.log)}")
+        if not self.url:
+            raise self.failure()
+        return self.url
+
+    def ended(self) -> bool:
+        """Whether the process is gone."""
+        return self.process.poll() is not None
+
+    def failure(self) -> MarsError:
+        """Why it ended: its own word, else the end of its log."""
+        return self.error or MarsError("The server process ended", f"{self.log}:\n{tail(self.log)}")
+
+    def stop(self, patience_s: float = PATIENCE_S) -> None:
+        """End it and all that it started: ask, and kill after `patience_s`. Harmless once it has ended."""
+        if not self.ended():
+            processes.stop(Process.of(self.process.pid), patience_s)
+            self.process.wait()
+
+    def _listen(self) -> None:
+        """Pass on what is ready; note the URL or the error that settles the start."""
+        for event in processes.hear(self.process.stdout):
+            if "ready" in event:
+                self.report(event["ready"], event["detail"], time.monotonic() - self.began)
+            elif "error" in event:
+                self.error = processes.error(event)
+            else:
+                self.url = event["api"]
+            if self.url or self.error:
+                self.settled.set()
+        self.settled.set()
 
 
 class Supervisor:
@@ -56,7 +113,7 @@ class Supervisor:
         self.run.api_name, self.run.api_certificate = tls.certificate_name(self.config), self.config.api_tls_certificate
         self.config = self.config.model_copy(update={"api_port": self._api_port()})
         server = self._start_server()
-        self.services = start_all(self.config, self.config.data, self._service_ready).all()
+        self.services = list(start_all(self.config, self.config.data, self._service_ready))
         self._server_ready(server.ready(self._with_addresses()))
         return self.run
 
@@ -118,13 +175,13 @@ class Supervisor:
             if moved:  # the server knows the old address; it ends, and begins anew with this one
                 self._stop_server()
 
-        return Watched(name, lambda: ended(self.services[place]),
+        return Watched(name, lambda: self.services[place].fault(),  # noqa: PLW0108 each start puts another service there
                        lambda: in_background(lambda: start(self.config, self.config.data)), adopt)
 
     def _start_server(self) -> ServerProcess:
         self.run.state = runfile.STARTING
         self.server = ServerProcess(self.config, self.report)
-        self._add("server", self.server.pid)
+        self._add("server", self.server.process.pid)
         return self.server
 
     def _stop_server(self) -> None:
@@ -144,7 +201,7 @@ class Supervisor:
     def _service_ready(self, service: Service) -> None:
         setattr(self.run, service.name, service.address)
         self._add(service.name, service.pid)
-        self.report(f"{service.name} {service.version}", service.address, service.started_ms / 1000)
+        self.report(f"{service.name} {service.version}", service.address, service.started_s)
 
     def _add(self, name: str, pid: int | None) -> None:
         try:
@@ -168,12 +225,3 @@ class Supervisor:
             if self.saved:
                 LOG.warning("the run file is not written: %s", error)
             self.saved = False
-
-
-def ended(service: Service) -> NotReadyError | None:
-    """Why a service of our own has ended; None while it runs."""
-    try:
-        service.check()
-    except NotReadyError as error:
-        return error
-    return None

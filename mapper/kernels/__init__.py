@@ -13,6 +13,7 @@ from mars.kernel_cache import numba
 njit, types = numba.njit, numba.types
 CHECKED = bool(numba.config.BOUNDSCHECK)  # by NUMBA_BOUNDSCHECK, in tests
 U8 = types.Array(types.uint8, 1, "C", readonly=True)  # what is read; writable arrays convert to it
+I32 = types.Array(types.int32, 1, "C", readonly=True)
 I64 = types.Array(types.int64, 1, "C", readonly=True)
 I64_2D = types.Array(types.int64, 2, "C", readonly=True)
 OUT_U8 = types.uint8[::1]

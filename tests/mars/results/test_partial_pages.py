@@ -1,88 +1,46 @@
-"""Open windows from committed state, over two key parts of which one is behind."""
+"""The open rows of first pages are kept for a minute, and not all of them when they are many."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
-from mars.algebra import cells
+from mars.errors import GoneError
+from mars.results import partial_pages
+from mars.results.partial_pages import KEPT_S, PartialPages
+from mars.runtime.system import SYSTEM
+from tests.clock import ManualClock
 
-pytestmark = pytest.mark.services
-
-
-def encoded(committer, tuples: list[tuple[int, str]], part: int) -> bytes:
-    """The cells of (time, sip) tuples whose keys are all said to lie in `part`."""
-    times, sips = (list(column) for column in zip(*tuples, strict=True))
-    count = len(times)
-    columns = {"sip": pa.array(sips).dictionary_encode(), "bytes": pa.array([1] * count),
-               "time": pa.array(times, pa.int64())}
-    table = cells.aggregate(committer.query.plan, committer.stream, columns, np.array(times, np.int64), None, 0,
-                            np.arange(count), np.zeros(count, np.int32))
-    return cells.encode(table)
-
-
-def get(client, committer, **parameters):
-    return client.get(f"/v1/queries/{committer.query.name}/results", params={"partial": "true", **parameters})
+ROWS = pa.table({"n": pa.array(range(100), pa.int64())})
 
 
 @pytest.fixture
-def committer(new_query):
-    """Part 0 has closed window 0 and holds 60; part 1 has closed nothing and holds 0 (twice) and 60."""
-    made = new_query()
-    closed_too = made.write("state", encoded(made, [(1, "a"), (61, "a"), (62, "a")], 0))
-    made.commit(0, [{"start": 0, "sip": "a", "count": 1, "b": 1}], watermark=70, state=[closed_too])
-    deltas = [made.write("state", encoded(made, tuples, 1)) for tuples in ([(2, "b"), (60, "b")], [(3, "b")])]
-    made.commit(1, watermark=50, state=deltas)
-    return made
+def clock() -> ManualClock:
+    return ManualClock()
 
 
-def test_open_windows_are_marked(client, committer):
-    page = get(client, committer).json()
-    assert page["columns"][-1] == {"name": "partial", "type": "BOOLEAN"}
-    assert [r[2:] for r in page["rows"]] == [["a", 1, 1, True], ["b", 2, 2, True], ["a", 2, 2, True], ["b", 1, 1, True]]
-    committer.commit(1, [{"start": 0, "sip": "b", "count": 2, "b": 2}], watermark=60)
-    assert [r[-1] for r in get(client, committer).json()["rows"]] == [False, False, True, True]
+@pytest.fixture
+def pages(clock) -> PartialPages:
+    return PartialPages(replace(SYSTEM, clock=clock))
 
 
-def test_the_mark_has_its_type_before_the_first_row(client, new_query):
-    page = get(client, new_query()).json()
-    assert (page["columns"][-1], page["rows"]) == ({"name": "partial", "type": "BOOLEAN"}, [])
+def test_rows_are_found_by_their_id_for_a_while(pages, clock):
+    first = pages.keep(ROWS)
+    clock.now_s += KEPT_S / 2
+    second = pages.keep(ROWS.slice(50))
+    assert (len(pages.find(first)), len(pages.find(second))) == (100, 50)
+    clock.now_s += KEPT_S / 2 + 1
+    with pytest.raises(GoneError):
+        pages.find(first)
+    assert len(pages.find(second)) == 50
 
 
-def test_pages_of_open_windows_are_kept_for_a_while(client, committer, context):
-    first = get(client, committer, limit=3).json()
-    committer.commit(0, watermark=130, state=[])
-    second = get(client, committer, limit=3, cursor=first["next"]).json()
-    assert [r[2:] for r in second["rows"]] == [["b", 1, 1, True]]
-    assert second["next"] is None
-    context.results.partial_pages._tables.clear()
-    gone = get(client, committer, cursor=first["next"])
-    assert gone.status_code == 410
-
-
-def test_an_empty_result_names_what_is_open(client, committer):
-    for part in (0, 1):
-        committer.commit(part, max_event_time={0: 62}, watermark=57, results=[],
-                         counters={**committer.commits[part].counters, "tuples": 3})
-    reason = client.get(f"/v1/queries/{committer.query.name}/results").json()["reason"]
-    assert reason == (
-        "No window is closed yet: 2 windows are open, and the next closes once the event time of every active partition has "
-        f"reached 1970-01-01T00:01:05Z; the watermark is 1970-01-01T00:00:57Z, and partition 0 of topic "
-        f"'{committer.stream.topic}' holds it, with 1970-01-01T00:01:02Z.")
-
-
-def test_a_damaged_file_of_open_windows_is_told_as_what_mends(client, new_query, context):
-    made = new_query()
-    segment = made.write("state", encoded(made, [(61, "a")], 0))
-    made.commit(0, [{"start": 0, "sip": "a", "count": 1, "b": 1}], watermark=60, state=[segment])
-    made.commit(1, watermark=60, state=[])
-    file = context.storage.root / segment.path
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-1] + b"?")
-    answer = get(client, made)
-    assert (answer.status_code, answer.json()["title"]) == (503, "the open windows cannot be read")
-    assert segment.path in answer.json()["detail"]
-    assert len(get(client, made, partial="false").json()["rows"]) == 1
-    file.write_bytes(whole)
-    assert [row[-1] for row in get(client, made).json()["rows"]] == [False, True]
+def test_no_more_than_its_share_of_memory_is_kept(clock, monkeypatch):
+    monkeypatch.setattr(partial_pages, "KEPT_BYTES", 2 * ROWS.nbytes)
+    pages = PartialPages(replace(SYSTEM, clock=clock))
+    ids = [pages.keep(ROWS) for _ in range(3)]
+    with pytest.raises(GoneError):
+        pages.find(ids[0])
+    assert [len(pages.find(id_)) for id_ in ids[1:]] == [100, 100]

@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechani
 from cryptography.hazmat.primitives import serialization
 
 from api.instance.services import kafka, ports
+from benchmarks.parts import pid_of
 from mars.config import Config
 
 LISTENERS = ("PLAINTEXT", "SSL", "SASL_SSL", "MUTUAL")  # the last one is TLS that wants a certificate of ours too
@@ -75,7 +76,7 @@ def secure_kafka(config: Config, folder: Path) -> Iterator[SecureKafka]:
     service = kafka.start(config, folder, more + "".join(_SCRAM.format(mechanism=m.lower()) for m in MECHANISMS[1:]))
     try:
         _make_user(service.address)
-        yield SecureKafka(service.own().pid, addresses, ca, keys)
+        yield SecureKafka(pid_of(service), addresses, ca, keys)
     finally:
         service.stop()
 

@@ -173,8 +173,8 @@ class Computing:
             return nothing
         size = sum(map(len, done.parts))
         _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
-        if reason := too_many_cells(claim, size, self.config, redis_bytes):
-            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", reason)
+        if excess := too_many_cells(claim, size, self.config, redis_bytes):
+            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", excess)
             return nothing
         return done
 

@@ -177,12 +177,17 @@ def _plain(data: np.ndarray, codec: int, base: int) -> np.ndarray:
 def _snappy(data: np.ndarray) -> np.ndarray:
     """Snappy as Java's producers write it (xerial framing: blocks with their lengths) or as one plain block."""
     if data[:8].tobytes() != XERIAL:
-        return np.frombuffer(cramjam.snappy.decompress_raw(data), np.uint8)
+        return _snappy_block(data)
     parts, at = [np.empty(0, np.uint8)], 16
     while at < len(data):
         size = int.from_bytes(data[at:at + 4].tobytes(), "big")
         if at + 4 + size > len(data):
             raise ValueError("a block longer than its batch")
-        parts.append(np.frombuffer(cramjam.snappy.decompress_raw(data[at + 4:at + 4 + size]), np.uint8))
+        parts.append(_snappy_block(data[at + 4:at + 4 + size]))
         at += 4 + size
     return np.concatenate(parts)
+
+
+def _snappy_block(data: np.ndarray) -> np.ndarray:
+    plain = cramjam.snappy.decompress_raw(data.data)
+    return np.frombuffer(plain, np.uint8)  # type: ignore[call-overload]  # its hints do not say that it is a buffer

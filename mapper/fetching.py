@@ -111,7 +111,7 @@ class Fetching:
         finally:
             if fetched:
                 self.shared.handoff.put(fetched)
-                self.shared.isolation.end(claim)
+                self.shared.isolation.end(fetched.claim)
             else:
                 self.shared.handoff.release()
                 if claim:  # it was not read: nobody must hold it any longer

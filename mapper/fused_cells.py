@@ -14,7 +14,7 @@ from mapper.kernels.fused_cells import GREATEST, LEAST, SUM
 from mapper.parse_columns import INTEGER_RANGES
 from mars.algebra import aggregates
 from mars.algebra.cells_layout import schema
-from mars.model.expressions import Column
+from mars.model.expressions import Column, Expression
 from mars.model.plan import AggregateCall, QueryPlan
 
 FOLDS = {"sum": SUM, "min": LEAST, "max": GREATEST}
@@ -25,11 +25,12 @@ class CellTable:
     """The cells of one query and batch, from the values that a reader takes."""
 
     def __init__(self, plan: QueryPlan, reader: FusedReader) -> None:
+        assert plan.window is not None, plan
         self.plan, self.reader = plan, reader
         self._size, self._time = reader.stream.units(plan.window.size_ms), reader.names.index(reader.stream.time_column)
-        self._keys = [reader.names.index(key.expression.name) for key in plan.keys]
+        self._keys = [reader.names.index(_column(key.expression)) for key in plan.keys]
         calls = _folded_calls(plan)
-        self._arguments = [reader.names.index(call.argument.name) for call in calls]
+        self._arguments = [reader.names.index(_column(call.argument)) for call in calls]
         self._windows = Numbers()
         self._integers = {k: Numbers() for k in self._keys if not reader.is_text(k)}
         self._cells = Cells([FOLDS[call.function] for call in calls])
@@ -115,3 +116,9 @@ def _folded_calls(plan: QueryPlan) -> list[AggregateCall]:
 def _folds(call: AggregateCall) -> bool:
     return (call.function in FOLDS and call.filter is None and isinstance(call.argument, Column)
             and call.argument.type in INTEGER_RANGES)
+
+
+def _column(expression: Expression | None) -> str:
+    """The name of what `can_count` has found to be a column."""
+    assert isinstance(expression, Column), expression
+    return expression.name

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from mapper.decode import CorruptRecords
+from mapper.records import CorruptRecords
 from mars.adapters.kafka.errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.model.claims import Claim
 from mars.model.log_epochs import truncated
 from mars.model.registry import ANEW
 
-STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
-          CorruptRecords: "FAILED", CorruptLog: "FAILED"}
+STATES: dict[type[Exception], str] = {
+    TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
+    CorruptRecords: "FAILED", CorruptLog: "FAILED"}
 
 
 def state_of(claim: Claim, error: Exception) -> str:

@@ -116,7 +116,8 @@ def show(table: pa.Table, redriven: pa.Array) -> pa.Table:
 
 def place_of(table: pa.Table) -> Place:
     """The place of a table's last letter."""
-    return tuple(table[name][-1].as_py() for name in letters.PLACE)
+    partition, offset, line = (table[name][-1].as_py() for name in letters.PLACE)
+    return partition, offset, line
 
 
 def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
@@ -127,7 +128,7 @@ def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
 
 
 def _load(text: str, stream: Stream) -> Place:
-    stream_id, *place = cursors.load(text, CURSOR)
+    stream_id, partition, offset, line = cursors.load(text, CURSOR)
     if stream_id != stream.id:
         raise RequestError("the cursor belongs to another stream", hint="begin again without cursor")
-    return tuple(place)
+    return partition, offset, line

@@ -15,7 +15,7 @@ from mars import computing
 from mars.adapters.catalog_names import find_stream, query_place, require_free, unknown
 from mars.adapters.changes import Change, answering, change
 from mars.adapters.view_cache import ViewCache
-from mars.adapters.zookeeper import ZooKeeper
+from mars.adapters.zookeeper import Znode, ZooKeeper
 from mars.errors import ConflictError, NotFoundError
 from mars.model import names
 from mars.model.identifiers import identifier
@@ -45,8 +45,11 @@ class CatalogStore:
         self.patience_s = patience_s
         self.cache = cache
         self.changed = changed
-        self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS),
-                             zk.ensure(names.CHANGES)))
+        self._guard(self._make)
+
+    def _make(self) -> None:
+        for path, data in ((names.CATALOG, Catalog().dump()), (names.STREAMS, b""), (names.CHANGES, b"")):
+            self.zk.ensure(path, data)
 
     # Reading
 
@@ -90,7 +93,7 @@ class CatalogStore:
         return stream, found
 
     def _catalog(self, source: Source) -> Catalog:
-        return _parsed(Catalog.load, self._guard(lambda: source.get(names.CATALOG)).data)
+        return _parsed(Catalog.load, _there(self._guard(lambda: source.get(names.CATALOG))).data)
 
     def _query_set(self, source: Source, stream: Stream) -> QuerySet:
         znode = self._guard(lambda: source.get(names.queries(stream.id)))
@@ -187,7 +190,7 @@ class CatalogStore:
     # ZooKeeper
 
     def _read_catalog(self) -> tuple[Catalog, int]:
-        znode = self.zk.get(names.CATALOG)
+        znode = _there(self.zk.get(names.CATALOG))
         return Catalog.load(znode.data), znode.version
 
     def _read_queries(self, stream: Stream) -> tuple[QuerySet, int]:
@@ -220,6 +223,12 @@ class CatalogStore:
 
 
 @lru_cache(PARSED)
+def _there(znode: Znode | None) -> Znode:
+    """The catalog's own znode, which every user of it has made at first."""
+    assert znode is not None
+    return znode
+
+
 def _parsed(load: Callable[[bytes], T], data: bytes) -> T:
     return load(data)
 

@@ -19,7 +19,7 @@ import google_crc32c
 import orjson
 
 from mars.errors import ConfigurationError, MarsError, NotReadyError, Remedy
-from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
+from mars.model.commits import Earlier, Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
 
 RESTORE = "put the file back from a backup of the state folder"
 MOUNT = "is it mounted on this host, and may this user read it? Work goes on by itself once it is"
@@ -217,8 +217,9 @@ class Storage:
                     found.append(Entry(entry.name, stat.st_size, stat.st_mtime))
         return found
 
-    def manifest(self, pointer: Pointer) -> Manifest:
-        """The manifest that a pointer names."""
+    def manifest(self, pointer: Pointer | Earlier) -> Manifest:
+        """The manifest that a pointer names, or an earlier commit that has one."""
+        assert pointer.manifest is not None, pointer
         return Manifest.load(self.read(pointer.manifest))
 
     def older_results(self, query: QueryCommit) -> list[ResultSegment]:

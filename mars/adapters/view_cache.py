@@ -7,7 +7,7 @@ and after NET_S in any case: a watch that did not fire costs that time and nothi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kazoo.exceptions import NoNodeError
 from kazoo.interfaces import IAsyncResult
@@ -36,7 +36,7 @@ class ViewCache:
         self._zookeeper = zookeeper
         self._on_change = on_change
         self._clock, self._lock = runtime.clock, runtime.lock()
-        self._held: dict[tuple[str, str], tuple[float, object]] = {}
+        self._held: dict[tuple[str, str], tuple[float, Any]] = {}
         self._changes = 0
         self._catalog: tuple[Znode, Catalog] | None = None
         self._views: dict[int, tuple[Stream, Znode, Znode, StreamView]] = {}
@@ -55,8 +55,11 @@ class ViewCache:
         found = {path: self._answer(path, asked[path]) for path in asked}
         if asked:
             self._zookeeper.settle()  # before another thread finds what was read beside what is older
-        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path][1]
-                for path in paths]
+        answers: list[Znode | None] = []
+        for path in paths:
+            known = held[path]
+            answers.append(self._keep(("data", path), began, changes, found[path]) if known is None else known[1])
+        return answers
 
     def children(self, path: str) -> list[str]:
         """Names of the children, sorted; empty if there is no such znode."""
@@ -97,7 +100,7 @@ class ViewCache:
         held = self._fresh(key, began)
         return held[1] if held else self._keep(key, began, changes, read(path))
 
-    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, object] | None:
+    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, Any] | None:
         held = self._held.get(key)  # one look needs no lock; what is read then counts only if nothing changed since
         return held if held and now - held[0] < NET_S else None
 

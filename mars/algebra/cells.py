@@ -23,7 +23,7 @@ from mars.algebra.cells_wire import compact, decode, encode
 from mars.algebra.evaluate import evaluate
 from mars.algebra.evaluation.arrays import numbers, single, taken
 from mars.algebra.grouping import Groups, group
-from mars.model.expressions import columns_of
+from mars.model.expressions import Expression, columns_of
 from mars.model.plan import QueryPlan, Stream
 
 __all__ = ["aggregate", "decode", "encode", "finish", "late_split", "merge", "row_count", "schema", "split",
@@ -100,7 +100,7 @@ def late_split(plan: QueryPlan, stream: Stream, cells: pa.Table, closed_up_to: i
 
 
 def _columns(plan: QueryPlan) -> list[str]:
-    parts = [key.expression for key in plan.keys]
+    parts: list[Expression | None] = [key.expression for key in plan.keys]
     parts += [part for call in plan.aggregates for part in (call.argument, call.filter)]
     return [name for part in parts for name in columns_of(part)]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from mars.model.plan import Stream, Window
+
+Time = TypeVar("Time", int, np.ndarray)  # one, or an array of them
 
 
 def assign(window: Window | None, stream: Stream, event_time: np.ndarray) -> np.ndarray:
@@ -14,7 +18,7 @@ def assign(window: Window | None, stream: Stream, event_time: np.ndarray) -> np.
     return ASSIGN[window.kind](window, stream, event_time)
 
 
-def end(window: Window, stream: Stream, start: int | np.ndarray) -> int | np.ndarray:
+def end(window: Window, stream: Stream, start: Time) -> Time:
     """The first time after the window that begins at `start` (a number or an array of starts)."""
     return END[window.kind](window, stream, start)
 
@@ -30,7 +34,7 @@ def _assign_tumbling(window: Window, stream: Stream, event_time: np.ndarray) -> 
     return event_time // size * size
 
 
-def _end_tumbling(window: Window, stream: Stream, start: int | np.ndarray) -> int | np.ndarray:
+def _end_tumbling(window: Window, stream: Stream, start: Time) -> Time:
     return start + stream.units(window.size_ms)
 
 

@@ -43,8 +43,10 @@ class PartialPages:
 
     def _forget(self) -> None:
         now_s = self._runtime.clock.monotonic_s()
-        for id_ in [id_ for id_ in self._tables if self._tables.peek(id_)[0] < now_s]:
-            self._tables.pop(id_)
+        for id_ in list(self._tables):
+            held = self._tables.peek(id_)
+            if held is not None and held[0] < now_s:
+                self._tables.pop(id_)
 
 
 def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:

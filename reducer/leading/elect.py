@@ -54,6 +54,12 @@ class Candidate:
         """Lead no more, and stand behind all others, from the next check on."""
         self.epoch = self.name = None
 
+    @property
+    def leading_epoch(self) -> int:
+        """The epoch, while it leads."""
+        assert self.epoch is not None, "it does not lead"
+        return self.epoch
+
     def guard(self) -> tuple:
         """The operation that makes a transaction fail once another leads."""
         return ("check", names.LEADER, self.epoch)
@@ -75,6 +81,7 @@ class Candidate:
 
     def _take_over(self) -> int | None:
         node = self.zookeeper.get(names.LEADER)
+        assert node is not None  # made in `stand`
         try:
             mine = self.zookeeper.client.get(f"{names.ELECTION}/{self.name}")[1].version
         except NoNodeError:

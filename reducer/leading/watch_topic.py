@@ -88,8 +88,8 @@ class TopicWatch:
         once whatever is new stands in the query set. No broker is believed alone: one that leads no more may not know."""
         stream = view.stream
         # Above all numbers of every leader before; the clocks of two hosts would not promise that.
-        seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
-        led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.epoch)
+        seen.begun = max(seen.begun, candidate.leading_epoch << CHECKS_BITS) + 1
+        led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.leading_epoch)
         led.publish_facts({"begun": seen.begun})
         missing_since, seen.missing_since = seen.missing_since, None
         try:

@@ -54,12 +54,6 @@ class Candidate:
         """Lead no more, and stand behind all others, from the next check on."""
         self.epoch = self.name = None
 
-    @property
-    def leading_epoch(self) -> int:
-        """The epoch, while it leads."""
-        assert self.epoch is not None, "it does not lead"
-        return self.epoch
-
     def guard(self) -> tuple:
         """The operation that makes a transaction fail once another leads."""
         return ("check", names.LEADER, self.epoch)

@@ -12,6 +12,7 @@ import orjson
 
 from mars import faults
 from mars.adapters.exchange import Standing
+from mars.adapters.exchange_roles import LedStream
 from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
@@ -140,10 +141,15 @@ class Leader:
         fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:
-            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self.candidate.leading_epoch)
+            led = self._lead(view, generation)
             led.install(standing.server, install_state(fresh.queries, manifests))
             faults.point("leader.installed")
         return True
+
+    def _lead(self, view: StreamView, generation: int) -> LedStream:
+        """The exchange's stream, as its leader writes it."""
+        assert self.candidate.epoch is not None, "it does not lead"
+        return self.exchange.lead(view.stream.id, generation=generation, epoch=self.candidate.epoch)
 
     def _manifests(self, view: StreamView) -> list[Manifest]:
         """The committed manifests of all key parts, not older than this call."""
@@ -160,7 +166,7 @@ class Leader:
         """Attach what runs and is not on its lanes with its incarnation; detach what should not be there."""
         attached = standing.attached
         running = view.queries.running()
-        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self.candidate.leading_epoch)
+        led = self._lead(view, view.generation)
         for id_ in sorted(attached.keys() - running.keys()):
             # An incarnation that this view does not know yet was attached by another leader, and may run.
             known = {p: i for p, i in attached[id_].items() if i < view.queries.next_incarnation}

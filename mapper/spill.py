@@ -89,7 +89,7 @@ class Spill:
 
 def log_of(claim: Claim) -> tuple[int, int] | None:
     """Of which log the registered file was read (see mapper.fetch.Range)."""
-    log = claim.file.get("log")
+    log = claim.file.get("log") if claim.file else None
     return tuple(log) if log else None
 
 

@@ -7,7 +7,7 @@ and after NET_S in any case: a watch that did not fire costs that time and nothi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kazoo.exceptions import NoNodeError
 from kazoo.interfaces import IAsyncResult
@@ -36,7 +36,7 @@ class ViewCache:
         self._zookeeper = zookeeper
         self._on_change = on_change
         self._clock, self._lock = runtime.clock, runtime.lock()
-        self._held: dict[tuple[str, str], tuple[float, object]] = {}
+        self._held: dict[tuple[str, str], tuple[float, Any]] = {}
         self._changes = 0
         self._catalog: tuple[Znode, Catalog] | None = None
         self._views: dict[int, tuple[Stream, Znode, Znode, StreamView]] = {}
@@ -50,12 +50,12 @@ class ViewCache:
         """`get` of each path; what must be read is asked for at once, so that it takes as long as one. What changed before
         something else that was read here is read anew by the next call: so two calls that answer alike are of one moment."""
         began, changes = self._clock.monotonic_s(), self._changes
-        held = {path: self._fresh(("data", path), began) for path in paths}
-        asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if held[path] is None}
+        held = {path: fresh[1] for path in paths if (fresh := self._fresh(("data", path), began))}
+        asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if path not in held}
         found = {path: self._answer(path, asked[path]) for path in asked}
         if asked:
             self._zookeeper.settle()  # before another thread finds what was read beside what is older
-        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path][1]
+        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path]
                 for path in paths]
 
     def children(self, path: str) -> list[str]:
@@ -97,7 +97,7 @@ class ViewCache:
         held = self._fresh(key, began)
         return held[1] if held else self._keep(key, began, changes, read(path))
 
-    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, object] | None:
+    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, Any] | None:
         held = self._held.get(key)  # one look needs no lock; what is read then counts only if nothing changed since
         return held if held and now - held[0] < NET_S else None
 

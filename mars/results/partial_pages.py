@@ -43,7 +43,7 @@ class PartialPages:
 
     def _forget(self) -> None:
         now_s = self._runtime.clock.monotonic_s()
-        for id_ in [id_ for id_ in self._tables if self._tables.peek(id_)[0] < now_s]:
+        for id_ in [id_ for id_ in self._tables if (held := self._tables.peek(id_)) and held[0] < now_s]:
             self._tables.pop(id_)
 
 

@@ -104,7 +104,9 @@ def _put_together(storage: Storage, results: list[ResultSegment]
                   ) -> tuple[pa.Table | None, list[ResultSegment], list[ResultSegment]]:
     """The rows of the first segments, of as many as RESULTS_BYTES_MAX hold, but of one at least; those up to there that do
     not read; and the others, which later commits take."""
-    tables, unread, held = [], [], 0
+    tables: list[pa.Table] = []
+    unread: list[ResultSegment] = []
+    held = 0
     for number, result in enumerate(results):
         if tables and held + result.segment.length > RESULTS_BYTES_MAX:
             return pa.concat_tables(tables), unread, results[number:]

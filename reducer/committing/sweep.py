@@ -88,6 +88,7 @@ def sweep(storage: Storage, zookeeper: ZooKeeper, assignment: Assignment, manife
     a successor is among them. StateAwayError where the folder is away."""
     storage.require()
     queries = assignment.view.queries.queries
+    assert assignment.pointer is not None, "before the first commit nothing is swept"
     unused = unused_files(storage, living(manifest, queries), assignment.pointer.manifest, living_points(points, queries),
                           zookeeper.clock)
     # A query that only a newer query set has is not a dropped one: its version is asked for, too.

@@ -15,7 +15,7 @@ from mars.adapters.exchange import Standing
 from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
-from mars.errors import MarsError, Remedy
+from mars.errors import InvariantError, MarsError, Remedy
 from mars.model import names
 from mars.model.commits import Manifest, Pointer
 from mars.runtime.system import SYSTEM, Event, Runtime
@@ -107,11 +107,16 @@ class Leader:
                 self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
                 self.damaged.add(view.stream.id)  # only now: a request that got lost is made again
             log.error("stream %s: %s", view.stream.name, error)
-        elif error.remedy is Remedy.RECOVER:
+        elif isinstance(error, InvariantError):
             log.error("stream %s asks for a recovery", view.stream.name, exc_info=error)
             answer(self.zookeeper, view, error)
         else:
             log.warning("stream %s: %s", view.stream.name, error)
+
+    def _epoch(self) -> int:
+        """Under which we lead: rounds are those of a leader alone."""
+        assert self.candidate.epoch is not None
+        return self.candidate.epoch
 
     # -- recovery (rule 5) ----------------------------------------------------------------------------------------
 
@@ -140,7 +145,7 @@ class Leader:
         fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:
-            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self.candidate.epoch)
+            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self._epoch())
             led.install(standing.server, install_state(fresh.queries, manifests))
             faults.point("leader.installed")
         return True
@@ -160,7 +165,7 @@ class Leader:
         """Attach what runs and is not on its lanes with its incarnation; detach what should not be there."""
         attached = standing.attached
         running = view.queries.running()
-        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self.candidate.epoch)
+        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self._epoch())
         for id_ in sorted(attached.keys() - running.keys()):
             # An incarnation that this view does not know yet was attached by another leader, and may run.
             known = {p: i for p, i in attached[id_].items() if i < view.queries.next_incarnation}
@@ -220,7 +225,7 @@ class Leader:
     def _delete(self, stream_id: int) -> None:
         """Delete a stream's folder. What cannot be deleted is told once, and tried again after a while only: each try asks
         ZooKeeper, and looks through all of Redis."""
-        failed: list[OSError] = []
+        failed: list[BaseException] = []
         shutil.rmtree(self.storage.root / str(stream_id), onerror=lambda _, path, error: failed.append(error[1]))
         failed = [error for error in failed if not isinstance(error, FileNotFoundError)]
         if failed and stream_id not in self.stays:

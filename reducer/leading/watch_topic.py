@@ -87,6 +87,7 @@ class TopicWatch:
         """One numbered check (rule 23): its number is published before the brokers are asked, and published as done only
         once whatever is new stands in the query set. No broker is believed alone: one that leads no more may not know."""
         stream = view.stream
+        assert candidate.epoch is not None, "only who leads looks"
         # Above all numbers of every leader before; the clocks of two hosts would not promise that.
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
         led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.epoch)

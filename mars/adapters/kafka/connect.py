@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kafka import errors
 from kafka.net.inet import create_connection
@@ -26,14 +27,14 @@ class Connector(KafkaConnectionManager):
         # Whoever needs to know the brokers asks; looks of the library's own would use connections that are handed over.
         self.cluster.start_refresh_loop = lambda: None
 
-    async def _connect(self, node, conn, *args, **options):
+    async def _connect(self, node: Any, conn: Any, *args: Any, **options: Any) -> None:
         await super()._connect(node, conn, *args, **options)
         failed = conn.init_future.exception if conn.init_future.failed() else None
         self.fault = "" if failed is None else self.fault or str(failed)
         if failed is not None and distrust("", self.fault):
             self._auth_failures[node.node_id] = failed  # trying again is of no use: the next to ask for the node gets it
 
-    async def _build_transport(self, node, timeout_at=None):
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> KafkaTCPTransport:
         """As the library does, which waits without end for a peer that takes a connection and then says nothing of TLS, and
         leaves it open when they do not come to terms."""
         sock = await create_connection(self._net, node.host, node.port, self.config["socket_options"], timeout_at=timeout_at)

@@ -120,8 +120,7 @@ def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> 
                       "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},
         reducer.keypart: {"decode": cells.decode, "schema": lambda *_: None},
         reducer.state.limits: {"cells": cells.CELLS},
-        reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
-                              "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
+        reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len},
         reducer.committing.commit: {
             "cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
             "_rows_blob": cells.encode, "describe": cells.describe},

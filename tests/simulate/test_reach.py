@@ -44,7 +44,6 @@ UNREACHED = {
     "reducer/broken.py:*": "as Reducer._ask_for_recovery",
     "reducer/committing/commit.py:_rows_blob": TUPLES,
     "reducer/committing/commit.py:describe": TUPLES,
-    "reducer/state/merge.py:_first_start": TUPLES,
     "reducer/state/uncomputable.py:U*": "cells of a simulated query can always be computed",
     "reducer/state/uncomputable.py:quarantine": "as UncomputableError",
     "reducer/committing/fallback.py:_stop": "one of the earlier commits is always whole; tests/reducer shows it",

@@ -157,9 +157,9 @@ def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: Quer
 
 def describe(table: pa.Table, segment: Segment) -> ResultSegment:
     """What a manifest says of result rows."""
-    ends = pc.min_max(table["window_start"].cast(pa.int64()))
-    return ResultSegment(segment, table.num_rows, ends["min"].as_py(), ends["max"].as_py(),
-                         pc.max(table["window_end"].cast(pa.int64())).as_py(), int(time.time() * 1000))
+    starts, ends = (pc.min_max(table[name].cast(pa.int64())) for name in ("window_start", "window_end"))
+    return ResultSegment(segment, table.num_rows, starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(),
+                         int(time.time() * 1000), ends["min"].as_py())
 
 
 def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, retention_ms: int, rows: pa.Table,

@@ -132,9 +132,9 @@ def result(rng: np.random.Generator) -> Closed:
         starts = np.sort(first + rng.integers(0, rng.choice([1, 3, 6]), rows)) * MINUTE_US
         columns = [pa.array(starts + size).cast(SCHEMA[0].type) for size in (0, MINUTE_US)]
         table = pa.Table.from_arrays([*columns, pa.array(range(k, k + rows))], schema=SCHEMA)
-        pieces.append(Piece(int(starts[0]), int(starts[-1]), rows, lambda table=table: table))
+        pieces.append(Piece.of(table))
         k += rows
-    return Closed(SCHEMA, tuple(pieces), MINUTE_US)
+    return Closed(SCHEMA, tuple(pieces))
 
 
 @pytest.mark.parametrize("seed", range(4))

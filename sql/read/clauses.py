@@ -14,6 +14,7 @@ import datetime
 import re
 from dataclasses import dataclass, field, replace
 
+from mars.model.plan import Window
 from sql.read.reader import Reader, is_duration
 from sql.read.stray import stray
 from sql.read.words import Word
@@ -33,7 +34,7 @@ class Clauses:
     """What the clauses say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
     end) of each clause by its keyword."""
 
-    window_ms: int | None = None
+    window: Window | None = None
     watermark_ms: int | None = None
     idle_ms: int | None = None
     grace_ms: int | None = None
@@ -95,7 +96,7 @@ def read_windowing(reader: Reader, word: Word) -> dict:
         raise not_supported(reader.sql, reader.word.start, reader.word.end,
                             f"WINDOWING ... {reader.word.value.upper()}",
                             "write WINDOWING 60 s alone: windows of one length side by side")
-    return {"window_ms": window_ms}
+    return {"window": Window("tumbling", window_ms)}
 
 
 def read_watermark(reader: Reader, word: Word) -> dict:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import threading
 from collections.abc import Iterable
+from typing import IO
 
 import psutil
 
@@ -73,3 +75,9 @@ def held_bytes(process: psutil.Process) -> int:
         return process.memory_info().rss
     except psutil.NoSuchProcess:
         return 0
+
+
+def output(process: subprocess.Popen[str]) -> IO[str]:
+    """What a process says, which was started with a pipe for it."""
+    assert process.stdout is not None, process.args
+    return process.stdout

@@ -70,6 +70,7 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
 
 def _expressions(plan: QueryPlan) -> Iterator[Expression | None]:
     yield from (plan.where, plan.having)
-    yield from (part.expression for part in (*plan.keys, *plan.outputs))
+    yield from (key.expression for key in plan.keys)
+    yield from (output.expression for output in plan.outputs)
     for call in plan.aggregates:
         yield from (call.argument, call.filter)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sql.read.clauses import Clauses
+from mars.model.plan import Window
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,19 @@ class CreateStream:
     time_column: Name
     unit: Name | None
     sql: str
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    end) of each clause by its keyword."""
+
+    window: Window | None = None
+    watermark_ms: int | None = None
+    idle_ms: int | None = None
+    grace_ms: int | None = None
+    start: str | None = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ interrupted. Results go to stdout, everything else to stderr.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,7 +23,8 @@ FORMATS = ("table", "json", "csv", "arrow")
 class Folder(click.Path):
     """A path, but not the empty text, which pathlib takes for the current folder."""
 
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> object:
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None,
+                context: click.Context | None) -> str | bytes | os.PathLike[str]:
         """The path, as click does it."""
         if value == "":
             self.fail("it names no folder; without --data it is the default one", param, context)
@@ -53,41 +56,33 @@ def mars(context: click.Context) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), help="The API's port; 0, or none: a free one.")
 @click.option("--detach", is_flag=True, help="Return when ready, and leave it running.")
 @config_option
-def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> None:
+def up(**options: object) -> None:
     """Start Kafka, ZooKeeper, Redis, the workers and the API."""
-    from api.cli.commands.instance import up
-
-    up(data, port, detach, file)
+    run("api.cli.commands.instance", "up", options)
 
 
 @mars.command()
 @data_option
 @click.option("--purge", is_flag=True, help="Delete the data too.")
-def down(data: Path | None, purge: bool) -> None:
+def down(**options: object) -> None:
     """Stop everything that `mars up` started."""
-    from api.cli.commands.instance import down
-
-    down(data, purge)
+    run("api.cli.commands.instance", "down", options)
 
 
 @mars.command()
 @data_option
 @click.option("--json", "as_json", is_flag=True, help="JSON alone on stdout.")
-def status(data: Path | None, as_json: bool) -> None:
+def status(**options: object) -> None:
     """What runs, and where it answers."""
-    from api.cli.commands.status import status
-
-    status(data, as_json)
+    run("api.cli.commands.status", "status", options)
 
 
 @mars.command()
 @data_option
 @config_option
-def doctor(data: Path | None, file: Path | None) -> None:
+def doctor(**options: object) -> None:
     """What is missing on this machine, and the command that mends it."""
-    from api.cli.commands.instance import doctor
-
-    doctor(data, file)
+    run("api.cli.commands.instance", "doctor", options)
 
 
 @mars.command()
@@ -98,21 +93,18 @@ def doctor(data: Path | None, file: Path | None) -> None:
 @click.option("-f", "--file", "script", metavar="FILE", help="Run the statements of a file; - is stdin.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="Default: table on a terminal, else csv.")
 @click.argument("dash", required=False, type=click.Choice(["-"]), metavar="[-]")
-def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, ...], script: str | None,
-        format_: str | None, dash: str | None) -> None:
+def sql(texts: tuple[str, ...], script: str | None, dash: str | None, **options: object) -> None:
     """Run SQL statements, or an interactive shell without any."""
-    from api.cli.commands.sql import sql
-
     # Each ends on a line of its own, so that a comment at its end takes nothing of the next.
     text = "\n;\n".join(texts) if texts else None
     if sum(given is not None for given in (text, script, dash)) > 1:
         raise click.UsageError("Give one of -c, -f and -.")
-    check_ca(api, ca)
-    sql(data, api, ca, text, "-" if dash else script, format_)
+    check_ca(options)
+    run("api.cli.commands.sql", "sql", {**options, "text": text, "script": "-" if dash else script})
 
 
 @mars.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--topic", required=True, help="The topic that the lines go to; made if it is absent.")
 @click.option("--rate", type=click.IntRange(1), help="Lines per second, at most.")
 @click.option("--stamp", type=click.Choice(["now"]), help="Write the time of sending into the event-time column.")
@@ -120,30 +112,9 @@ def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, .
 @click.option("--time", "time_column", metavar="COLUMN", help="The event-time column; guessed if not given.")
 @click.option("--kafka", metavar="HOST:PORT", help="A Kafka elsewhere, instead of the one on this folder.")
 @data_option
-def load(file: Path, topic: str, rate: int | None, stamp: str | None, header: bool | None, time_column: str | None,
-         kafka: str | None, data: Path | None) -> None:
+def load(**options: object) -> None:
     """Send each line of a file to a topic as one message."""
-    from api.cli.commands.load import load
-
-    load(file, topic, rate, stamp == "now", header, time_column, kafka, data)
-
-
-@mars.command()
-@click.argument("stream")
-@click.option("--topic", help="Where the tuples go; the stream's own topic if not given.")
-@click.option("--reason", metavar="TEXT", help="Only letters whose reason has this text in it.")
-@click.option("--where", metavar="CONDITION", help="Only these: 'partition = 0 AND offset < 500'.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
-@data_option
-@api_option
-@ca_option
-def redrive(stream: str, topic: str | None, reason: str | None, where: str | None, dry_run: bool, data: Path | None,
-            api: str | None, ca: Path | None) -> None:
-    """Send a stream's dead letters into a topic again, each once."""
-    from api.cli.commands.redrive import redrive
-
-    check_ca(api, ca)
-    redrive(stream, topic, reason, where, dry_run, data, api, ca)
+    run("api.cli.commands.load", "load", options)
 
 
 @mars.command()
@@ -158,11 +129,9 @@ def redrive(stream: str, topic: str | None, reason: str | None, where: str | Non
 @click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="Its unit, if it is an integer.")
 @click.option("--sql", "select", metavar="SELECT", help="The query to run.")
 @click.option("--stop/--keep", default=False, help="Stop everything at the end; else it goes on running.")
-def demo(**options: object) -> None:
+def demo(**options: Any) -> None:
     """From nothing to exact live results: start, feed, query, watch, check."""
-    from api.demo.command import demo
-
-    demo(**options)
+    run("api.demo.command", "demo", options)
 
 
 @mars.command(context_settings={"ignore_unknown_options": True})
@@ -173,9 +142,14 @@ def bench(name: str, arguments: tuple[str, ...]) -> None:
     os.execv(sys.executable, [sys.executable, "-m", f"benchmarks.{name}", *arguments])
 
 
-def check_ca(api: str | None, ca: Path | None) -> None:
+def run(module: str, function: str, options: dict) -> None:
+    """What a command does; imported only now, as most of it takes long to load."""
+    getattr(importlib.import_module(module), function)(**options)
+
+
+def check_ca(options: dict) -> None:
     """An instance on this machine is believed by its own certificate, so --ca says nothing there."""
-    if ca and not api:
+    if options["ca"] and not options["api"]:
         raise click.UsageError("--ca goes with --api.")
 
 
@@ -193,6 +167,6 @@ def main(arguments: list[str] | None = None) -> None:
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except Exception as error:
-        from api.cli.commands.errors import show
+        from api.cli.errors import show
 
         sys.exit(show(error))

@@ -30,7 +30,8 @@ class Stamper:
     def __call__(self, line: bytes) -> bytes:
         """The line with the time of now; a tuple that does not read, or whose event time is missing or NULL, stays as it
         is. A line of JSON may be an array of tuples."""
-        stamp, at, parts = self._now(), 0, []
+        parts: list[bytes] = []
+        stamp, at = self._now(), 0
         for start, end in self._times_in(line):
             # The place of a JSON text is within its quotes, and before no other value stands one.
             quotes = self._is_json and line[start - 1:start] == b'"'

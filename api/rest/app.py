@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import logging
 from collections.abc import Awaitable, Callable
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -17,6 +17,7 @@ from api.rest.problems import UnauthorizedError
 from api.rest.routes import letters, queries, results, sql, system
 from api.statements.context import Context
 from mars.config import Config
+from mars.settings_checks import is_loopback
 
 OPEN_PATHS = ("/healthz", "/readyz")
 GRACE_S = 3
@@ -55,14 +56,6 @@ def serve(app: FastAPI, config: Config) -> None:
         context.close()
 
 
-def is_loopback(host: str) -> bool:
-    """True if only this machine can reach the host."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class _Server(uvicorn.Server):
     """Tells the open streams of the end before it waits for them."""
 
@@ -70,7 +63,7 @@ class _Server(uvicorn.Server):
         super().__init__(settings)
         self.context = context
 
-    def handle_exit(self, sig: int, frame: object) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         logging.getLogger("mars.api").info("stopping on signal %d", sig)
         self.context.shutdown.set()
         super().handle_exit(sig, frame)

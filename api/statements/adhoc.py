@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,9 @@ from mars.errors import MarsError, NotReadyError, SqlError
 from mars.model import types
 from mars.model.expressions import Literal
 from mars.model.plan import QueryPlan, Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROWS_MAX = 10_000
 RANGE_MIN, RANGE_MAX = 20_000, 1_000_000
@@ -93,14 +97,14 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
     if context.spark is None:
         raise NotReadyError("Spark is not up yet", "a SELECT over a stream runs on it", "try again in some seconds")
     spark, group = context.spark, f"adhoc-{uuid.uuid4().hex}"
-    text, answer, failure = task.to_json(), [], []
+    answer, failure = [], []
 
     def collect() -> None:
         try:
             spark.sparkContext.setJobGroup(group, "ad-hoc SELECT", interruptOnCancel=True)
             numbers = spark.sparkContext.parallelize(range(len(task.ranges)), len(task.ranges))
-            gathered = numbers.flatMap(adhoc_job.mapping(text)).groupByKey(task.stream.key_parts)
-            answer.extend(gathered.map(adhoc_job.merging(text)).collect())
+            gathered = numbers.flatMap(adhoc_job.mapping(task)).groupByKey(task.stream.key_parts)
+            answer.extend(gathered.map(adhoc_job.merging(task)).collect())
         except Exception as error:  # PySpark and py4j raise without a common class
             failure.append(error)
 
@@ -116,7 +120,7 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
     return answer
 
 
-def _done(spark, group: str) -> int:
+def _done(spark: SparkSession, group: str) -> int:
     """How many ranges the job's first stages have finished."""
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for job in tracker.getJobIdsForGroup(group)

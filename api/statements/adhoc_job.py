@@ -17,12 +17,12 @@ import pyarrow as pa
 from mapper.aggregate import aggregate_task
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.csv_fields import CsvFields
-from mapper.fetch import RangeTooLarge, Reader
+from mapper.fetch import RangeTooLarge, Reader, open_reader
 from mapper.json_fields import JsonFields
 from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
-from mapper.read import open_reader
 from mapper.timing import judge, time_reasons
+from mars import errors
 from mars.adapters.kafka.admin import Message
 from mars.adapters.kafka.security import security_of
 from mars.algebra import cells
@@ -50,43 +50,32 @@ class Task:
     plan: QueryPlan
     ranges: list[OffsetRange]
 
-    def to_json(self) -> str:
-        """As text; `Task.from_json` gives an equal task."""
-        return json.dumps({"config": self.config.to_json(), "stream": self.stream.to_json(), "plan": self.plan.to_json(),
-                           "ranges": self.ranges})
 
-    @staticmethod
-    def from_json(text: str) -> Task:
-        """The task of `to_json`'s text."""
-        raw = json.loads(text)
-        return Task(Config.from_json(raw["config"]), Stream.from_json(raw["stream"]), QueryPlan.from_json(raw["plan"]),
-                    [tuple(range_) for range_ in raw["ranges"]])
-
-
-def mapping(task_json: str) -> Callable[[int], list[Part]]:
+def mapping(task: Task) -> Callable[[int], list[Part]]:
     """The first stage: of a range, by its number, the cells by key part, and the counts."""
     def run(number: int) -> list[Part]:
-        task = Task.from_json(task_json)
         try:
             return _aggregate_range(task, task.ranges[number])
         except MarsError as error:
-            return [(FAULT, json.dumps([error.title, error.detail, error.hint, error.status]).encode())]
+            return [(FAULT, json.dumps([_kind(error), error.title, error.detail, error.hint]).encode())]
 
     return run
 
 
 def fault(data: bytes) -> MarsError:
-    """The error that a task told of under FAULT, with its status."""
-    *texts, status = json.loads(data)
-    error = MarsError(*texts)
-    error.status = status
-    return error
+    """The error that a task told of under FAULT, as the nearest of its types that mars.errors has."""
+    kind, *texts = json.loads(data)
+    return getattr(errors, kind)(*texts)
 
 
-def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
+def _kind(error: MarsError) -> str:
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+
+
+def merging(task: Task) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
     """The second stage: all that the ranges gave of one key part, merged."""
     def run(gathered: tuple[int, Iterable[bytes]]) -> Part:
-        task, (part, data) = Task.from_json(task_json), gathered
+        part, data = gathered
         if part == FAULT:
             return FAULT, next(iter(data))
         if part == COUNTS:
@@ -170,7 +159,7 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
 
 
 def _reader(config: Config, stream: Stream) -> Reader:
-    reader = open_reader(config.reader, config.kafka_address, security_of(config), stream.topic, stream.topic_id)
+    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id)
     reader.last_stable_offsets()  # no range is read past an end that the reader has not seen
     return reader
 
@@ -220,8 +209,9 @@ def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
 
 def _as_messages(messages: list[Message]) -> Messages:
     held = [message for message in messages if message.value is not None]
-    lengths = np.array([len(message.value) for message in held], np.int64)
-    return Messages(buffer=np.frombuffer(b"".join(message.value for message in held), np.uint8),
+    values = [message.value for message in messages if message.value is not None]
+    lengths = np.array([len(value) for value in values], np.int64)
+    return Messages(buffer=np.frombuffer(b"".join(values), np.uint8),
                     start=np.cumsum(lengths) - lengths, length=lengths,
                     offset=np.array([message.offset for message in held], np.int64),
                     time_ms=np.array([message.time_ms for message in held], np.int64))

@@ -11,7 +11,7 @@ from api.statements import adhoc_job
 from api.statements.answers import Answer
 from api.statements.context import Context
 from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
-from mars.adapters.kafka.admin import Topic
+from mars.adapters.kafka.cluster import TopicInfo
 from mars.errors import ConflictError, MarsError, NotFoundError, NotReadyError, SqlError
 from mars.model.identifiers import identifier
 from mars.model.plan import QueryPlan, Stream
@@ -35,7 +35,7 @@ def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
     stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
     _require_free(context, statement)
     topic = _topic(context, statement)
-    made = context.definitions.create_stream(replace(stream, topic_id=topic.id), topic.partitions)
+    made = context.definitions.create_stream(replace(stream, topic_id=topic.topic_id), topic.partitions)
     return Answer("created", made.name, notes=_look_at_tuples(context, made))
 
 
@@ -70,6 +70,7 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
         except ConflictError:  # an equal request may have made it meanwhile, and another one dropped it again
             if not tries_left:
                 raise
+    assert there is not None, name  # the last try raises
     if replace(there.plan, sql="") != replace(plan, sql=""):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
                             f"choose another name, or DROP QUERY {identifier(there.name)} first")
@@ -130,7 +131,7 @@ def source(context: Context, select: kinds.SelectStatement) -> Stream:
 
 
 def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatement, plan: QueryPlan,
-                  topic: Topic) -> dict[int, int]:
+                  topic: TopicInfo) -> dict[int, int]:
     """Where FROM says to begin, per partition. SqlError for a time in the future (rule 18)."""
     if plan.start == "EARLIEST":
         return context.kafka.start_offsets(stream.topic, topic.partitions)
@@ -145,10 +146,10 @@ def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatemen
     return context.kafka.offsets_at(stream.topic, topic.partitions, time_ms)
 
 
-def same_topic(context: Context, stream: Stream) -> Topic:
+def same_topic(context: Context, stream: Stream) -> TopicInfo:
     """The stream's topic; ConflictError if it is gone or another one by that name."""
     topic = context.kafka.describe_new(stream.topic)
-    if topic is not None and topic.id == stream.topic_id:
+    if topic is not None and topic.topic_id == stream.topic_id:
         return topic
     title, fate = ("the stream's topic is gone", "is not there any more") if topic is None else \
         ("the stream's topic is another one", "was deleted and made anew")
@@ -190,7 +191,7 @@ def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: Qu
             "count them."]
 
 
-def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
+def _topic(context: Context, statement: kinds.CreateStream) -> TopicInfo:
     name = statement.topic
     topic = context.kafka.describe_new(name.text)
     if topic is not None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from api.statements.context import Context
 from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import CorruptFileError
 from mars.errors import MarsError
-from mars.model import names
 from mars.model.commits import COUNTERS
 from mars.model.plan import Stream
 from mars.model.registry import Query
 from mars.results.formats import timestamp_text
+from mars.workers import KINDS, Kind
 
 ROOM_BYTES = 1024 * 1024  # below, commits of a busy stream begin to wait
 
@@ -27,8 +27,9 @@ def query_document(context: Context, stream: Stream, query: Query, asked_at: flo
     """A query as `GET /v1/queries/{name}` shows it. `lag` counts all that was in the topic at `asked_at` (monotonic; None:
     now); it is null while nobody knows, and then `lag_unknown` says why. All figures are null if its commits do not read:
     whoever lists queries must see the others all the same, and this one's state."""
-    document = {"name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
-                "reason": query.reason or None}
+    document: dict[str, object] = {
+        "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
+        "reason": query.reason or None}
     try:
         snapshot = context.snapshots.read(stream, query)
     except CorruptFileError as error:
@@ -80,25 +81,20 @@ def _lag(context: Context, stream: Stream, positions: dict[int, int],
     return {"tuples": sum(behind.values()), "partitions": {str(p): n for p, n in behind.items()}}, None
 
 
-def workers(context: Context, path: str) -> list[dict]:
-    """The mappers or reducers that are alive, as they registered themselves."""
-    def read() -> list[dict]:
-        found = [context.zk.get(f"{path}/{child}") for child in context.zk.children(path)]
-        return [json.loads(znode.data) for znode in found if znode and znode.data]
-
-    return answering(context.zk, read, GLANCE_S)
+def workers(context: Context, kind: Kind) -> list[dict]:
+    """The workers of a kind that are alive, as they registered themselves."""
+    return answering(context.zk, lambda: context.zk.documents(kind.folder), GLANCE_S)
 
 
 def dependencies(context: Context) -> dict[str, dict]:
     """Each part by name: {"ready": bool, "detail": text}; all are asked at once, none for longer than some seconds."""
     checks: dict[str, Callable[[], str]] = {
-        "zookeeper": lambda: context.catalog.catalog() and context.config.zookeeper_address,
+        "zookeeper": lambda: _catalog(context),
         "state folder": lambda: _require_room(context),
-        "kafka": lambda: context.kafka.topics() is not None and context.config.kafka_address,
+        "kafka": lambda: _topics(context),
         "redis": lambda: _ping_redis(context.config.redis_address),
         "spark": lambda: _spark(context),
-        "mappers": lambda: _alive(context, names.MAPPERS),
-        "reducers": lambda: _alive(context, names.REDUCERS),
+        **{kind.plural: partial(_alive, context, kind) for kind in KINDS},
     }
     found: dict[str, dict] = {}
 
@@ -134,14 +130,24 @@ def _require_room(context: Context) -> str:
     return str(context.storage.root)
 
 
+def _catalog(context: Context) -> str:
+    context.catalog.catalog()
+    return context.config.zookeeper_address
+
+
+def _topics(context: Context) -> str:
+    context.kafka.topics()
+    return context.config.kafka_address
+
+
 def _spark(context: Context) -> str:
     if context.spark is None:
         raise MarsError("the session is not up")
-    return context.spark.sparkContext.master
+    return str(context.spark.sparkContext.master)
 
 
-def _alive(context: Context, path: str) -> str:
-    found = workers(context, path)
+def _alive(context: Context, kind: Kind) -> str:
+    found = workers(context, kind)
     if not found:
         raise MarsError("none is alive")
     return f"{len(found)} alive"

@@ -6,9 +6,12 @@ refuses to). `python -m mapper.warm` compiles them all; mars/kernel_cache.py say
 
 from __future__ import annotations
 
+from llvmlite import ir
+
 from mars.kernel_cache import numba
 
 njit, types = numba.njit, numba.types
+CHECKED = bool(numba.config.BOUNDSCHECK)  # by NUMBA_BOUNDSCHECK, in tests
 U8 = types.Array(types.uint8, 1, "C", readonly=True)  # what is read; writable arrays convert to it
 I64 = types.Array(types.int64, 1, "C", readonly=True)
 I64_2D = types.Array(types.int64, 2, "C", readonly=True)
@@ -24,6 +27,14 @@ OUT_U64_2D = types.uint64[:, ::1]
 # What a field's place holds; 128 + reason stands for a field that does not read.
 NULL, TEXT, ESCAPED, NUMBER, FRACTION, LITERAL, NESTED, SPECIAL = range(8)
 BAD = 128
+
+
+def check_span(context, builder, array, index, width):
+    """Where bounds are checked, a read of `width` bytes at array[index] that leaves the array raises IndexError: numba
+    itself checks single elements alone."""
+    if CHECKED:
+        for at in (index, builder.add(index, ir.Constant(index.type, width - 1))):
+            numba.core.cgutils.do_boundscheck(context, builder, at, array.nitems)
 
 
 def kernel(signature):

@@ -16,8 +16,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 @inlined
 def low_bytes(count):
     """A word whose lowest `count` bytes are all ones; below 0 is as 0, above 8 as 8."""
-    ones = ~np.uint64(0) if count >= 8 else (np.uint64(1) << np.uint64(8 * max(count, 0))) - np.uint64(1)
-    return ones
+    return ~np.uint64(0) if count >= 8 else (np.uint64(1) << np.uint64(8 * max(count, 0))) - np.uint64(1)
 
 
 @inlined

@@ -11,14 +11,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
-from mars.errors import MarsError, NotReadyError
+from mars.adapters.exchange_roles import LedStream, OwnedLog
+from mars.errors import MarsError, NotReadyError, Remedy
 from mars.model.claims import Claim
-from mars.model.entries import Entry, decode
 from mars.model.names import CHECKS, INSTANCE_KEY, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
@@ -34,13 +35,19 @@ WEIGHED = 200  # entries a call, so that none blocks Redis for long
 class StaleGenerationError(MarsError):
     """The exchange has another generation: whatever the caller holds of the old one is worthless (rule 4)."""
 
+    remedy = Remedy.READ_AGAIN
+
 
 class StaleEpochError(MarsError):
     """A newer leader, owner or request has been seen: the caller must step down."""
 
+    remedy = Remedy.READ_AGAIN
+
 
 class ExchangeFullError(MarsError):
     """Redis is at its memory limit: back off and try again; what frees memory still runs."""
+
+    remedy = Remedy.RETRY
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Exchange:
         self._scripts = {name: self.redis.register_script(
             resources.files("mars").joinpath(f"lua/{name}.lua").read_text()) for name in SCRIPTS}
 
-    def _call(self, script: str, stream_id: int, *arguments: object) -> object:
+    def _call(self, script: str, stream_id: int, *arguments: bytes | str | float) -> Any:
         with self._translated():
             return self._scripts[script](keys=[Keys(stream_id).prefix], args=arguments)
 
@@ -121,25 +128,14 @@ class Exchange:
         """One entry, as `entries.encode` gives it, per key part, under one new SEQ, which is returned. 0: these tasks were
         pushed already, or the claim was given to another."""
         flat = [part for entry in entries for part in entry]
-        return self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
-                          json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat)
+        return int(self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
+                          json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat))
 
     # -- reducers -----------------------------------------------------------------------------------------------
 
-    def receive(self, stream_id: int, generation: int, key_part: int, after: int,
-                bytes_max: int) -> tuple[dict[str, str], list[Entry]]:
-        """The leader's facts, and the entries of a key part's log after a SEQ in SEQ order, up to about `bytes_max`.
-        InvariantError if one of them is of another version."""
-        facts, entries = self._call("receive", stream_id, generation, key_part, after, bytes_max)
-        flat = [value.decode() for value in facts]
-        return (dict(zip(flat[::2], flat[1::2], strict=True)),
-                [decode(int(id_.split(b"-")[0]), fields[1], fields[3]) for id_, fields in entries])
-
-    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int],
-             positions: dict[tuple[int, str], int]) -> None:
-        """Delete entries of which each live task is committed, and tell the committed (partition, query) positions."""
-        self._call("trim", stream_id, generation, key_part, epoch, json.dumps(seqs),
-                   json.dumps({f"{p}:{q}": offset for (p, q), offset in positions.items()}))
+    def log(self, stream_id: int, *, generation: int, key_part: int, epoch: int) -> OwnedLog:
+        """The log of a key part, for the owner of that epoch."""
+        return OwnedLog(call=self._call, stream_id=stream_id, generation=generation, key_part=key_part, epoch=epoch)
 
     def ask_for_check(self, stream_id: int) -> None:
         """Wake the leader: a window waits for a check of the topic. The leader looks now and then without it."""
@@ -161,17 +157,18 @@ class Exchange:
 
     # -- leader -------------------------------------------------------------------------------------------------
 
-    def install(self, stream_id: int, generation: int, leader_epoch: int, server: str, state: dict) -> None:
-        """Recovery: everything of the stream is replaced by `state`, on the server of this name. The generation must have
-        been raised before the commits were read of which `state` is made (rule 5)."""
-        self._call("install", stream_id, generation, leader_epoch, server, json.dumps(state))
+    def lead(self, stream_id: int, *, generation: int, epoch: int) -> LedStream:
+        """A stream, for the leader of that epoch."""
+        return LedStream(call=self._call, stream_id=stream_id, generation=generation, epoch=epoch)
 
     def standing(self, stream_id: int, partitions: tuple[int, ...]) -> Standing:
         """How the stream stands here, as of one moment of one server."""
         keys = Keys(stream_id)
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
-            pipe.info("server").info("replication").hmget(keys.generation, "generation", "server")
+            pipe.info("server")
+            pipe.info("replication")
+            pipe.hmget(keys.generation, "generation", "server")
             for partition in partitions:
                 pipe.hgetall(keys.lanes(partition))
             process, replication, (generation, server), *lanes = pipe.execute()
@@ -181,21 +178,6 @@ class Exchange:
                 attached.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
         installed = (int(generation), server.decode()) if generation and server else None
         return Standing(f"{process['run_id']}:{replication['master_replid']}", installed, attached)
-
-    def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int,
-               state: dict) -> None:
-        """Give an incarnation of a query its lane: cursors and stops by partition, and committed positions."""
-        self._call("attach", stream_id, generation, leader_epoch, query, incarnation, json.dumps(state))
-
-    def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str,
-               attached: dict[int, int]) -> None:
-        """Take a query off the lanes where it was seen: partition -> incarnation."""
-        self._call("detach", stream_id, generation, leader_epoch, query, json.dumps(attached))
-
-    def publish_facts(self, stream_id: int, generation: int, leader_epoch: int, facts: dict[str, object]) -> None:
-        """What the leader saw (rules 22, 23); values are written as text."""
-        self._call("facts", stream_id, generation, leader_epoch,
-                   *(part for field, value in facts.items() for part in (field, str(value))))
 
     def weigh(self, stream_id: int, generation: int, key_parts: int) -> dict[tuple[str, int], int]:
         """(query, incarnation) -> bytes of its cells in the logs, as they are while this reads them."""
@@ -218,13 +200,13 @@ class Exchange:
     def hold(self, mark: str) -> str:
         """Mark this Redis, unless it is marked; the mark that it then has."""
         with self._translated():
-            held = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
+            held: Any = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
         return held.decode() if held else mark
 
     def instance(self) -> str | None:
         """Whose Redis this is, None if it is not marked."""
         with self._translated():
-            held = self.redis.get(INSTANCE_KEY)
+            held: Any = self.redis.get(INSTANCE_KEY)
         return held.decode() if held else None
 
     def memory(self) -> tuple[int, int]:

@@ -25,8 +25,8 @@ def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = Tru
     if ordered:
         cells = cells.take(pa.array(sort_order(plan, cells)))
     known = _known_columns(plan, stream, cells)
-    columns = {name: known[name] for name in ("window_start", "window_end") if name in known}
-    names, arrays = list(columns), list(columns.values())
+    names: list[str] = [name for name in ("window_start", "window_end") if name in known]
+    arrays = [known[name] for name in names]
     for output in plan.outputs:
         names.append(output.name)
         arrays.append(_declared(evaluate(output.expression, known, len(cells)), output.type))

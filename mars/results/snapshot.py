@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from operator import is_
 
@@ -20,10 +18,11 @@ from mars.model.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.model.identifiers import identifier
 from mars.model.plan import Stream
 from mars.model.registry import PAUSED, RUNNING, Query
+from mars.runtime.system import SYSTEM, Runtime
 
-FRESH_S = 0.05
-TRIES = 10
-COMMIT_WAIT_S = 10.0
+FRESH_S = 0.05  # between looks of who waits for a commit
+TRIES = 10  # looks at all pointers, until none has moved between two of them
+COMMIT_WAIT_S = 10.0  # commits follow each other within a second where there is anything to commit
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Snapshot:
         """The watermark that every key part has published, in the stream's unit; windows behind it are visible. It never
         goes back: while a key part makes lost rows again, it is still the one that readers knew."""
         marks = [(part.watermark if part.published is None else part.published) if part else None for part in self.parts]
-        return None if None in marks else min(marks)
+        return least(marks)
 
     @property
     def watermark_us(self) -> int | None:
@@ -97,7 +96,13 @@ class Snapshot:
 
     def _max_event_time(self, partition: int) -> int | None:
         times = [part.max_event_time.get(partition) if part else None for part in self.parts]
-        return None if None in times else min(times)
+        return least(times)
+
+
+def least(numbers: list[int | None]) -> int | None:
+    """The least of the numbers; None if one of them is not known."""
+    known = [number for number in numbers if number is not None]
+    return min(known) if len(known) == len(numbers) else None
 
 
 @dataclass
@@ -114,14 +119,15 @@ class SnapshotReader:
 
     zk: ZooKeeper
     storage: Storage
+    runtime: Runtime = SYSTEM
     cache: ViewCache = field(init=False)
     _known: dict[tuple[int, int], _Known] = field(default_factory=dict)
     _whole: dict[int, tuple[int, list[Manifest | None]]] = field(default_factory=dict)  # as they were last, by stream
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: AbstractContextManager = field(init=False)
     _listeners: set[Callable[[], None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.cache = ViewCache(self.zk, self._tell)
+        self.cache, self._lock = ViewCache(self.zk, self._tell, self.runtime), self.runtime.lock()
 
     @contextmanager
     def told(self, wake: Callable[[], None]) -> Iterator[None]:
@@ -145,14 +151,14 @@ class SnapshotReader:
             snapshot = self._read(stream, query)
         except CorruptFileError as error:
             raise _unreadable(query, error) from error
-        deadline = time.monotonic() + COMMIT_WAIT_S
+        deadline_s = self.runtime.clock.monotonic_s() + COMMIT_WAIT_S
         if snapshot.commit < min_commit:
             self.sync(stream)
         while snapshot.commit < min_commit:
-            if time.monotonic() > deadline:
+            if self.runtime.clock.monotonic_s() > deadline_s:
                 raise NotReadyError("the commit has not come yet", f"{query.name} is at commit {snapshot.commit}, "
                                     f"not at {min_commit}", "ask again, or without min_commit")
-            time.sleep(FRESH_S)
+            self.runtime.clock.sleep(FRESH_S)
             snapshot = self._read(stream, query)
         return snapshot
 
@@ -164,12 +170,12 @@ class SnapshotReader:
     def read_whole(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
         """Like `read`, for who reads rows. NotReadyError if windows that were visible are not there again within
         COMMIT_WAIT_S: nobody is shown less than before."""
-        deadline = time.monotonic() + COMMIT_WAIT_S
+        deadline_s = self.runtime.clock.monotonic_s() + COMMIT_WAIT_S
         while not (snapshot := self.read(stream, query, min_commit)).is_whole:
-            if time.monotonic() > deadline:
+            if self.runtime.clock.monotonic_s() > deadline_s:
                 raise NotReadyError("closed windows are made again", f"a file with results of {query.name} was damaged: "
                                     f"{query.reason}", "ask again; GET /v1/queries/{name} shows the lag")
-            time.sleep(FRESH_S)
+            self.runtime.clock.sleep(FRESH_S)
         return snapshot
 
     def _read(self, stream: Stream, query: Query) -> Snapshot:

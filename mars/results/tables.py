@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +14,10 @@ from mars.model.commits import QueryCommit, ResultSegment, Segment, gone_us, loa
 from mars.results.open_windows import OpenWindows
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
+from mars.runtime.byte_lru import ByteLru
+from mars.runtime.system import SYSTEM, Runtime
 
-CACHE_BYTES = 256 * 1024 * 1024
+CACHE_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 INDEXES = 64
 STRATUM_ROWS = 20_000
 
@@ -37,36 +37,30 @@ class Piece:
     @staticmethod
     def of(table: pa.Table) -> Piece:
         """These rows; there must be one."""
-        spans = [pc.min_max(table[name].cast(pa.int64())).as_py() for name in ("window_start", "window_end")]
-        return Piece(*(span[end] for span in spans for end in ("min", "max")), len(table), lambda: table)
+        starts, ends = (pc.min_max(table[name].cast(pa.int64())).as_py() for name in ("window_start", "window_end"))
+        return Piece(starts["min"], starts["max"], ends["min"], ends["max"], len(table), lambda: table)
 
 
 class ResultTables:
     """Reads result segments and keeps the last ones used, up to CACHE_BYTES; `open` does so for open cells. Thread-safe."""
 
-    def __init__(self, storage: Storage, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, storage: Storage, runtime: Runtime = SYSTEM) -> None:
         self.storage = storage
-        self.open = OpenWindows(storage)
-        self.cache_bytes = cache_bytes
-        self._tables: OrderedDict[Segment, pa.Table] = OrderedDict()
+        self.open = OpenWindows(storage, runtime)
+        self._tables: ByteLru[Segment, pa.Table] = ByteLru(CACHE_BYTES, lambda table: table.nbytes)
         self._indexes: OrderedDict[Segment, list[ResultSegment]] = OrderedDict()
-        self._held = 0
-        self._lock = threading.Lock()
+        self._lock = runtime.lock()
 
     def table(self, segment: Segment, schema: pa.Schema) -> pa.Table:
         """The rows of a result segment in the types of `schema`."""
         with self._lock:
-            if segment in self._tables:
-                self._tables.move_to_end(segment)
-                return self._tables[segment]
+            held = self._tables.get(segment)
+        if held is not None:
+            return held
         rows = pa.ipc.open_stream(self.storage.read(segment)).read_all()
         table = pa.Table.from_arrays(rows.columns, names=schema.names).cast(schema)
         with self._lock:
-            if segment not in self._tables:
-                self._tables[segment] = table
-                self._held += table.nbytes
-            while self._held > self.cache_bytes:
-                self._held -= self._tables.popitem(last=False)[1].nbytes
+            self._tables.put(segment, table)
         return table
 
     def segments(self, part: QueryCommit) -> list[ResultSegment]:
@@ -144,7 +138,8 @@ def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Tab
                      (piece.first_us, piece.first_end_us))
     held: list[pa.Table] = []
     looked = 0
-    for piece, following in pairwise([*ordered, None]):
+    followers: list[Piece | None] = [*ordered[1:], None]
+    for piece, following in zip(ordered, followers, strict=False):
         held.append(piece.load())
         looked += piece.rows
         if following is None:

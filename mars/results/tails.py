@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,9 +20,10 @@ from mars.results.instants import instant_us
 from mars.results.rows import Choice, Place, all_rows, gone, times
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
+from mars.runtime.periods import Every
 
 CHUNK_ROWS = 5_000
-LOOK_S = 1.0
+LOOK_S = 1.0  # between looks whether the query is still there: readers are many, and wait for a long time
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Tail:
     stream: Stream
     query: Query
     selection: Selection
+    looks: Every
     above_us: int | None = None
     place: Place | None = None
-    looked_at: float = 0.0
     snapshot: Snapshot | None = None
     waiting: Iterator[Block] | None = None
 
@@ -63,7 +63,8 @@ def open_tail(source: ResultSource, name: str, last_event_id: str | None, from_:
     condition that is refused; RequestError and GoneError for a place that is none, or behind which rows are missing."""
     stream, query = source.catalog.query(name)
     now = from_ == "now"
-    tail = Tail(stream, query, Selection(None if now else instant_us("from", from_), where=where))
+    selection = Selection(None if now else instant_us("from", from_), where=where)
+    tail = Tail(stream, query, selection, Every(LOOK_S, source.clock))
     Choice.of(query.plan, tail.selection, source.compile_condition)
     if last_event_id:
         tail.place = event_ids.load(last_event_id, query.id, tail.selection)
@@ -80,11 +81,12 @@ def next_block(source: ResultSource, tail: Tail) -> Block | None:
     dropped, GoneError if rows are missing; after any error, what was to come is what the next call gives."""
     _look(source, tail)
     try:
-        while tail.waiting is not None or _begin(source, tail):
-            block = next(tail.waiting, None)
+        while (waiting := tail.waiting or _begin(source, tail)) is not None:
+            block = next(waiting, None)
             if block is not None:
                 tail.place = block.chunks[-1].behind
                 return block
+            assert tail.snapshot is not None, tail  # rows are opened as of one
             tail.above_us, tail.waiting = tail.snapshot.watermark_us, None
     except Exception:
         tail.waiting = None
@@ -92,28 +94,28 @@ def next_block(source: ResultSource, tail: Tail) -> Block | None:
     return None
 
 
-def _begin(source: ResultSource, tail: Tail) -> bool:
-    """Open the rows behind the reader's place. False if there is nothing new."""
+def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
+    """The rows behind the reader's place, which wait for it from now on; None if there is nothing new."""
     tail.snapshot = source.snapshots.read_whole(tail.stream, tail.query)
     visible, after = tail.snapshot.watermark_us, None
     if visible is None or (tail.above_us is not None and visible <= tail.above_us):
-        return False
+        return None
     if tail.place is not None:
         closes_us = tail.place.end_us + tail.snapshot.delay_us
         if closes_us > visible:  # the id is of an API process that knows of a newer commit
-            return False
+            return None
         after = tail.place if tail.above_us is None or closes_us > tail.above_us else None
     _require_kept(source, tail, tail.snapshot)
     first_us = tail.place.start_us if tail.place else tail.selection.first_us
     pieces = source.tables.closed(tail.snapshot, visible, tail.above_us, first_us)
     choice = Choice.of(tail.query.plan, tail.selection, source.compile_condition, after)
     tail.waiting = _blocks(all_rows(choice, pieces), after)
-    return True
+    return tail.waiting
 
 
 def _require_kept(source: ResultSource, tail: Tail, snapshot: Snapshot) -> None:
     """GoneError if rows that the reader has yet to get may be missing. Who has nothing yet begins with what is kept."""
-    gone_us, end_us = source.tables.gone_us(snapshot), tail.place and tail.place.end_us
+    gone_us, end_us = source.tables.gone_us(snapshot), None if tail.place is None else tail.place.end_us
     if tail.above_us is not None:
         above_us = tail.above_us - snapshot.delay_us + 1  # windows that end there are the first that it does not have
         end_us = above_us if end_us is None else max(end_us, above_us)
@@ -152,9 +154,10 @@ def _chunks(table: pa.Table, after: Place | None) -> Iterator[Chunk]:
 
 def _look(source: ResultSource, tail: Tail) -> None:
     """See now and then whether the query is still the same one, and what has become of it."""
-    if time.monotonic() - tail.looked_at < LOOK_S:
+    if not tail.looks.is_due():
         return
     stream, query = source.catalog.query(tail.query.name)
     if query.id != tail.query.id:
         raise NotFoundError("the query was dropped", f"{query.name} is another one now")
-    tail.stream, tail.query, tail.looked_at = stream, query, time.monotonic()
+    tail.stream, tail.query = stream, query
+    tail.looks.begin()

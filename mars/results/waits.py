@@ -63,7 +63,7 @@ def held_by(snapshot: Snapshot, found: Holder) -> str:
             else f"it is left out once it has been idle for {plan.idle_ms / 1000:g} s"
         return f"{place} has shown no event time yet ({idle})"
     time = timestamp_text(stream.micros(found.time))
-    if found.behind is not None:
+    if found.behind is not None and plan.idle_ms is not None:
         return (f"{place} holds it, with {time}, or partition {found.behind}, which is behind it, unless that has been idle "
                 f"for {plan.idle_ms / 1000:g} s")
     if snapshot.watermark is not None and found.time - stream.units(plan.watermark_ms) > snapshot.watermark:

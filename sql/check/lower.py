@@ -12,7 +12,7 @@ from sql.check.lowering import Lowering
 class TreeLowering(Lowering):
     """Knows every kind of node that the dialect has (`nodes`)."""
 
-    def inside(self, node: exp.Expression) -> Expression:
+    def inside(self, node: exp.Expr) -> Expression:
         """Lowers by the kind of the node."""
         if type(node) in nodes.BINARY:
             operands = (self.lower(node.this), self.lower(node.expression))

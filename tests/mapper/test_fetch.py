@@ -8,7 +8,7 @@ import pytest
 
 from mapper import fetch, surplus
 from mapper.decode import CorruptRecords, decode
-from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, RawReader
+from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, Reader
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka.errors import KafkaUnreachable, OffsetOutOfRange
 from mars.adapters.kafka.wire import FetchedPartition, Want
@@ -47,11 +47,11 @@ class ListWire:
 
 
 def answer(records: bytes = b"", lso: int = 1000, throttled: bool = False) -> FetchedPartition:
-    return FetchedPartition(0, lso, lso, 0, [], records, throttled)
+    return FetchedPartition(0, lso, [], records, throttled)
 
 
-def reader(*answers) -> RawReader:
-    return RawReader(ListWire(*answers), "t", "id")
+def reader(*answers) -> Reader:
+    return Reader(ListWire(*answers), "t", "id")
 
 
 def texts(range_) -> list[bytes]:
@@ -190,7 +190,7 @@ def test_a_range_says_up_to_where_the_log_is_surely_of_its_last_leader_epoch():
 def test_corruption_is_told_with_its_place():
     data = bytearray(numbers(3, 5))
     data[-1] ^= 1
-    with pytest.raises(CorruptRecords, match="topic t, partition 0.*offset 3"):
+    with pytest.raises(CorruptRecords, match=r"topic t, partition 0.*offset 3"):
         reader(answer(bytes(data))).read(0, 3, 5, LIMIT)
 
 

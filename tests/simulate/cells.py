@@ -129,8 +129,8 @@ def would_close(plan: QueryPlan, stream: Stream, pane: int, before: int | None, 
     return pane + WINDOW_MS <= watermark
 
 
-def describe(table: Table, segment: Segment) -> ResultSegment:
-    """Stands for reducer.committing.commit.describe."""
+def describe(table: Table, segment: Segment, now_ms: int) -> ResultSegment:
+    """Stands for reducer.committing.results.describe."""
     first, last = (cell >> ID_BITS for cell in (table[0], table[-1]))
     return ResultSegment(segment, len(table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0,
                          (first + WINDOW_MS) * 1000)

@@ -7,6 +7,7 @@ later, gives the record batches untouched, and turns what can go wrong into erro
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kafka import errors as kafka_errors
@@ -45,9 +46,7 @@ class FetchedPartition:
     (producer id, first offset); `throttled`: the broker holds back, so that empty `records` mean nothing."""
 
     partition: int
-    high_watermark: int
     last_stable_offset: int
-    log_start_offset: int
     aborted: list[tuple[int, int]]
     records: bytes | memoryview
     throttled: bool
@@ -65,11 +64,11 @@ class Wire(Cluster):
         was, no leader had taken a record when this call began. KafkaUnreachable if a leader is deposed meanwhile."""
         return self._retry(lambda: self._newest_ends_once(name, topic_id))
 
-    def end_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
+    def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Each partition's last stable offset: read-committed readers see all that lies before it, and no more."""
         return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, LATEST)).items()}
 
-    def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
+    def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Each partition's first offset that Kafka still holds."""
         return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, EARLIEST)).items()}
 
@@ -120,9 +119,8 @@ class Wire(Cluster):
             for data in (p for t in response.responses for p in t.partitions):
                 self._check_partition(info, wants[data.partition_index], data)
                 aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
-                fetched.append(FetchedPartition(
-                    data.partition_index, data.high_watermark, data.last_stable_offset, data.log_start_offset, aborted,
-                    data.records or b"", response.throttle_time_ms > 0))
+                fetched.append(FetchedPartition(data.partition_index, data.last_stable_offset, aborted, data.records or b"",
+                                                response.throttle_time_ms > 0))
         return fetched
 
     def _check_partition(self, info: TopicInfo, want: Want, data) -> None:

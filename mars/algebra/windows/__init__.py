@@ -15,4 +15,4 @@ KINDS: dict[str | None, type[Windows]] = {None: Whole, "tumbling": Tumbling}
 
 def of(plan: QueryPlan, stream: Stream) -> Windows:
     """The windows of a plan over its stream."""
-    return KINDS[plan.window and plan.window.kind](plan.window, stream, plan.grace_ms)
+    return KINDS[plan.window.kind if plan.window else None](plan.window, stream, plan.grace_ms)

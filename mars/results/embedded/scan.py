@@ -20,11 +20,10 @@ TOLD_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Closed:
-    """Rows of closed windows, not read yet; those are meant for which `condition` is true, None for all."""
+    """Rows of closed windows, not read yet."""
 
     schema: pa.Schema
     pieces: tuple[Piece, ...]
-    condition: pc.Expression | None = None
 
 
 class Scan(ds.Dataset):
@@ -43,7 +42,7 @@ class Scan(ds.Dataset):
 
     def scanner(self, columns: list[str] | None = None, filter: pc.Expression | None = None) -> _Reading:
         """What reads the rows that meet the filter."""
-        return _Reading(self, self._schema.names if columns is None else columns, _both(self._rows.condition, filter))
+        return _Reading(self, self._schema.names if columns is None else columns, filter)
 
     def batches(self, columns: list[str], condition: pc.Expression | None) -> Iterator[pa.RecordBatch]:
         """The columns of the rows that meet the condition."""
@@ -100,9 +99,3 @@ def _known(piece: Piece) -> pc.Expression:
     spans = (("window_start", piece.first_us, piece.last_us), ("window_end", piece.first_end_us, piece.last_end_us))
     start, end = ((ds.field(name) >= instant(first)) & (ds.field(name) <= instant(last)) for name, first, last in spans)
     return start & end
-
-
-def _both(one: pc.Expression | None, other: pc.Expression | None) -> pc.Expression | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other

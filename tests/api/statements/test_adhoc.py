@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
+from pyspark import cloudpickle
 
 from api.instance.spark_session import session
+from api.rest.problems import status_of
 from api.statements import adhoc, adhoc_job
 from api.statements.adhoc import split
 from mars.config import load
@@ -156,13 +159,13 @@ def test_no_tuple_has_the_columns_of_the_select_list(monkeypatch):
         assert (len(found.rows), found.truncated) == (0, False)
 
 
-def test_a_fault_of_a_task_keeps_its_status(monkeypatch):
+def test_a_fault_of_a_task_keeps_its_kind(monkeypatch):
     def away(*_: object) -> None:
         raise NotReadyError("Kafka does not answer", "at 127.0.0.1:9", "wait")
 
     def without_spark(_context: object, task: adhoc_job.Task, _progress: object) -> list:
-        text = task.to_json()
-        return [adhoc_job.merging(text)((part, [data])) for part, data in adhoc_job.mapping(text)(0)]
+        mapping, merging = (pickle.loads(cloudpickle.dumps(stage(task))) for stage in (adhoc_job.mapping, adhoc_job.merging))
+        return [merging((part, [data])) for part, data in mapping(0)]
 
     monkeypatch.setattr(adhoc_job, "_aggregate_range", away)
     monkeypatch.setattr(adhoc, "_on_spark", without_spark)
@@ -170,4 +173,4 @@ def test_a_fault_of_a_task_keeps_its_status(monkeypatch):
     plan = compile_select(parse("SELECT count(*) FROM s"), STREAM, continuous=False)
     with pytest.raises(MarsError) as caught:
         adhoc.run(context, STREAM, plan, {0: 0}, {0: 9}, lambda *_: True)
-    assert (caught.value.status, caught.value.title, caught.value.hint) == (503, "Kafka does not answer", "wait")
+    assert (status_of(caught.value), caught.value.title, caught.value.hint) == (503, "Kafka does not answer", "wait")

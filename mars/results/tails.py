@@ -46,7 +46,7 @@ class Block:
 class Tail:
     """How far one reader is: it has all rows up to `place`, and all of windows that close at or before the watermark
     `above_us`, as far as they were asked for. Both are None for who has nothing and wants all that is kept. Never changing
-    rows make the place mean the same for ever; all windows are tumbling, so they close in the order of their begins."""
+    rows make the place mean the same for ever, as windows of every kind close in the order of their begins and ends."""
 
     stream: Stream
     query: Query
@@ -101,7 +101,7 @@ def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
     if visible is None or (tail.above_us is not None and visible <= tail.above_us):
         return None
     if tail.place is not None:
-        closes_us = tail.place.end_us + tail.snapshot.grace_us
+        closes_us = tail.place.end_us + tail.snapshot.delay_us
         if closes_us > visible:  # the id is of an API process that knows of a newer commit
             return None
         after = tail.place if tail.above_us is None or closes_us > tail.above_us else None
@@ -117,7 +117,7 @@ def _require_kept(source: ResultSource, tail: Tail, snapshot: Snapshot) -> None:
     """GoneError if rows that the reader has yet to get may be missing. Who has nothing yet begins with what is kept."""
     gone_us, end_us = source.tables.gone_us(snapshot), None if tail.place is None else tail.place.end_us
     if tail.above_us is not None:
-        above_us = tail.above_us - snapshot.grace_us + 1  # windows that end there are the first that it does not have
+        above_us = tail.above_us - snapshot.delay_us + 1  # windows that end there are the first that it does not have
         end_us = above_us if end_us is None else max(end_us, above_us)
     if gone_us is not None and end_us is not None and gone_us >= end_us:
         raise gone(tail.place or Place(end_us, end_us, 0), gone_us)

@@ -52,7 +52,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 def unknown_source(sql: str, name: str, start: int, end: int, known: Iterable[str]) -> SqlError:
     """The refusal of a stream or query that does not exist; `known` are the names that do."""
     names = sorted(known)
-    listed = "there are: " + ", ".join(names[:10]) if names else "there is none yet: CREATE STREAM makes one"
+    listed = "there are: " + ", ".join(names[:10]) if names else "there are none yet: CREATE STREAM makes one"
     return refusal(sql, start, end, f"unknown stream {name}", "no stream or query has this name",
                    did_you_mean(name, names, listed))
 
@@ -67,6 +67,6 @@ def no_type(written: str, otherwise: str, detail: str = "") -> tuple[str, str, s
     """Title, detail and hint for a type as it was written: there is none of this name, or no DECIMAL of this size."""
     fitting = types.nearest_decimal(written)
     if fitting:
-        why = "a DECIMAL has 1 to 38 digits, and not more of them after the point"
-        return f"{written} is no type", why, f"write {fitting}"
+        why = "in DECIMAL(p, s), p is 1 to 38, and s is at most p"
+        return f"{written} is not a type", why, f"write {fitting}"
     return f"unknown type {written}", detail, otherwise

@@ -111,7 +111,7 @@ def check_calculable(type_: str) -> None:
         return
     hints = {"STRING": "write cast(... AS DOUBLE)", "TIMESTAMP": "write unix_timestamp(...)",
              "BOOLEAN": "write if(..., 1, 0)"}
-    raise TypeMismatch(f"a number is needed and this is {type_}", hints.get(type_, ""))
+    raise TypeMismatch(f"a number is needed, but this is {type_}", hints.get(type_, ""))
 
 
 def comparable(left: str, right: str) -> str:
@@ -123,7 +123,7 @@ def comparable(left: str, right: str) -> str:
     other = right if left == "STRING" else left
     if "STRING" in (left, right):
         return "DOUBLE" if decimal_parts(other) else other
-    raise TypeMismatch(f"{left} is not compared with {right}", "cast one of them")
+    raise TypeMismatch(f"{left} cannot be compared with {right}", "cast one of them")
 
 
 def widest(types: list[str], text_wins: bool = True) -> str:
@@ -149,8 +149,8 @@ def check_implicit(source: str, target: str) -> None:
     if target in TIMES and source in (*TIMES, "STRING"):
         return
     if target in TIMES and source in ("INT", "BIGINT"):
-        raise TypeMismatch(f"a time is needed and this is {source}", "write cast(seconds AS TIMESTAMP)")
-    raise TypeMismatch(f"{target} is needed and this is {source}", f"write cast(... AS {target})")
+        raise TypeMismatch(f"a time is needed, but this is {source}", "write cast(seconds AS TIMESTAMP)")
+    raise TypeMismatch(f"{target} is needed, but this is {source}", f"write cast(... AS {target})")
 
 
 def castable(source: str, target: str) -> bool:

@@ -44,7 +44,7 @@ def plan_of(select: SelectStatement, stream: Stream, continuous: bool) -> QueryP
         return Compiler(select, stream, continuous).compile()
     except RecursionError:
         raise refusal_at(select.sql, select.source, "too deeply nested",
-                      "the statement has too many levels", "write it flatter, with IN or AND") from None
+                      "the statement has too many levels", "use less nesting, with IN or AND") from None
 
 
 class Compiler:

@@ -27,7 +27,7 @@ def compile_condition(text: str, columns: tuple[tuple[str, str], ...], see_colum
         statement = parse(HEAD + text)
         more = [name for name, part in statement.tree.args.items() if part and name not in ONE]
         if more or statement.clauses.places:
-            raise SqlError("more than a condition", f"{', '.join(more) or 'a clause'} after it",
+            raise SqlError("this is more than a condition", f"{', '.join(more) or 'a clause'} after it",
                            "a condition is an expression, for example: count > 10")
         return plan_of(statement, rows, continuous=False).where
     except SqlError as error:

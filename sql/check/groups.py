@@ -98,6 +98,6 @@ def refuse_time_inside(node: exp.Expression, stream: Stream, lowering: Lowering)
     """The event time inside a GROUP BY expression would cut windows in parts."""
     for column in node.find_all(exp.Column):
         if column.name.lower() == stream.time_column.lower():
-            raise lowering.refuse(column, f"event time {column.name} inside a GROUP BY expression",
-                                  "time is grouped by the window",
+            raise lowering.refuse(column, f"the event time {column.name} cannot be part of a GROUP BY expression",
+                                  "the window groups the time",
                                   f"write GROUP BY {column.name} and WINDOWING 60 s, or another length")

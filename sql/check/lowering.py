@@ -44,7 +44,7 @@ class Lowering(ABC):
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.refuse(
-                node, "too deeply nested", f"more than {MAX_DEPTH} levels", "write it flatter, with IN"
+                node, "too deeply nested", f"more than {MAX_DEPTH} levels", "use less nesting, with IN"
             )
         found = self.scope.given(node, self)
         if found is None:
@@ -54,7 +54,7 @@ class Lowering(ABC):
         self.depth -= 1
         if self.depth == 0 and size(found, {}) > MAX_SIZE:
             raise self.refuse(node, "the expression is too large", f"it takes more than {MAX_SIZE:,} steps for each tuple",
-                              "IN, BETWEEN and nullif repeat what stands before them: write it flatter")
+                              "IN, BETWEEN and nullif repeat what is before them: use less nesting")
         return found
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Lowering(ABC):
             wanted, result = functions.resolve(name, arguments)
         except coercion.TypeMismatch as mismatch:
             given = ", ".join(a.type for a in arguments)
-            raise self.refuse(node, f"{functions.SCALARS[name].spelling} does not fit {given}",
+            raise self.refuse(node, f"{functions.SCALARS[name].spelling} does not take {given}",
                               mismatch.reason, mismatch.hint) from None
         if result == "VOID":
             return Literal(None, "VOID")
@@ -84,8 +84,8 @@ class Lowering(ABC):
             if folded is not None:
                 return folded
             if value.type == "STRING" and not literals.reads(value.value, target):
-                raise self.refuse(node, f"'{value.value}' does not read as {target}",
-                                  "it would be NULL, always", f"write a constant of type {target}")
+                raise self.refuse(node, f"'{value.value}' is not a valid {target}",
+                                  "it would always be NULL", f"write a constant of type {target}")
         return Call("cast", (value,), target)
 
     def refuse(self, node: exp.Expression, title: str, detail: str = "", hint: str = "") -> SqlError:

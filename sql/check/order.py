@@ -28,7 +28,7 @@ def read(
     for term in order.expressions if order else []:
         descending = bool(term.args.get("desc"))
         if term.args.get("nulls_first") is not None and bool(term.args["nulls_first"]) == descending:
-            raise at(select, term, "NULLS FIRST or LAST does not fit", "NULL is the least value", "remove it")
+            raise at(select, term, "the place of NULLs cannot be chosen", "NULL sorts as the least value", "remove it")
         check_qualifiers(term, scope, TreeLowering(select.sql, scope))
         terms.append((index_of(select, term.this.unnest(), outputs, windowed), descending))
     return tuple(terms)
@@ -84,7 +84,7 @@ def read_limit(select: SelectStatement) -> int | None:
         raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
     digits = value.this.lstrip("0") or "0"
     if len(digits) > len(str(LIMIT_MAX)):  # counted, since int() takes offence at thousands of digits
-        raise at(select, limit, "this LIMIT is too great", f"the greatest that is taken is {LIMIT_MAX}",
+        raise at(select, limit, "this LIMIT is too large", f"the maximum is {LIMIT_MAX}",
                  f"write LIMIT {LIMIT_MAX}, or leave it out")
     return int(digits)
 

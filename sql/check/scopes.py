@@ -108,7 +108,7 @@ class RowScope:
         raise lowering.refuse(
             node,
             f"column {node.name} is not grouped",
-            "a row stands for many tuples, which may differ in it",
+            "a row covers many tuples, which may differ in this column",
             f"add {node.name} to GROUP BY, or aggregate it: first({node.name}), max({node.name})",
         )
 
@@ -151,8 +151,8 @@ def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) ->
     else:
         function, argument = read_argument(call, written, arguments, lowering)
     if ignore_nulls and function not in ("first", "last"):
-        raise lowering.refuse(call, f"IGNORE NULLS does not fit {written}",
-                              "every other aggregate leaves NULLs out anyway", "remove IGNORE NULLS")
+        raise lowering.refuse(call, f"IGNORE NULLS does not work with {written}",
+                              "every other aggregate leaves out NULLs anyway", "remove IGNORE NULLS")
     if ignore_nulls:
         conditions.append(lowering.call("is_not_null", (argument,), call))
     filter_ = None
@@ -176,11 +176,11 @@ def read_argument(
         raise lowering.refuse(call, f"{written} takes one argument", f"{len(arguments)} are given", hint)
     star = isinstance(arguments[0], exp.Star)
     if distinct and (function != "count" or star):
-        raise lowering.refuse(call, f"DISTINCT does not fit {written}", "it works in count(DISTINCT x)",
+        raise lowering.refuse(call, f"DISTINCT does not work with {written}", "it works in count(DISTINCT x)",
                               "write count(DISTINCT x)")
     if star and function != "count":
         raise lowering.refuse(
-            call, f"{written} needs a column", "* stands in count(*) alone", f"write {written}(x)"
+            call, f"{written} needs a column", "* is only for count(*)", f"write {written}(x)"
         )
     if star:
         return "count", None
@@ -195,7 +195,7 @@ def result_type(function: str, argument: Expression | None, call: exp.Expression
     try:
         return functions.AGGREGATES[function].result(argument.type if argument else "VOID")
     except coercion.TypeMismatch as mismatch:
-        raise lowering.refuse(call, f"{call_name(call)} does not fit {argument.type}", mismatch.reason,
+        raise lowering.refuse(call, f"{call_name(call)} does not take {argument.type}", mismatch.reason,
                               mismatch.hint) from None
 
 

@@ -43,11 +43,11 @@ def check(select: SelectStatement, continuous: bool) -> None:
                 select, value, f"{what} is not part of a SELECT over a stream", "it reads one stream", instead
             )
     if any(value for name, value in tree.args["from_"].this.args.items() if name not in ("this", "alias")):
-        raise at(select, tree.args["from_"], "the stream is named alone",
-                 "no sample, pivot or join stands with it", f"write FROM {select.source.text}")
+        raise at(select, tree.args["from_"], "only the stream's name can be here",
+                 "a sample, pivot or join cannot follow it", f"write FROM {select.source.text}")
     alias = tree.args["from_"].this.args.get("alias")
     if alias and alias.args.get("columns"):
-        raise at(select, alias, "a stream's columns are not renamed here", "", "write a name for the stream alone")
+        raise at(select, alias, "a stream's columns cannot be renamed here", "", "write a name for the stream alone")
     check_group(select)
     if not tree.expressions:
         raise refusal_at(select.sql, select.source, "the select list is empty", "",
@@ -55,11 +55,11 @@ def check(select: SelectStatement, continuous: bool) -> None:
     for name in ("order", "limit"):
         if continuous and tree.args.get(name):
             what = "ORDER BY" if name == "order" else "LIMIT"
-            raise at(select, tree.args[name], f"{what} does not fit a query that runs for ever",
+            raise at(select, tree.args[name], f"{what} cannot be part of a continuous query",
                      "its results are ordered by window and keys",
                      f"remove it, and use {what} when reading the results")
     if is_star(select) and not shows_tuples(select):
-        raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
+        raise at(select, tree.expressions[0], "* is not grouped", "a row covers many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")
     refuse_unread(select.sql, tree)
     refuse_ambiguous(select.sql, tree)

@@ -23,11 +23,11 @@ def refuse_ambiguous(sql: str, tree: exp.Expression) -> None:
     for node in tree.walk():
         if isinstance(node, exp.DPipe) and type(node.expression) in SIGNS:
             sign = SIGNS[type(node.expression)]
-            raise refused(sql, node, f"|| before {sign}", "the left one of them comes first", f"write a || (b {sign} c)")
+            raise refused(sql, node, f"|| before {sign}", "the left operator is computed first", f"write a || (b {sign} c)")
         for part in (node.this, node.expression) if type(node) in COMPARISONS else ():
             if type(part) in PREDICATES:
                 sign, word = COMPARISONS[type(node)], PREDICATES[type(part)]
-                raise refused(sql, node, f"{sign} beside {word}", f"{sign} is the stronger of them",
+                raise refused(sql, node, f"{sign} beside {word}", f"{sign} binds more tightly",
                               f"write the part with {word} in parentheses")
 
 

@@ -28,13 +28,13 @@ READ |= {
     exp.Limit: ("expression",), exp.Literal: ("this", "is_string"), exp.Ordered: ("this", "desc", "nulls_first"),
 }
 NO_PART = "are not part of the dialect"
-CAST = ("a cast takes a type alone", f"FORMAT and DEFAULT {NO_PART}", "write cast(x AS type)")
+CAST = ("a cast takes only a type", f"FORMAT and DEFAULT {NO_PART}", "write cast(x AS type)")
 INSTEAD = {
     exp.Between: ("BETWEEN takes two bounds", f"SYMMETRIC and ASYMMETRIC {NO_PART}", "write BETWEEN lower AND upper"),
     exp.Cast: CAST, exp.TryCast: CAST,
     exp.Column: ("a column has one qualifier", "it belongs to the stream after FROM", "write stream.column"),
     exp.Limit: ("LIMIT takes a whole number", f"PERCENT, ROWS, WITH TIES and BY {NO_PART}", "write LIMIT 100"),
-    exp.Star: ("* stands alone", f"EXCEPT, REPLACE, RENAME and ILIKE {NO_PART}", "name the columns"),
+    exp.Star: ("* takes no additions", f"EXCEPT, REPLACE, RENAME and ILIKE {NO_PART}", "name the columns"),
 }
 
 

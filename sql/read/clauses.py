@@ -78,7 +78,7 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
     word = reader.advance()
     keyword = word.value.upper()
     if keyword in clauses.places:
-        raise refusal_at(reader.sql, word, f"{keyword} stands twice", "each clause stands once",
+        raise refusal_at(reader.sql, word, f"{keyword} is given twice", "each clause is given at most once",
                       f"remove one {keyword}")
     values = READERS[keyword](reader, word)
     end = reader.words[reader.position - 1].end
@@ -133,7 +133,7 @@ def read_start(reader: Reader, word: Word) -> dict:
         place = reader.advance()
         instant = parse_instant(place.value)
         if instant is None:
-            raise refusal_at(reader.sql, place, f"'{place.value}' is no time", "ISO 8601 is read here",
+            raise refusal_at(reader.sql, place, f"'{place.value}' is not a time", "expected ISO 8601",
                              "write FROM '2026-01-31T12:00:00Z'")
         return {"start": instant}
     return {

@@ -75,7 +75,7 @@ def read_from_query(reader: Reader, queries: list[Word]) -> SelectFromQuery:
             parts += [reader.sql[reached:word.start], mark + word.value.replace(mark, mark * 2) + mark]
             reached = word.end
         elif word.is_("WINDOWING", "WATERMARK", "GRACE") and (following.kind == "number" or amount(following)):
-            raise refusal_at(reader.sql, word, f"{word.value.upper()} does not fit the results of a query",
+            raise refusal_at(reader.sql, word, f"{word.value.upper()} cannot follow the results of a query",
                              "its windows are closed already",
                              "group by window_start, or by date_trunc('hour', window_start)")
         elif word.is_(";") and following.kind != "end":

@@ -47,7 +47,7 @@ class Reader:
         """Takes a name; `what` says of what, for the error."""
         if self.word.kind in ("name", "quoted") and self.word.value:
             return self.advance()
-        raise self.expected(f"the name of {what}", "a name with other characters stands in backticks: `a b`")
+        raise self.expected(f"the name of {what}", "put a name with other characters in backticks: `a b`")
 
     def take_text(self, what: str) -> Word:
         """Takes a text in single quotes."""
@@ -79,8 +79,8 @@ class Reader:
                           f"the units are {UNITS}", f"write {clause} {digits} s")
         milliseconds = to_milliseconds(int(digits), unit)
         if milliseconds is None and not (zero and int(digits) == 0):
-            raise refusal(self.sql, first.start, last.end, f"{clause} of {digits} {unit} does not fit",
-                          "a duration is above 0 and at most a hundred years", f"write {clause} 60 s")
+            raise refusal(self.sql, first.start, last.end, f"{clause} cannot be {digits} {unit}",
+                          "a duration must be above 0 and at most a hundred years", f"write {clause} 60 s")
         return milliseconds or 0
 
     def take_end(self) -> None:
@@ -89,7 +89,7 @@ class Reader:
         if self.word.kind != "end":
             raise refusal_at(self.sql, self.word, f"unexpected {self.shown()}",
                              "the statement was complete before it",
-                             "one statement at a time; remove what is too much")
+                             "one statement at a time; remove the rest")
 
     def shown(self) -> str:
         """The next word for an error message."""

@@ -47,13 +47,13 @@ def read_select(sql: str, words: list[Word]) -> SelectStatement:
     refuse_unreadable(sql, plain)
     tree = parse_plain(sql, plain)
     if not isinstance(tree, exp.Select):
-        raise refusal(sql, words[0].start, words[0].end, "this is no plain SELECT",
+        raise refusal(sql, words[0].start, words[0].end, "this is not a plain SELECT",
                       "a SELECT reads one stream",
                       "write SELECT ... FROM stream; UNION works over the results of queries")
     source = table_of(sql, tree, words)
     texts = item_texts(sql, plain)
     if len(texts) != len(tree.expressions):
-        raise refusal(sql, words[0].start, words[0].end, "the select list does not read", "",
+        raise refusal(sql, words[0].start, words[0].end, "the select list cannot be parsed", "",
                       "separate its columns by commas")
     return SelectStatement(sql, source, tree, clauses, texts, (words[-2].start, words[-2].end))
 
@@ -64,7 +64,7 @@ def refuse_set_operation(sql: str, words: list[Word]) -> None:
         between = following.is_("SELECT", "ALL", "DISTINCT", "(") and not follows_star(words, index)
         if between and word.is_("UNION", "INTERSECT", "EXCEPT"):
             raise refusal_at(sql, word, f"{word.value.upper()} is not part of a SELECT over a stream",
-                             "it reads one stream", "make a query of each SELECT, and unite their results")
+                             "it reads one stream", "make a query of each SELECT, and combine their results")
 
 
 def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
@@ -75,7 +75,7 @@ def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
     except ParseError as error:
         raise unreadable(sql, words, error) from error
     except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
-        raise refusal(sql, words[0].start, words[0].end, "the statement does not read",
+        raise refusal(sql, words[0].start, words[0].end, "the statement cannot be parsed",
                       str(error).split("\n")[0], "compare it with the reference of the dialect") from error
     return trees[0] if len(trees) == 1 else None
 
@@ -132,16 +132,16 @@ def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
         meant = closest(near.value, KEYWORDS) if near.kind == "name" and not is_ours else None
         if meant:
             return refusal_at(sql, near, f"unexpected {sql[near.start:near.end]}",
-                              "the statement does not read here", f"did you mean {meant}?")
+                              "the statement cannot be parsed here", f"did you mean {meant}?")
     if description.startswith("Required keyword"):
         return refusal_at(sql, word, f"something is missing at {sql[word.start:word.end] or 'the end'}",
-                          "an expression is not complete", "complete it, or remove what leads to it")
-    detail = "the statement does not read here"
+                          "an expression is not complete", "complete it, or remove it")
+    detail = "the statement cannot be parsed here"
     if description.startswith("Expect"):
         detail = re.split(r"<class| but got", description)[0].strip().lower()
     shown = sql[word.start:word.end] or "end of the statement"
     return refusal_at(sql, word, f"unexpected {shown}", detail,
-                      "a name with other characters stands in `backticks`")
+                      "put a name with other characters in `backticks`")
 
 
 def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:

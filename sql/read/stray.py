@@ -24,10 +24,10 @@ def stray(sql: str, words: list[Word], index: int, places: Mapping[str, tuple[in
     if word.is_("IDLE") and (is_duration(words, index + 1) or following.is_("OFF")):
         last = words[index + 1] if following.is_("OFF") or is_whole(following) else words[index + 2]
         idle = " ".join(sql[word.start:last.end].split())
-        return refusal(sql, word.start, last.end, "IDLE stands right after WATERMARK", ORDER,
+        return refusal(sql, word.start, last.end, "IDLE must follow WATERMARK", ORDER,
                        f"write {written(sql, places, 'WATERMARK', '5 s')} {idle}")
     if word.is_("LATE") and following.is_(*FATES):
-        return refusal(sql, word.start, following.end, "LATE stands right after GRACE", ORDER,
+        return refusal(sql, word.start, following.end, "LATE must follow GRACE", ORDER,
                        f"write {written(sql, places, 'GRACE', '0 s')} LATE DROP: late tuples are dropped and counted")
     if word.is_(*KINDS) and (is_duration(words, index + 1) or following.is_("GAP", "EACH") or following.kind == "number"):
         return refusal(sql, word.start, following.end, f"{word.value.upper()} without WINDOWING",

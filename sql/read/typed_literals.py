@@ -26,9 +26,9 @@ def refuse_unreadable(sql: str, words: list[Word]) -> None:
         type_ = types.normalize(word.value)
         if type_ not in EXAMPLES:
             hint = f"write cast({sql[text.start:text.end]} AS {type_})" if type_ else f"write {EXAMPLES['TIMESTAMP']}"
-            raise refused(sql, word, text, f"{word.value} stands before no text", "DATE and TIMESTAMP alone do", hint)
+            raise refused(sql, word, text, f"{word.value} cannot come before a text", "only DATE and TIMESTAMP can", hint)
         if literals.fold(Literal(text.value, "STRING"), type_) is None:
-            raise refused(sql, word, text, f"'{text.value}' does not read as {type_}", "it would be NULL, always",
+            raise refused(sql, word, text, f"'{text.value}' is not a valid {type_}", "it would always be NULL",
                           f"write {EXAMPLES[type_]}")
 
 

@@ -74,7 +74,7 @@ def word_of(sql: str, token: Token) -> Word:
     if sql[start:start + 1] == '"':
         inner = sql[start + 1:end - 1]
         raise refusal(sql, start, end, "double quotes are not used here",
-                      "one reader takes them as text, another as a name",
+                      "some SQL systems read them as text, others as a name",
                       f"write '{inner}' for text, `{inner}` for a name")
     if token.token_type == TokenType.STRING:
         return text_word(sql, start, token)
@@ -111,7 +111,7 @@ def unclosed(sql: str) -> Exception:
                            f"it opens with {sql[start]} here",
                            "close it; a quote inside a text is written ''")
     return refusal(
-        sql, 0, len(sql), "the statement does not read", "a character or number in it has no meaning here"
+        sql, 0, len(sql), "the statement cannot be parsed", "a character or number in it has no meaning here"
     )
 
 
@@ -138,4 +138,4 @@ def check_depth(sql: str, words: list[Word]) -> None:
         depth += word.is_("(", "[", "{") - word.is_(")", "]", "}")
         if depth > MAX_DEPTH:
             raise refusal_at(sql, word, "too deeply nested", f"more than {MAX_DEPTH} open parentheses",
-                             "write the condition flatter, with IN or AND")
+                             "nest the condition less, with IN or AND")

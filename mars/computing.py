@@ -20,7 +20,7 @@ PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
 VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
 # What a plan was made with that records nothing. Version 0 is numpy's: other bits on other CPUs. Never to be changed.
 UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
-WAY_OUT = "DROP the query and CREATE it anew, or go on with the Mars that made it"
+WAY_OUT = "DROP the query and CREATE it again, or use the Mars that created it"
 
 
 def versions_of(plan: QueryPlan, stream: Stream) -> tuple[tuple[str, int], ...]:
@@ -33,14 +33,14 @@ def differences(plan: QueryPlan, stream: Stream) -> list[str]:
     wanted = plan.versions
     if wanted is None:
         wanted = tuple((part, UNRECORDED.get(part, 1)) for part in sorted({*_parts(plan, stream)}))
-    return [f"{part} of version {version}, where this Mars has {VERSIONS.get(part, 'none')}"
+    return [f"version {version} of {part}, while this Mars has {VERSIONS.get(part, 'none')}"
             for part, version in wanted if VERSIONS.get(part) != version]
 
 
 def refusal(plan: QueryPlan, stream: Stream) -> str:
     """Why this code must not compute the plan, with the way out, as the reason of a stopped query; empty if it may."""
     found = differences(plan, stream)
-    return f"it was made with {'; '.join(found)}: windows would be of two kinds; {WAY_OUT}" if found else ""
+    return f"it was created with {'; '.join(found)}: its windows would be of two kinds; {WAY_OUT}" if found else ""
 
 
 def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:

@@ -59,7 +59,7 @@ def load(flags: Mapping[str, Any] | None = None, file: Path | None = None,
     for origin, layer in layers:
         for name, value in layer.items():
             if name not in Config.model_fields:
-                raise ConfigurationError(f"{name} in {origin} is no setting", _did_you_mean(name))
+                raise ConfigurationError(f"{name} in {origin} is not a setting", _did_you_mean(name))
             values[name] = value
             origins[name] = f"{PREFIX}{name.upper()}" if origin == "the environment" else origin
     try:
@@ -94,7 +94,7 @@ def _closest(name: str) -> str:
 
 def _did_you_mean(name: str) -> str:
     closest = _closest(name)
-    return f"did you mean {closest}?" if closest else f"settings are {', '.join(Config.model_fields)}"
+    return f"did you mean {closest}?" if closest else f"the settings are {', '.join(Config.model_fields)}"
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigurationError:

@@ -88,7 +88,7 @@ class Client:
 
     def _why(self, error: httpx.HTTPError) -> str:
         if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
-            return "it may speak TLS: call it by https://"
+            return "it may use TLS: call it with https://"
         return "is it running? see `mars status`"
 
 

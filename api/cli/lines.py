@@ -32,13 +32,13 @@ class LineFile:
         head = self._open()
         sample = [line for line in head if line.strip()]
         if any(b"\0" in line for line in sample):
-            raise MarsError(f"{path} is no text file", hint="unpack it if it is packed; Mars takes CSV or JSON lines")
+            raise MarsError(f"{path} is not a text file", hint="unpack it if it is packed; Mars takes CSV or JSON lines")
         if sample and sample[0].strip() in (b"[", b"{"):
-            raise MarsError(f"{path} has JSON over several lines", "one JSON object a line is needed",
-                            f"jq -c '.[]?' {path} writes it so")
+            raise MarsError(f"{path} has JSON over several lines", "each line must be one JSON object",
+                            f"jq -c '.[]?' {path} converts it")
         guess = guess_schema(sample)
         if guess is None:
-            raise MarsError(f"{path} holds no tuple", "it is empty, or has blank lines and a header alone")
+            raise MarsError(f"{path} has no tuple", "it is empty, or has only blank lines and a header")
         self.guess: Guess = guess
         self.header = guess.header if header is None else header and guess.format == "CSV"
 
@@ -70,7 +70,8 @@ class LineFile:
             return open(self.path, "rb")
         source, self._source = self._source, None
         if source is None:
-            raise MarsError(f"{self.path} is not a regular file", "its lines come once", "write it to a file first")
+            raise MarsError(f"{self.path} is not a regular file", "its lines can be read only once",
+                            "write it to a file first")
         return source
 
 

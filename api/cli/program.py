@@ -24,17 +24,17 @@ class Folder(click.Path):
     def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> object:
         """The path, as click does it."""
         if value == "":
-            self.fail("it names no folder; without --data it is the default one", param, context)
+            self.fail("the name is empty; leave out --data for the default folder", param, context)
         return super().convert(value, param, context)
 
 
 data_option = click.option("--data", metavar="DIR", envvar="MARS_DATA", type=Folder(path_type=Path),
                            help="The instance's folder; it also names the instance.")
 config_option = click.option("--config", "file", metavar="FILE", type=click.Path(path_type=Path),
-                             help="Settings in TOML.")
-api_option = click.option("--api", metavar="URL", help="An API elsewhere, instead of the one on this folder.")
+                             help="A file with settings, in TOML.")
+api_option = click.option("--api", metavar="URL", help="Another API, instead of the one of this folder.")
 ca_option = click.option("--ca", metavar="FILE", type=click.Path(path_type=Path),
-                         help="With --api: PEM file of the authority behind its certificate.")
+                         help="With --api: PEM file of the authority that signed its certificate.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -50,8 +50,8 @@ def mars(context: click.Context) -> None:
 
 @mars.command()
 @data_option
-@click.option("--port", type=click.IntRange(0, 65535), help="The API's port; 0, or none: a free one.")
-@click.option("--detach", is_flag=True, help="Return when ready, and leave it running.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The API's port. 0 or not given: a free port.")
+@click.option("--detach", is_flag=True, help="Return when Mars is ready, and leave it running.")
 @config_option
 def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> None:
     """Start Kafka, ZooKeeper, Redis, the workers and the API."""
@@ -62,7 +62,7 @@ def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> 
 
 @mars.command()
 @data_option
-@click.option("--purge", is_flag=True, help="Delete the data too.")
+@click.option("--purge", is_flag=True, help="Also delete the data.")
 def down(data: Path | None, purge: bool) -> None:
     """Stop everything that `mars up` started."""
     from api.cli.commands.instance import down
@@ -72,9 +72,9 @@ def down(data: Path | None, purge: bool) -> None:
 
 @mars.command()
 @data_option
-@click.option("--json", "as_json", is_flag=True, help="JSON alone on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
 def status(data: Path | None, as_json: bool) -> None:
-    """What runs, and where it answers."""
+    """Show what runs, and at which addresses."""
     from api.cli.commands.status import status
 
     status(data, as_json)
@@ -84,7 +84,7 @@ def status(data: Path | None, as_json: bool) -> None:
 @data_option
 @config_option
 def doctor(data: Path | None, file: Path | None) -> None:
-    """What is missing on this machine, and the command that mends it."""
+    """Show what this machine lacks, and the command that fixes it."""
     from api.cli.commands.instance import doctor
 
     doctor(data, file)
@@ -94,13 +94,13 @@ def doctor(data: Path | None, file: Path | None) -> None:
 @data_option
 @api_option
 @ca_option
-@click.option("-c", "--command", "texts", metavar="SQL", multiple=True, help="Run these statements; may be repeated.")
-@click.option("-f", "--file", "script", metavar="FILE", help="Run the statements of a file; - is stdin.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), help="Default: table on a terminal, else csv.")
+@click.option("-c", "--command", "texts", metavar="SQL", multiple=True, help="Run these statements. May be repeated.")
+@click.option("-f", "--file", "script", metavar="FILE", help="Run the statements of a file. - is stdin.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="The default is table on a terminal, else csv.")
 @click.argument("dash", required=False, type=click.Choice(["-"]), metavar="[-]")
 def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, ...], script: str | None,
         format_: str | None, dash: str | None) -> None:
-    """Run SQL statements, or an interactive shell without any."""
+    """Run SQL statements; without any, open an interactive shell."""
     from api.cli.commands.sql import sql
 
     # Each ends on a line of its own, so that a comment at its end takes nothing of the next.
@@ -113,12 +113,12 @@ def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, .
 
 @mars.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--topic", required=True, help="The topic that the lines go to; made if it is absent.")
-@click.option("--rate", type=click.IntRange(1), help="Lines per second, at most.")
+@click.option("--topic", required=True, help="The topic for the lines. It is created if it does not exist.")
+@click.option("--rate", type=click.IntRange(1), help="The most lines per second.")
 @click.option("--stamp", type=click.Choice(["now"]), help="Write the time of sending into the event-time column.")
-@click.option("--header/--no-header", default=None, help="Whether line 1 names the columns; guessed if not given.")
-@click.option("--time", "time_column", metavar="COLUMN", help="The event-time column; guessed if not given.")
-@click.option("--kafka", metavar="HOST:PORT", help="A Kafka elsewhere, instead of the one on this folder.")
+@click.option("--header/--no-header", default=None, help="Whether line 1 names the columns. Guessed if not given.")
+@click.option("--time", "time_column", metavar="COLUMN", help="The event-time column. Guessed if not given.")
+@click.option("--kafka", metavar="HOST:PORT", help="Another Kafka, instead of the one of this folder.")
 @data_option
 def load(file: Path, topic: str, rate: int | None, stamp: str | None, header: bool | None, time_column: str | None,
          kafka: str | None, data: Path | None) -> None:
@@ -130,16 +130,16 @@ def load(file: Path, topic: str, rate: int | None, stamp: str | None, header: bo
 
 @mars.command()
 @click.argument("stream")
-@click.option("--topic", help="Where the tuples go; the stream's own topic if not given.")
-@click.option("--reason", metavar="TEXT", help="Only letters whose reason has this text in it.")
-@click.option("--where", metavar="CONDITION", help="Only these: 'partition = 0 AND offset < 500'.")
+@click.option("--topic", help="The topic for the tuples. Not given: the stream's own topic.")
+@click.option("--reason", metavar="TEXT", help="Only letters whose reason contains this text.")
+@click.option("--where", metavar="CONDITION", help="Only letters that meet this: 'partition = 0 AND offset < 500'.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
 @data_option
 @api_option
 @ca_option
 def redrive(stream: str, topic: str | None, reason: str | None, where: str | None, dry_run: bool, data: Path | None,
             api: str | None, ca: Path | None) -> None:
-    """Send a stream's dead letters into a topic again, each once."""
+    """Send a stream's dead letters to a topic again, each once."""
     from api.cli.commands.redrive import redrive
 
     check_ca(api, ca)
@@ -149,17 +149,17 @@ def redrive(stream: str, topic: str | None, reason: str | None, where: str | Non
 @mars.command()
 @data_option
 @click.option("--rate", type=click.IntRange(1), default=100_000, show_default=True, help="Tuples per second.")
-@click.option("--seconds", type=click.IntRange(1), default=30, show_default=True, help="How long tuples are sent.")
+@click.option("--seconds", type=click.IntRange(1), default=30, show_default=True, help="How long to send tuples.")
 @click.option("--file", "file", metavar="FILE", type=click.Path(path_type=Path), help="Your own CSV or JSON lines.")
-@click.option("--topic", help="Your own topic, of --kafka or of this instance.")
+@click.option("--topic", help="Your own topic, in --kafka or in this instance.")
 @click.option("--kafka", metavar="HOST:PORT", help="A running Kafka, instead of starting one.")
 @click.option("--schema", help="Columns and types, as in CREATE STREAM: 'ts BIGINT, name STRING'.")
 @click.option("--time", "time_column", metavar="COLUMN", help="The event-time column.")
-@click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="Its unit, if it is an integer.")
+@click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="The unit of the event time, if it is an integer.")
 @click.option("--sql", "select", metavar="SELECT", help="The query to run.")
-@click.option("--stop/--keep", default=False, help="Stop everything at the end; else it goes on running.")
+@click.option("--stop/--keep", default=False, help="Stop everything at the end, or keep it running (the default).")
 def demo(**options: object) -> None:
-    """From nothing to exact live results: start, feed, query, watch, check."""
+    """Show exact live results from nothing: start, feed, query, watch, check."""
     from api.demo.command import demo
 
     demo(**options)
@@ -169,14 +169,14 @@ def demo(**options: object) -> None:
 @click.argument("name", type=click.Choice(BENCHMARKS))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(name: str, arguments: tuple[str, ...]) -> None:
-    """Run a benchmark; what follows its name goes to it."""
+    """Run a benchmark, with the arguments that follow its name."""
     os.execv(sys.executable, [sys.executable, "-m", f"benchmarks.{name}", *arguments])
 
 
 def check_ca(api: str | None, ca: Path | None) -> None:
     """An instance on this machine is believed by its own certificate, so --ca says nothing there."""
     if ca and not api:
-        raise click.UsageError("--ca goes with --api.")
+        raise click.UsageError("--ca needs --api.")
 
 
 def main(arguments: list[str] | None = None) -> None:

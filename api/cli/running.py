@@ -108,6 +108,6 @@ def notes(answer: dict) -> list[str]:
     if answer["kind"] not in ("rows", "plan"):
         found.append(f"{answer['kind']} {answer.get('name') or ''}".rstrip())
     if answer.get("truncated"):
-        found.append(f"only the first {len(answer['rows']):,} rows; LIMIT says otherwise")
+        found.append(f"only the first {len(answer['rows']):,} rows are shown; LIMIT gives more")
     found += [answer[name] for name in ("note", "warning", "reason") if answer.get(name)]
     return found + list(answer.get("notes") or [])

@@ -24,8 +24,8 @@ DOUBLE DROP DRY EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE G
 KAFKA LAST LATEST LETTERS LIKE LIMIT MAX MIN NOT NULL OR ORDER PAUSE PEEK QUERIES QUERY REDRIVE RESUME RUN SELECT SHOW
 STDDEV STREAM STREAMS STRING SUM THEN TIMESTAMP UNIT VARIANCE WATERMARK WHEN WHERE WINDOWING"""
 KEYWORDS = WORDS.split()
-HELP = """\\d          streams and queries        \\x          one line a value, on and off
-\\d NAME     describe one               \\timing     show how long statements take, on and off
+HELP = """\\d          streams and queries        \\x          one line per value (on, off)
+\\d NAME     describe one               \\timing     show how long statements take (on, off)
 \\dl NAME    dead letters of a stream   \\?          this help
 \\i FILE     run a file
 \\q          leave                      ;           ends a statement"""
@@ -134,7 +134,7 @@ class Shell:
             self.timing = not self.timing
             print(f"timing is {'on' if self.timing else 'off'}", file=sys.stderr)
         else:
-            print(HELP if word == "\\?" else f"{word} is no shortcut\n{HELP}", file=sys.stderr)
+            print(HELP if word == "\\?" else f"{word} is not a shortcut\n{HELP}", file=sys.stderr)
         return True
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 COUNT, SENT, LATER, FOUND = "count", "sent", "later", "found"
-LEFT_OUT = "tuples are bad, late or future to Mars alone"
-UNREAD = "tuples are good to Mars alone"
+LEFT_OUT = "tuples are bad, late or future only for Mars"
+UNREAD = "tuples are good only for Mars"
 LOST = "tuples are not in the results: Kafka has deleted messages meanwhile"
 OTHERS = "tuples in the results are not of this file: others write into the topic too"
 GROWING = "groups are growing: they lie between the counts before and after the results were read"

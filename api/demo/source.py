@@ -69,7 +69,7 @@ class PaperSource:
 
     stream, topic, name = STREAM, TOPIC, NAME
     has_own_select = False
-    about = "the paper's tuples: 20 fields, 150 bytes, all groups as frequent, 3 % out of order"
+    about = "the paper's tuples: 20 fields, 150 bytes, all groups equally frequent, 3 % out of order"
 
     def __init__(self, config: Config, kafka: str, rate: int, seconds: int) -> None:
         self.config = config

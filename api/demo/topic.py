@@ -57,7 +57,7 @@ class TopicSource(OwnSource):
             return
         if held > CHECKED_MAX:
             raise MarsError(f"Topic {self.topic} holds {held:,} messages", f"the demo checks up to {CHECKED_MAX:,}",
-                            "give the query with --sql; then every tuple is accounted for, but not counted again")
+                            "give the query with --sql; then every tuple is accounted for, but not counted independently")
         self.copies = Path(tempfile.mkdtemp(prefix="demo-topic-", dir=self.folder))
         self.copied = self.ends
         self.files, self.lines = self._copy(self.starts, self.ends)

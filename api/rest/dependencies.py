@@ -28,5 +28,5 @@ async def known_parameters(request: Request) -> None:
             raise RequestError(f"unknown parameter {name}", f"{request.url.path} does not take it",
                                did_you_mean(name, known, listed))
         if len(request.query_params.getlist(name)) > 1:
-            raise RequestError(f"parameter {name} stands twice", " and ".join(request.query_params.getlist(name)),
+            raise RequestError(f"parameter {name} is given twice", " and ".join(request.query_params.getlist(name)),
                                "give it once")

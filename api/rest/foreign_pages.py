@@ -110,15 +110,17 @@ def _spelt(host: str) -> str:
 
 def _wrong_host(hosts: list[bytes]) -> JSONResponse:
     if len(hosts) != 1 or not hosts[0]:
-        return problem(421, "the Host is missing", "a request names once what it calls, in the header Host", "send it once")
+        return problem(421, "the Host is missing", "a request must name what it calls, once, in the header Host",
+                       "send it once")
     host = shown(hosts[0].decode("latin-1"), _HOST_SHOWN)
-    return problem(421, "no name of this API", f"the request calls {host}, which a website may have made to lead here",
-                   "call it by localhost or its address; if the name is yours, add it to api_allowed_hosts "
+    return problem(421, "this is not a name of the API",
+                   f"the request calls {host}, which a website may have made to lead here",
+                   "call it as localhost or by its address; if the name is yours, add it to api_allowed_hosts "
                    "(MARS_API_ALLOWED_HOSTS) without its port, and start Mars again")
 
 
 def _foreign(origins: list[bytes]) -> JSONResponse:
     whose = shown(origins[0].decode("latin-1"), _HOST_SHOWN) if origins else "another page"
-    return problem(403, "a request of another page", f"a browser sent it for {whose}, which is not this API",
-                   "send it from a program; behind a proxy, let that pass on the header Host, and add its name to "
+    return problem(403, "the request comes from another page", f"a browser sent it for {whose}, which is not this API",
+                   "send it from a program; if there is a proxy, let it pass on the header Host, and add its name to "
                    "api_allowed_hosts (MARS_API_ALLOWED_HOSTS)")

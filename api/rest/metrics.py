@@ -65,9 +65,9 @@ class _Now(Collector):
     def _gauges(self, documents: list[tuple[list[str], dict, int | None]]) -> Iterator[Metric]:
         lag = GaugeMetricFamily("mars_query_lag_tuples", "Offsets not yet in the query's commits.", labels=LABELS)
         commit = GaugeMetricFamily("mars_query_commit", "The query's commit number.", labels=LABELS)
-        age = GaugeMetricFamily("mars_query_watermark_age_seconds", "Clock less published watermark.", labels=LABELS)
+        age = GaugeMetricFamily("mars_query_watermark_age_seconds", "The clock minus the watermark.", labels=LABELS)
         running = GaugeMetricFamily("mars_query_running", "1 if the query is RUNNING.", labels=LABELS)
-        known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka told the topic's end.", labels=LABELS)
+        known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka reported the topic's end.", labels=LABELS)
         for labels, document, watermark in documents:
             if document["commit"] is not None:
                 commit.add_metric(labels, document["commit"])

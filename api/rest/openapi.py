@@ -14,10 +14,10 @@ MEANINGS = {
     404: "An unknown name",
     406: "None of the accepted media types can be given",
     409: "A name that exists, or the wrong state",
-    410: "Rows behind this place are no longer kept",
+    410: "Rows after this place are no longer kept",
     413: "The body is too large",
-    421: "The header Host is no name of this API",
-    422: "A parameter or a body that does not fit",
+    421: "The header Host is not a name of this API",
+    422: "A parameter or a body that is not valid",
     500: "An internal error",
     503: "Something that Mars needs does not answer, or too many ask at once: try again",
 }

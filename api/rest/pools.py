@@ -33,7 +33,7 @@ class Pool:
             await places.acquire()
         if queue.cancelled_caught:
             raise NotReadyError(f"too many {self.kind} at once",
-                                f"{self.size} are under way, and none ended within {QUEUE_S:g} s", "try again in a moment")
+                                f"{self.size} are running, and none ended within {QUEUE_S:g} s", "try again in a moment")
         try:
             return await to_thread.run_sync(functools.partial(call, *args, **kwargs), limiter=CapacityLimiter(1))
         finally:

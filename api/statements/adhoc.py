@@ -109,7 +109,7 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
         thread.join(POLL_S)
         if context.shutdown.is_set() or not progress(_done(spark, group), len(task.ranges)):
             spark.sparkContext.cancelJobGroup(group)
-            raise SqlError("the statement was stopped", "as asked")
+            raise SqlError("the statement was stopped", "on request")
     if failure:
         raise MarsError("the Spark job failed", str(failure[0]).split("\n")[0], "the server's log has the details")
     return answer
@@ -141,7 +141,7 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
         elif not plan.order_by and len(rows) >= wanted:
             break
     if stopped():
-        raise SqlError("the statement was stopped", "as asked")
+        raise SqlError("the statement was stopped", "on request")
     if plan.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, {"tuples": seen, "bad": bad})

@@ -57,7 +57,7 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
         raise SqlError("INTO is not supported yet", f"into = {into}", "leave it out and read the results", sql=sql)
     select = parse(sql, context.definitions.catalog().kind)
     if not isinstance(select, kinds.SelectStatement):
-        raise SqlError("this is no SELECT over a stream", "the body's sql is the query's SELECT alone",
+        raise SqlError("this is not a SELECT over a stream", "the body's sql must be only the query's SELECT",
                        "send other statements to POST /v1/sql", sql=sql)
     statement = kinds.CreateQuery(kinds.Name(name), None, select, sql)
     _stream, plan = compile_query(context, statement)
@@ -125,7 +125,7 @@ def source(context: Context, select: kinds.SelectStatement) -> Stream:
         return stream
     if catalog.kind(name.text) == "query":
         raise refusal(select.sql, name.start, name.end, f"{name.text} is a query, not a stream",
-                      "a query reads a stream", "SELECT over a query's results stands alone")
+                      "a query reads a stream", "give a SELECT over a query's results alone")
     raise unknown_source(select.sql, name.text, name.start, name.end, catalog.names())
 
 
@@ -139,7 +139,7 @@ def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatemen
     instant = datetime.fromisoformat(plan.start)
     if instant.timestamp() > time.time():
         start, end = select.clauses.places.get("FROM", select.last)
-        raise refusal(select.sql, start, end, "the start lies in the future", f"FROM '{plan.start}'", "write FROM LATEST")
+        raise refusal(select.sql, start, end, "the start is in the future", f"FROM '{plan.start}'", "write FROM LATEST")
     # Up to Kafka's whole milliseconds: a record stamped in the one that t cuts is stamped before t. To Kafka, -1 is the end.
     time_ms = max(0, -((EPOCH - instant) // timedelta(milliseconds=1)))
     return context.kafka.offsets_at(stream.topic, topic.partitions, time_ms)
@@ -150,12 +150,12 @@ def same_topic(context: Context, stream: Stream) -> Topic:
     topic = context.kafka.describe_new(stream.topic)
     if topic is not None and topic.id == stream.topic_id:
         return topic
-    title, fate = ("the stream's topic is gone", "is not there any more") if topic is None else \
-        ("the stream's topic is another one", "was deleted and made anew")
+    title, fate = ("the stream's topic is gone", "no longer exists") if topic is None else \
+        ("the stream's topic is another one", "was deleted and created again")
     queries = context.definitions.query_set(stream).queries.values()
     drops = sorted(f"DROP QUERY {identifier(query.name)}" for query in queries)
     steps = ", ".join([*drops, f"DROP STREAM {identifier(stream.name)}"])
-    raise ConflictError(title, f"topic '{stream.topic}' {fate}", f"{steps}, then CREATE STREAM it again")
+    raise ConflictError(title, f"topic '{stream.topic}' {fate}", f"{steps}, then CREATE STREAM again")
 
 
 def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> tuple[Query, list[str]]:
@@ -185,9 +185,9 @@ def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: Qu
     before = sum(max(0, offset - first[partition]) for partition, offset in offsets.items())
     if not before:
         return [f"Topic '{stream.topic}' holds no tuple before the start."]
-    return [f"{before} tuples of topic '{stream.topic}' (an offset told as one, though its message may have many lines, be "
-            "empty or aborted) lie before the start and are not counted; add FROM EARLIEST at the end of the SELECT to "
-            "count them."]
+    return [f"{before} tuples of topic '{stream.topic}' are before the start and are not counted. (Each offset is taken as "
+            "one tuple, though its message may have many lines, be empty or aborted.) To count them, add FROM EARLIEST at "
+            "the end of the SELECT."]
 
 
 def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
@@ -206,12 +206,13 @@ def _look_at_tuples(context: Context, stream: Stream) -> list[str]:
     try:
         messages = context.kafka.peek(stream.topic, LOOKED_AT, newest=True)
     except MarsError as error:
-        return [f"The topic's tuples could not be looked at: {error.title}."]
+        return [f"The topic's tuples could not be read: {error.title}."]
     time_us, fault = adhoc_job.first_event_time(stream, messages)
     if time_us is None:
-        return [f"Warning: none of the newest tuples reads ({fault}); PEEK '{stream.topic}' shows them."] if fault else []
+        warning = f"Warning: none of the newest tuples can be read ({fault}); PEEK '{stream.topic}' shows them."
+        return [warning] if fault else []
     if YEAR_1990_US <= time_us < YEAR_2100_US:
         return []
     wrong = f"it is read in {stream.time_unit}. If that is the wrong UNIT" if stream.has_unit else "if that column is wrong"
-    return [f"Warning: the event time {stream.time_column} of a tuple reads as {timestamp_text(time_us)}, outside 1990 to "
+    return [f"Warning: the event time {stream.time_column} of a tuple is {timestamp_text(time_us)}, outside 1990 to "
             f"2100; {wrong}, drop the stream and name the right one."]

@@ -131,7 +131,7 @@ def _load(text: str, stream: Stream) -> Place:
     except (binascii.Error, ValueError, TypeError):
         sound, stream_id = False, None
     if not sound:
-        raise RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")
+        raise RequestError("this is not a cursor", hint="give `next` of the previous page, or leave out cursor")
     if stream_id != stream.id:
         raise RequestError("the cursor belongs to another stream", hint="begin again without cursor")
     return tuple(place)

@@ -68,9 +68,9 @@ def _where(statement: kinds.ShowDeadLetters | kinds.RedriveDeadLetters) -> Condi
 
 def _stopped(outcome: redrive.Outcome, topic: str) -> SqlError:
     if not outcome.letters:
-        return SqlError("the statement was stopped", "as asked; none was sent")
-    return SqlError("the statement was stopped", f"as asked; {_amount(outcome)} were sent to topic '{topic}' before",
-                    "the same statement goes on, and sends none of them again")
+        return SqlError("the statement was stopped", "on request; none was sent")
+    return SqlError("the statement was stopped", f"on request; {_amount(outcome)} had been sent to topic '{topic}'",
+                    "the same statement continues, and sends none of them again")
 
 
 def _amount(outcome: redrive.Outcome) -> str:

@@ -60,7 +60,7 @@ def _place(engine: Engine, is_stopped: Callable[[], bool]) -> Iterator[None]:
             raise stopped()
         if time.monotonic() > deadline:
             raise NotReadyError("too many SELECTs over results at once",
-                                f"{PLACES} are under way, and none ended within {QUEUE_S:g} s", "try again in a moment")
+                                f"{PLACES} are running, and none ended within {QUEUE_S:g} s", "try again in a moment")
     try:
         yield
     finally:

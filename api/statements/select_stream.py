@@ -11,7 +11,7 @@ from sql import statements as kinds
 from sql.check.compile import compile_select
 
 # What becomes of one tuple, and of several, by the counter that has them.
-FATES = {"bad": ("does not read", "do not read"), "future": ("lies in the future", "lie in the future"),
+FATES = {"bad": ("cannot be read", "cannot be read"), "future": ("is in the future", "are in the future"),
          "filtered": ("is left out by WHERE", "are left out by WHERE")}
 
 

@@ -80,8 +80,9 @@ def peek(context: Context, statement: kinds.Peek) -> Answer:
         none = "no tuple that is short enough to guess a stream from" if any(m.value for m in messages) else "no tuple"
         return Answer("rows", table=table, notes=[*cut, f"Topic '{place.text}' holds {none}."])
     create = create_stream_sql(guess, re.sub(r"\W+", "_", place.text), place.text)
-    header = ["The first line names the columns; as a tuple it is bad, and counted as such."] if guess.header else []
-    return Answer("rows", table=table, notes=[*cut, *header, f"A stream that reads this, to be checked and run:\n{create}"],
+    header = ["The first line names the columns. As a tuple it is bad, and is counted as bad."] if guess.header else []
+    ready = f"This stream reads these messages. Check it, then run it:\n{create}"
+    return Answer("rows", table=table, notes=[*cut, *header, ready],
                   extra={"create_stream": create})
 
 
@@ -93,7 +94,7 @@ def _shown(messages: list[Message]) -> tuple[pa.Table, list[str]]:
     table = listing({"partition": "INT", "offset": "BIGINT", "time": "BIGINT", "message": "STRING"}, lines)
     is_cut = any(text and len(text) > PEEKED_CHARS for text in texts)
     return table.set_column(2, "time", instants(table["time"])), \
-        [f"Of longer messages the first {PEEKED_CHARS:,} characters are shown."] if is_cut else []
+        [f"Longer messages are cut to their first {PEEKED_CHARS:,} characters."] if is_cut else []
 
 
 def explain(context: Context, statement: kinds.Explain) -> Answer:

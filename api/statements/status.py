@@ -122,7 +122,7 @@ def no_room(context: Context) -> str | None:
     try:
         free = shutil.disk_usage(root).free
     except OSError as error:
-        return f"{root} cannot be looked at: {error.strerror}"
+        return f"{root} cannot be read: {error.strerror}"
     if free < ROOM_BYTES:
         return f"{root} has {free:,} bytes left: a commit that needs more waits until there is room; nothing is lost"
     return None if os.access(root, os.W_OK) else f"{root} cannot be written to: commits wait"

@@ -100,7 +100,7 @@ class CatalogStore:
 
     def create_stream(self, stream: Stream, partitions: Iterable[int]) -> Stream:
         """Make the stream with a new id and all its znodes; `stream.id` is ignored. ConflictError if the name exists,
-        or if no more fits in ZooKeeper."""
+        or if ZooKeeper has no room for this."""
         query_set = QuerySet(partitions=tuple(sorted(partitions)))
 
         def prepare() -> Change[Stream]:
@@ -183,7 +183,7 @@ class CatalogStore:
     def resume(self, name: str) -> Query:
         """Let a query that is paused or was stopped by a fault go on. ConflictError if it runs, or if this code must not
         compute it."""
-        return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it runs already")
+        return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it is running already")
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Query], bool], refusal: str) -> Query:
         def prepare() -> Change[Query]:
@@ -257,8 +257,9 @@ def _with_room(operations: list[tuple]) -> list[tuple]:
     """The operations of a statement that makes something. ConflictError unless room is left to change it afterwards."""
     size = sum(len(part) for operation in operations for part in operation if isinstance(part, (str, bytes)))
     if size > CREATED_BYTES_MAX:
-        raise ConflictError("no more fits in ZooKeeper", f"the catalog and the stream's queries would take {size:,} bytes, "
-                            f"and may take {CREATED_BYTES_MAX:,}", "drop queries or streams that nobody needs; a "
+        raise ConflictError("ZooKeeper has no room for this",
+                            f"the catalog and the stream's queries would take {size:,} bytes, "
+                            f"the limit is {CREATED_BYTES_MAX:,}", "drop queries or streams that nobody needs; a "
                             "stream of its own for some of the queries makes room where its partitions are many")
     return operations
 

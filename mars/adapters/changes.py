@@ -29,7 +29,7 @@ PATIENCE_S = 15.0  # longer than a session and the start of a ZooKeeper that was
 GLANCE_S, POLL_S = 1.0, 0.1  # longer than a connection that was lost takes to come back
 TRIES = 20
 LOOK = "is it running? see `mars status`, and ask again"
-LOOK_FIRST = "is it running? see `mars status`; a change may have been made all the same, so look first"
+LOOK_FIRST = "is it running? see `mars status`; the change may have been made nevertheless, so look first"
 
 
 def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], is_made: Callable[[T], bool], patience_s: float) -> T:
@@ -53,7 +53,7 @@ def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], is_made: Callable[[T
         done = answering(zk, attempt, patience_s, LOOK_FIRST)
         if done is not None:
             return done
-    raise NotReadyError("the catalog changes too fast", f"{TRIES} tries were all overtaken", "try again")
+    raise NotReadyError("the catalog changes too fast", f"other changes came first in all {TRIES} tries", "try again")
 
 
 def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hint: str = LOOK) -> T:

@@ -26,7 +26,7 @@ def require_computable(zookeeper: ZooKeeper) -> None:
             found += [f"{query.name}: {part}" for part in computing.differences(query.plan, stream)]
     if found:
         raise ConflictError("This Mars would change answers of queries that run", ", ".join(found),
-                            "start the Mars that made them again, and DROP or PAUSE them before this one starts; "
+                            "start the Mars that created them again, and DROP or PAUSE them before this one starts; "
                             "then CREATE them anew here")
 
 

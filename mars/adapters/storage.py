@@ -22,7 +22,7 @@ from mars.errors import ConfigurationError, MarsError, NotReadyError
 from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
 
 RESTORE = "put the file back from a backup of the state folder"
-MOUNT = "is it mounted on this host, and may this user read it? Work goes on by itself once it is"
+MOUNT = "is it mounted on this host, and may this user read it? Work resumes by itself once it is"
 INSTANCE_FILE = "instance.json"  # says whose state folder it is (api/instance/identity.py)
 DAMAGE = (errno.EIO, errno.EBADMSG)  # what reading an open file raises where its bytes are lost
 UNFINISHED = ".part"  # ends the name of a file that is not there yet

@@ -76,6 +76,6 @@ def compare(noted: list[tuple[int, int]], epochs: Epochs) -> int | None:
 
 def truncated(partition: int, first: int, end: int) -> str:
     """The reason of a query that has counted what the log has lost."""
-    return (f"offsets [{first}, {end}) of partition {partition} were counted, and are other records now or none: the log "
+    return (f"offsets [{first}, {end}) of partition {partition} were counted, but hold other records now, or none: the log "
             "was truncated, by an unclean leader election or a broker that lost what it had acknowledged; DROP QUERY and "
             "CREATE QUERY ... FROM EARLIEST")

@@ -14,7 +14,7 @@ from mars.model.plan import QueryPlan, Stream
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAULT_STATES = ("DATA_LOSS", "TOPIC_RECREATED", "LOG_TRUNCATED", "QUARANTINED", "LIMIT_EXCEEDED", "PAUSED_BY_MEMORY",
                 "STATE_LOST", "INVARIANT_BROKEN", "FAILED")
-ANEW = "DROP the query and the stream and create them anew"  # the way out where the topic is gone or another one
+ANEW = "DROP the query and the stream and create them again"  # the way out where the topic is gone or another one
 
 COMPRESSION_LEVEL = 1  # plans are alike: a twentieth is left, and more costs time at every change
 

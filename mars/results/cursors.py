@@ -119,4 +119,4 @@ def _is_number(value: object) -> bool:
 
 def no_cursor() -> RequestError:
     """The error for a text that no page has given out."""
-    return RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")
+    return RequestError("this is not a cursor", hint="give `next` of the previous page, or leave out cursor")

@@ -29,14 +29,15 @@ def load(text: str, query_id: str, selection: Selection) -> Place:
             raise ValueError(text)
     except ValueError:
         if text.startswith(f"{query_id}:") and text.count(":") in (4, 5):
-            raise RequestError("the event id is of an older Mars", "it counts rows from what was the oldest one then",
-                               BEGIN) from None
-        raise RequestError("this is no event id", f"Last-Event-ID is {text!r}",
+            raise RequestError("the event id is of an older Mars",
+                               "it counts rows from the row that was the oldest at that time", BEGIN) from None
+        raise RequestError("this is not an event id", f"Last-Event-ID is {text!r}",
                            "send the id of an event of this stream, or none") from None
     if query != query_id:
         raise RequestError("the event id belongs to another query", "or to one of this name that was dropped", BEGIN)
     if asked != _asked(selection):
-        raise RequestError("the event id belongs to other rows", "from or where differs from that of the stream it is of",
+        raise RequestError("the event id belongs to other rows",
+                           "from or where differs from that of the stream that the id came from",
                            "give the same from and where, or begin again without Last-Event-ID")
     return place
 

@@ -21,8 +21,8 @@ def instant_us(name: str, text: str | None) -> int | None:
         head, sep, tail = text.partition("T")
         time = datetime.fromisoformat(f"{head}{sep}{tail.replace(' ', '+')}")
     except ValueError:
-        raise RequestError(f"{name} is no time", f"{name} = {text}",
-                           "give RFC 3339, like 2026-01-31T12:00:00Z, or milliseconds since 1970") from None
+        raise RequestError(f"{name} is not a time", f"{name} = {text}",
+                           "give RFC 3339, for example 2026-01-31T12:00:00Z, or milliseconds since 1970") from None
     return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)
 
 

@@ -30,7 +30,7 @@ def why_empty(source: ResultSource, snapshot: Snapshot, selection: Selection) ->
     rows = open_rows(source.tables, snapshot)
     if len(rows):
         return _not_closed(snapshot, rows, source.tables.gone_us(snapshot) is None and query.plan.having is None)
-    return (f"The windows up to {timestamp_text(snapshot.watermark_us)} are closed and gave no row that is still kept: "
+    return (f"The windows up to {timestamp_text(snapshot.watermark_us)} are closed, but none of their rows is kept: "
             f"HAVING left them out, or they are older than {source.retention_days} days.")
 
 
@@ -54,8 +54,8 @@ def _left_out(snapshot: Snapshot, selection: Selection, first_us: int, last_us: 
     if selection.first_us is not None and selection.first_us > last_closed_us(snapshot):
         return (f"No window that begins at {timestamp_text(selection.first_us)} or later is closed yet: "
                 f"{what_it_waits_for(snapshot)}.")
-    left_out = (f"No row matches: windows with rows begin from {timestamp_text(first_us)} to {timestamp_text(last_us)}, and "
-                "from, to or where leave them out.")
+    left_out = (f"No row matches: the windows that have rows begin between {timestamp_text(first_us)} and "
+                f"{timestamp_text(last_us)}, but from, to or where leaves them out.")
     asks_for_later = selection.end_us is None or selection.end_us - 1 > last_closed_us(snapshot)
     return f"{left_out} {later_windows(snapshot)}" if asks_for_later else left_out
 
@@ -65,10 +65,10 @@ def _nothing_read(source: ResultSource, snapshot: Snapshot) -> str:
     try:
         ends = source.ends.read(snapshot.stream, positions)
     except MarsError as error:
-        return f"No tuple has been counted yet, and the topic cannot be looked at: {error.title}."
+        return f"No tuple has been counted yet, and the topic cannot be read: {error.title}."
     waiting = sum(max(0, ends[p] - position) for p, position in positions.items())
     if waiting:
-        return f"No tuple has been committed yet: about {waiting:,} of topic '{topic}' wait to be read."
+        return f"No tuple has been committed yet: about {waiting:,} tuples of topic '{topic}' wait to be read."
     earlier = "" if snapshot.query.plan.start == "EARLIEST" else \
         f" (it starts FROM {snapshot.query.plan.start}; FROM EARLIEST counts all that the topic holds)"
     return f"No tuple has come yet: topic '{topic}' holds none after the place where the query starts{earlier}."
@@ -92,6 +92,7 @@ def _not_closed(snapshot: Snapshot, rows: pa.Table, is_first: bool) -> str:
     found = holder(snapshot)
     if found.time is not None and found.behind is None and snapshot.stream.micros(found.time) >= needed:
         return (f"{none}: {windows}, the watermark is {mark(snapshot)}, and partition {found.partition} of topic '{topic}', "
-                f"the last one, has passed {timestamp_text(needed)}, so that one of the next commits closes the first.")
-    return (f"{none}: {windows}, and the next closes once the event time of every active partition has "
+                f"the last one to wait for, has passed {timestamp_text(needed)}, so one of the next commits will close the "
+                "first window.")
+    return (f"{none}: {windows}, and the next one closes once the event time of every active partition has "
             f"reached {timestamp_text(needed)}; the watermark is {mark(snapshot)}, and {held_by(snapshot, found)}.")

@@ -132,8 +132,8 @@ def times(table: pa.Table, name: str) -> np.ndarray:
 
 def gone(place: Place, gone_us: int | None = None) -> GoneError:
     """The error for a place behind which rows are missing. Windows up to `gone_us` have lost some, if that is known."""
-    rest = "" if gone_us is None else f"; windows from {timestamp_text(gone_us)} on are still whole"
-    return GoneError("the rows behind this place are no longer kept",
+    rest = "" if gone_us is None else f"; windows from {timestamp_text(gone_us)} on are still complete"
+    return GoneError("the rows after this place are no longer kept",
                      f"result_retention_days have passed for the window from {timestamp_text(place.start_us)} to "
                      f"{timestamp_text(place.end_us)}{rest}", "begin again without cursor or Last-Event-ID")
 

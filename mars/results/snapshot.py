@@ -166,7 +166,7 @@ class SnapshotReader:
         deadline = time.monotonic() + COMMIT_WAIT_S
         while not (snapshot := self.read(stream, query, min_commit)).is_whole:
             if time.monotonic() > deadline:
-                raise NotReadyError("closed windows are made again", f"a file with results of {query.name} was damaged: "
+                raise NotReadyError("closed windows are computed again", f"a file with results of {query.name} was damaged: "
                                     f"{query.reason}", "ask again; GET /v1/queries/{name} shows the lag")
             time.sleep(FRESH_S)
         return snapshot
@@ -234,7 +234,7 @@ def _unreadable(query: Query, error: CorruptFileError) -> CorruptFileError:
     name = identifier(query.name)
     hint = f"{RESTORE} and RESUME QUERY {name}; or DROP QUERY {name} and CREATE it FROM EARLIEST"
     if query.state in (RUNNING, PAUSED):
-        hint = f"ask again: the next commit mends it, or the fall-back to an earlier one. If none comes, {RESTORE}"
+        hint = f"ask again: the next commit repairs it, or a fall-back to an earlier commit. If neither comes, {RESTORE}"
     return CorruptFileError(error.title, f"{error.detail}; {query.name} is {query.state}", hint)
 
 

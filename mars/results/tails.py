@@ -156,5 +156,5 @@ def _look(source: ResultSource, tail: Tail) -> None:
         return
     stream, query = source.catalog.query(tail.query.name)
     if query.id != tail.query.id:
-        raise NotFoundError("the query was dropped", f"{query.name} is another one now")
+        raise NotFoundError("the query was dropped", f"another query has the name {query.name} now")
     tail.stream, tail.query, tail.looked_at = stream, query, time.monotonic()

@@ -45,7 +45,7 @@ def query(context: Here, name: str) -> dict:
 
 
 @router.post("/queries", status_code=201, summary="Start a query, or find the same one", responses={
-    **CHANGING, **problems(400, 413, 422), 200: {"description": "The same query is there", "model": dict}})
+    **CHANGING, **problems(400, 413, 422), 200: {"description": "The same query exists already", "model": dict}})
 @STATEMENTS.route
 def create(context: Here, body: NewQuery, response: Response) -> dict:
     """201 with the new query; 200 if a query of this name and meaning is there, so that a retry is safe."""
@@ -55,8 +55,8 @@ def create(context: Here, body: NewQuery, response: Response) -> dict:
     try:
         return {**_document(context, body.name), "notes": notes}
     except NotFoundError:
-        raise ConflictError("the query was dropped meanwhile", f"{body.name} was there when this was asked",
-                            "ask again if it shall be there") from None
+        raise ConflictError("the query has just been dropped", f"{body.name} existed when the request came",
+                            "send it again if the query is to exist") from None
 
 
 @router.delete("/queries/{name}", status_code=204, summary="Drop a query", responses=CHANGING)

@@ -38,7 +38,7 @@ async def run(context: Here, body: Sql) -> Response:
     return Response(answer, media_type="application/json")
 
 
-@router.get("/v1/sql/{id}", summary="How far a running statement is", responses=problems(404))
+@router.get("/v1/sql/{id}", summary="The progress of a running statement", responses=problems(404))
 async def progress(context: Here, id: str) -> dict:
     """`done` of `total` parts; both 0 until that is known."""
     found = context.progress.read(id)
@@ -57,7 +57,7 @@ async def cancel(context: Here, id: str) -> None:
 
 def _execute(context: Context, sql: str, id_: str) -> bytes:
     if context.progress.is_cancelled(id_):  # while it waited for a thread
-        raise SqlError("the statement was stopped", "as asked")
+        raise SqlError("the statement was stopped", "on request")
     return dispatch.execute(context, sql, id_).to_json()
 
 

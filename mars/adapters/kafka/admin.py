@@ -214,7 +214,7 @@ class KafkaAdmin:
             return NotFoundError("unknown topic or partition", cause.str(), "see `SHOW STREAMS` and Kafka's own tools")
         if cause.code() in LEADERLESS:
             return LeaderlessError("a partition has no leader", cause.str(),
-                                   "try again; if it stays so, see the broker's log")
+                                   "try again; if it does not end, see the broker's log")
         if cause.code() in AWAY or cause.retriable():
             return self._away(cause.str())
         return NotReadyError("Kafka refused a request", cause.str(), "see the broker's log")

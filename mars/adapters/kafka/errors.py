@@ -16,8 +16,8 @@ class KafkaUnreachable(NotReadyError):
 
     def __init__(self, what: str, partition: int, detail: str) -> None:
         super().__init__("Kafka does not answer", f"{_place(what, partition)}: {detail}",
-                         "see that the brokers run, that the bootstrap address is theirs, and that "
-                         "kafka_security_protocol is that of their listener")
+                         "check that the brokers run, that the bootstrap address is theirs, and that "
+                         "kafka_security_protocol is the protocol of their listener")
 
 
 class KafkaDistrust(KafkaUnreachable):
@@ -41,7 +41,7 @@ class CorruptLog(MarsError):
 
     def __init__(self, topic: str, partition: int, offset: int) -> None:
         super().__init__("the broker's log is damaged", f"topic {topic}, partition {partition}, from offset {offset} on",
-                         "let another replica lead, or mend the broker's disk")
+                         "let another replica lead, or repair the broker's disk")
 
 
 class UnknownTopic(NotFoundError):
@@ -55,8 +55,8 @@ class TopicRecreated(MarsError):
     """The name stands for another topic now: `found` is its id, `expected` the one that was read so far."""
 
     def __init__(self, topic: str, expected: str, found: str) -> None:
-        super().__init__(f"topic {topic} was deleted and made anew", f"its id was {expected} and is {found}",
-                         "offsets of the old topic mean nothing in the new one: create the stream anew")
+        super().__init__(f"topic {topic} was deleted and created again", f"its id was {expected} and is {found}",
+                         "offsets of the old topic mean nothing in the new one: create the stream again")
         self.expected, self.found = expected, found
 
 

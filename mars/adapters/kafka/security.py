@@ -25,18 +25,18 @@ _SETTINGS = {
     "ssl_cafile": "kafka_tls_ca", "ssl_certfile": "kafka_tls_certificate", "ssl_keyfile": "kafka_tls_key",
 }
 _CA = "kafka_tls_ca must name a PEM file of the authority that signed the brokers' certificates"
-_NAME = "kafka_address and the brokers' advertised.listeners must use names that stand in the brokers' certificates"
-_PROTOCOL = "see that kafka_security_protocol is that of the broker's listener at this port"
+_NAME = "kafka_address and the brokers' advertised.listeners must use names that the brokers' certificates contain"
+_PROTOCOL = "check that kafka_security_protocol is the protocol of the broker's listener at this port"
 # What kafka-python, OpenSSL and brokers say, the first that fits: pattern, what it means, what to do.
 _MEANINGS = tuple((re.compile(pattern, re.IGNORECASE), meaning, hint) for pattern, meaning, hint in (
     (r"(hostname|ip address) mismatch", "Kafka's certificate is for another host name", _NAME),
     (r"certificate has expired|not yet valid", "Kafka's certificate is out of date",
-     "have the brokers' certificates renewed, and see that this machine's clock is right"),
+     "renew the brokers' certificates, and check this machine's clock"),
     (r"certificate verify failed", "Kafka's certificate is not trusted", _CA),
     (r"certificate.?required|bad.?certificate|alert unknown ca|certificate unknown", "Kafka does not take our certificate",
      "kafka_tls_certificate and kafka_tls_key must name one that the brokers trust"),
     (r"SaslAuthenticationFailed", "Kafka refuses the user or the password",
-     "see kafka_sasl_username, kafka_sasl_password and kafka_sasl_mechanism"),
+     "check kafka_sasl_username, kafka_sasl_password and kafka_sasl_mechanism"),
     (r"UnsupportedSaslMechanism|does not support .* mechanism",
      "Kafka does not offer this mechanism", "kafka_sasl_mechanism must be one that the brokers enable"),
     (r"IllegalSaslState|invalid frame length|EOF occurred in violation|wrong.version.number",

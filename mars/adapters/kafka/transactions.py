@@ -84,5 +84,5 @@ def _translated() -> Iterator[None]:
         cause = error.args[0]
         if cause.fatal():
             raise ConflictError("another re-drive of the stream has begun", cause.str(),
-                                "let it end, then look: SHOW DEAD LETTERS says what was sent") from error
+                                "wait until it ends, then look: SHOW DEAD LETTERS says what was sent") from error
         raise NotReadyError("Kafka did not take a transaction", cause.str(), "is it running? then try again") from error

@@ -89,7 +89,7 @@ def _read(reader: pa.RecordBatchReader, sql: str, bytes_max: int | None) -> pa.T
         bytes_ += batch.nbytes
         if bytes_max is not None and bytes_ > bytes_max:
             raise SqlError("the answer is too large",
-                           f"it may have {bytes_max >> 20} MiB, and {sum(map(len, batches)):,} of its rows have more",
+                           f"it may have {bytes_max >> 20} MiB; its first {sum(map(len, batches)):,} rows already have more",
                            "give it a smaller LIMIT or fewer columns, or read /v1/queries/{name}/results?from= page by page",
                            sql=sql)
     return pa.Table.from_batches(batches, reader.schema)

@@ -26,7 +26,7 @@ def refused(sql: str, error: Exception) -> SqlError:
         # The engine goes on with the advice to SET something, which is refused here.
         message, hint = message.split(". ")[0], "divide by nullif(x, 0): that gives NULL"
     elif kind in CONVERSIONS:
-        hint = "try_cast(x AS type) gives NULL for what does not fit"
+        hint = "try_cast(x AS type) gives NULL for a value that does not fit"
     return SqlError("the embedded engine refuses the statement", message or kind, hint, sql=sql,
                     line=line, column=column, length=length)
 

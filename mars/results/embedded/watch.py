@@ -69,4 +69,4 @@ class Watch:
 
 def stopped() -> SqlError:
     """The answer of a statement that somebody has asked to stop."""
-    return SqlError("the statement was stopped", "as asked")
+    return SqlError("the statement was stopped", "on request")

@@ -67,9 +67,9 @@ def test_an_empty_result_names_what_is_open(client, committer):
                          counters={**committer.commits[part].counters, "tuples": 3})
     reason = client.get(f"/v1/queries/{committer.query.name}/results").json()["reason"]
     assert reason == (
-        "No window is closed yet: 2 windows are open, and the next closes once the event time of every active partition has "
-        f"reached 1970-01-01T00:01:05Z; the watermark is 1970-01-01T00:00:57Z, and partition 0 of topic "
-        f"'{committer.stream.topic}' holds it, with 1970-01-01T00:01:02Z.")
+        "No window is closed yet: 2 windows are open, and the next one closes once the event time of every active partition "
+        f"has reached 1970-01-01T00:01:05Z; the watermark is 1970-01-01T00:00:57Z, and partition 0 of topic "
+        f"'{committer.stream.topic}' holds it back (newest event time: 1970-01-01T00:01:02Z).")
 
 
 def test_a_damaged_file_of_open_windows_is_told_as_what_mends(client, new_query, context):

@@ -49,7 +49,6 @@ class Scene:
         subprocess.run([*filling, "--unit", "ms"], check=True, stdout=subprocess.DEVNULL)
         admin = KafkaAdmin(self.run.kafka)
         self.old = admin.end_offsets(STREAM, range(PARTITIONS))
-        admin.close()
         self.client.sql(f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{STREAM}' FORMAT CSV TIMESTAMP timestamp UNIT ms")
         return self
 

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.kernels import csv_parser, tuples
-from mapper.read import open_reader
+from mapper.fetch import open_reader
 from mars.adapters.kafka.wire import Wire
 
 CLAIM = 50_000
@@ -23,7 +23,7 @@ def read_whole(address: str, count: int) -> None:
     admin.create_topics([NewTopic(name, 1, 1)])[name].result(20)
     _produce(address, name, count)
     wire = Wire(address)
-    reader = open_reader("raw", address, {}, name, wire.topic(name).topic_id)
+    reader = open_reader(address, {}, name, wire.topic(name).topic_id)
     wire.close()
     parser = csv_parser()
     for label, parse in (("fetch and decode", False), ("fetch, decode and parse", True)):

@@ -14,12 +14,12 @@ from api.instance.services import Services
 from benchmarks import floors, topics
 from benchmarks.generator import LINE_BYTES, QUERY, SCHEMA
 from benchmarks.steps import BATCH, BATCHES, Step, Stopwatch, least_ms
-from mapper import spill
 from mapper.aggregate import TaskCells, aggregate_task
 from mapper.batch import Messages, ParsedBatch
 from mapper.decode import decode
 from mapper.kernels import records as layout
 from mapper.parse import Parser
+from mapper.spill import Spill
 from mars.adapters.kafka.wire import Want, Wire
 from mars.algebra.cells_wire import encode
 from mars.model.claims import Claim
@@ -147,14 +147,15 @@ class Steps:
         tuples, folder = len(self.parsed), self.folder / "spill"
         folder.mkdir()
         claim = Claim(1, 0, 0, tuples, {"q1": 1}, 1, 0, 1, None)
-        file = spill.write(folder, self.stream, 1, claim, self.parsed)
+        files = Spill(folder)
+        file = files.write(self.stream, 1, claim, self.parsed)
         data, plain = Path(file["path"]).read_bytes(), folder / "plain"
 
         def write() -> None:
             plain.write_bytes(data)
             plain.unlink()
 
-        cost = least_ms(lambda: spill.delete(spill.write(folder, self.stream, 1, claim, self.parsed)))
+        cost = least_ms(lambda: files.delete(files.write(self.stream, 1, claim, self.parsed)))
         return Step("spill", scaled(least_ms(write), tuples), scaled(cost, tuples),
                     f"the {len(data) >> 10} KiB written to a file as they are")
 

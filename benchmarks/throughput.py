@@ -75,7 +75,6 @@ def fill(run: Run, counts: Path, tuples: int, partitions: int, packed: int, form
     """Make the topic and let the producer process fill it."""
     admin = KafkaAdmin(run.kafka)
     admin.create(TOPIC, partitions)
-    admin.close()
     subprocess.run([sys.executable, "-m", "benchmarks.feed", "--kafka", run.kafka, "--topic", TOPIC,
                     "--counts", str(counts), "--tuples", str(tuples), "--packed", str(packed), "--format", format_,
                     "--keys", keys, "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND)],

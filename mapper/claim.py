@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 from mapper.ends import Ends
@@ -10,12 +9,15 @@ from mars.adapters.exchange import Exchange
 from mars.adapters.view import StreamView
 from mars.config import Config
 from mars.model.claims import Claim
+from mars.runtime.periods import Every
+from mars.runtime.system import SYSTEM, Clock
 
-STAY_CLAIMS = 4
-SMALL_S = 0.5
-EMPTY_S = 0.2
-MEMORY_SHARE_MAX = 0.7
-FIRST_OFFSETS = 500
+STAY_CLAIMS = 4  # in a row in one partition, whose surplus is at hand; then the one furthest behind comes first
+SMALL_S = 0.5  # a new range shorter than a batch may lie so long while there is other work
+EMPTY_S = 0.2  # between questions for claims that ran out, while nothing new has come: leases last for seconds
+MEMORY_SHARE_MAX = 0.7  # of Redis's limit: above it nothing new is claimed, and what is there is merged
+MEMORY_S = 0.5  # between looks at Redis's memory: what is claimed meanwhile is little beside the rest of it
+FIRST_OFFSETS = 500  # of a stream of which nothing is known: a message may hold one tuple or a hundred
 
 
 @dataclass
@@ -59,16 +61,17 @@ class Claimer:
     config: Config
     worker: str
     sizes: Sizes = field(default_factory=Sizes)
-    ends: Ends = field(default_factory=Ends)
+    clock: Clock = SYSTEM.clock
     _request: int = 0
     _stayed: int = 0
     _partition: int | None = None
     _claimed: dict[int, int] = field(default_factory=dict)  # where our own claims have ended
     _empty_ends: dict[int, int] = field(default_factory=dict)
-    _empty_at: float = 0.0
-    _small_at: float = 0.0
-    _memory_at: float = 0.0
     _memory_full: bool = False
+
+    def __post_init__(self) -> None:
+        self.ends = Ends(clock=self.clock)
+        self._small, self._empty, self._memory = (Every(s, self.clock) for s in (SMALL_S, EMPTY_S, MEMORY_S))
 
     def next(self, view: StreamView, only_batches: bool = False) -> Claim | None:
         """The next claim, or None if there is nothing to do. Staying on the partition where the buffer is pays, but
@@ -78,9 +81,8 @@ class Claimer:
         `only_batches`: a new range shorter than a batch is left lying for up to SMALL_S, as the worker has something to do
         and tuples gather meanwhile: a claim costs the same however few it takes. But the backlog of another stream may
         last for hours."""
-        now = time.monotonic()
-        only_batches = only_batches and now - self._small_at < SMALL_S
-        if self.ends.known == self._empty_ends and time.monotonic() - self._empty_at < EMPTY_S:
+        only_batches = only_batches and not self._small.is_due()
+        if self.ends.known == self._empty_ends and not self._empty.is_due():
             return None
         least = self.sizes.batch_offsets(self.config) if only_batches else 1
         if only_batches and all(end - self._claimed.get(p, 0) < least for p, end in self.ends.known.items()):
@@ -93,10 +95,11 @@ class Claimer:
         # Only now: after an unknown outcome the same request is made again, and gives the same claim (rule 6).
         self._request += 1
         if not only_batches:
-            self._small_at = now
+            self._small.begin()
         if claim is None:
             if not only_batches:
-                self._empty_ends, self._empty_at = dict(self.ends.known), time.monotonic()
+                self._empty_ends = dict(self.ends.known)
+                self._empty.begin()
         else:
             self._empty_ends = {}
             self._claimed[claim.partition] = max(claim.end, self._claimed.get(claim.partition, 0))
@@ -105,7 +108,7 @@ class Claimer:
         return claim
 
     def _redis_is_full(self) -> bool:
-        if time.monotonic() - self._memory_at > 0.5:
+        if self._memory.is_due():
             self._memory_full = self.exchange.memory_share() > MEMORY_SHARE_MAX
-            self._memory_at = time.monotonic()
+            self._memory.begin()
         return self._memory_full

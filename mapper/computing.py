@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from mapper import spill
-from mapper.aggregate import aggregate_task
 from mapper.batch import Messages, ParsedBatch
-from mapper.letters import LetterBox
+from mapper.handoff import Fetched
 from mapper.parse import Parser
 from mapper.push import (
     ENDS_PROCESS,
@@ -24,20 +20,22 @@ from mapper.push import (
     unread,
     without_letters,
 )
-from mapper.shared import Fetched, Shared
-from mapper.timing import judge
+from mapper.shared import Shared
+from mapper.steps import Steps
 from mars import faults
 from mars.adapters.exchange import FULL_SHARE, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.view import StreamView, instance_id, stop_queries
+from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
-from mars.algebra.cells_wire import encode
 from mars.computing import refusal
 from mars.model.claims import Claim
 from mars.model.plan import QueryPlan
+from mars.runtime.system import Clock
 
 log = logging.getLogger("mars.mapper")
 PARSERS_MAX = 16  # each keeps dictionaries of its columns' texts
 REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
+AWAY_S = 0.5  # a rest after a claim was left to others: the disk may be full, or ZooKeeper away
+SWEPT_LEASES = 10  # a local file so many leases old is of a worker that is gone; if it is not, the range is fetched again
 
 
 @dataclass
@@ -45,24 +43,27 @@ class Refused:
     """A group of tasks that is being pushed, and since when Redis has refused it while it had room."""
 
     group: list[TaskResult]
-    since: float | None = None
+    clock: Clock
+    since_s: float | None = None
 
     def for_s(self, has_room: bool) -> float:
         """For how long it has been refused so, this time included."""
-        now = time.monotonic()
-        self.since = (self.since or now) if has_room else None
-        return now - self.since if self.since else 0.0
+        now_s = self.clock.monotonic_s()
+        self.since_s = (self.since_s or now_s) if has_room else None
+        return now_s - self.since_s if self.since_s else 0.0
 
 
 class Computing:
     """Parsers by stream and columns, and where local files and dead letters go."""
 
-    def __init__(self, shared: Shared) -> None:
-        self.shared, self.config = shared, shared.config
-        self.letters = LetterBox(shared.config, instance_id(shared.zookeeper))
+    def __init__(self, shared: Shared, steps: Steps) -> None:
+        self.shared, self.config, self.steps = shared, shared.config, steps
+        self.spill, self.letters = shared.connections.spill, shared.connections.letters
         self.parsers: dict[tuple, Parser] = {}
-        self.folder = Path(shared.config.data) / "spill"
-        spill.sweep(self.folder, set(), older_than_s=10 * shared.config.lease_ms / 1000)
+
+    def sweep(self) -> None:
+        """Delete the local files of mappers that were killed on this host."""
+        self.spill.sweep(SWEPT_LEASES * self.config.lease_ms / 1000)
 
     def compute(self, fetched: Fetched) -> None:
         """Parse, spill and register, aggregate, push; the claim is done or no longer ours when this returns."""
@@ -81,10 +82,10 @@ class Computing:
         except (OSError, *ZOOKEEPER_AWAY) as error:
             log.warning("the claim is left to others: %r", error)
             self.shared.let_go(view, claim)
-            time.sleep(0.5)
+            self.shared.clock.sleep(AWAY_S)
         finally:
             self.shared.leases.drop(view.stream.id, claim)
-            spill.delete(file)
+            self.spill.delete(file)
 
     def _keep(self, fetched: Fetched, batch: ParsedBatch) -> dict | None:
         """Write the local file and register it. What is less than a batch is as soon read again from Kafka; what has no
@@ -92,12 +93,12 @@ class Computing:
         view, claim = fetched.view, fetched.claim
         if len(batch) < self.config.batch_tuples or not fetched.letters_kept:
             return None
-        file = spill.write(self.folder, view.stream, view.generation, claim, batch, fetched.log)
+        file = self.spill.write(view.stream, view.generation, claim, batch, fetched.log)
         try:
             faults.point("mapper.spilled")
             self.shared.insist(lambda: self.shared.exchange.register(view.stream.id, view.generation, claim, file))
         except Exception:
-            spill.delete(file)  # nobody who gets the claim is told of it
+            self.spill.delete(file)  # nobody who gets the claim is told of it
             raise
         faults.point("mapper.registered")
         return file
@@ -105,13 +106,13 @@ class Computing:
     def _parse(self, fetched: Fetched) -> ParsedBatch:
         stream = fetched.view.stream
         columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
-        parser = self.parsers.pop((stream.id, columns), None) or Parser(stream, columns)
+        parser = self.parsers.pop((stream.id, columns), None) or self.steps.parser(stream, columns)
         self.parsers[(stream.id, columns)] = parser  # the last one used is the last one here
         if len(self.parsers) > PARSERS_MAX:
             del self.parsers[next(iter(self.parsers))]
         claim = fetched.claim
         faults.poison("reading", claim.partition, claim.start, claim.end)
-        batch = judge(stream, parser.parse(fetched.content), fetched.content, self.config.future_limit_ms)
+        batch = self.steps.judge(stream, parser.parse(fetched.content), fetched.content, self.config.future_limit_ms)
         fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
         if sizes := self.shared.sizes.get(stream.id):  # the stream may just have been dropped
             sizes.learn_tuples(claim.end - claim.start, len(batch))
@@ -119,14 +120,14 @@ class Computing:
 
     def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
         view, claim = fetched.view, fetched.claim
-        self.shared.insist(partial(self.shared.suspects.compute, view, claim))
+        self.shared.insist(partial(self.shared.isolation.compute, view, claim))
         results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
         if not fetched.letters_kept:
             results = [without_letters(result) for result in results]
         greatest = batch.max_event_time if batch is not None else None
         faults.point("mapper.aggregated")
         for group in groups(results):
-            refused = Refused(group)
+            refused = Refused(group, self.shared.clock)
             self.shared.insist(lambda: self._push_group(fetched, refused, greatest))  # noqa: B023
         faults.point("mapper.pushed")
 
@@ -146,7 +147,7 @@ class Computing:
             stop_queries(self.shared.zookeeper, view.stream, [largest.query], "LIMIT_EXCEEDED",
                          never_taken(claim, sum(map(len, largest.parts)), REFUSED_S, used, limit))
             refused.group = [self._nothing(view, r.query) if r is largest else r for r in refused.group]
-            refused.since = None
+            refused.since_s = None
             raise
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
@@ -162,14 +163,14 @@ class Computing:
             return nothing
         faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
         try:
-            done = aggregate_task(plan, view.stream, batch, claim.partition)
+            done = self.steps.aggregate(plan, view.stream, batch, claim.partition)
         except Exception as error:
             log.exception("query %s cannot be computed", query)
             stop_queries(self.shared.zookeeper, view.stream, [query], "QUARANTINED",
                          f"offsets [{claim.start}, {claim.end}) of partition {claim.partition}: "
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
-        parts = [encode(part) if part.num_rows else b"" for part in done.parts]
+        parts = [self.steps.encode(part) if part.num_rows else b"" for part in done.parts]
         size = sum(map(len, parts))
         _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
         if reason := too_many_cells(claim, size, self.config, redis_bytes):

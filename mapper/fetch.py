@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -14,8 +12,11 @@ from mapper.batch import Messages
 from mapper.decode import CorruptRecords, Decoded, decode, no_messages
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
+from mars.adapters.kafka.security import Security
 from mars.adapters.kafka.wire import FetchedPartition, Want, Wire
 from mars.errors import MarsError
+from mars.runtime.periods import Backoff, Every
+from mars.runtime.system import SYSTEM, Clock
 
 AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # of each partition, when something is awaited
 LISTED_S = 1.0  # so long a list of partitions is believed
@@ -46,61 +47,45 @@ class RangeTooLarge(MarsError):
         self.offsets, self.bytes = offsets, bytes_
 
 
-class Reader(Protocol):
-    """Reads ranges of one topic; one thread at a time, in the process that made it."""
-
-    def partitions(self) -> list[int]:
-        """The partitions that can be read now, asked anew. Raises TopicRecreated if the topic is another one by now."""
-
-    def last_stable_offsets(self) -> dict[int, int]:
-        """Each partition's last stable offset: no range may end past it."""
-
-    def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
-        """The last stable offsets of these partitions, as soon as about so many `offsets` a partition are past the ends, at
-        the latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
-
-    def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
-             should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
-        """The range [start, end), end being at most a last stable offset seen before; None if should_stop() says so.
-
-        Waits while a broker throttles. `limit_bytes` is for one answer of the broker: a larger record batch comes whole,
-        and a larger range in several answers. Raises what can go wrong by name: KafkaUnreachable if nothing comes for a
-        while, RangeTooLarge once more than `range_bytes_max` were read and offsets are left.
-        """
-
-    def close(self) -> None:
-        """Ends the connections."""
+def open_reader(bootstrap: str, security: Security, topic: str, topic_id: str, retry_s: float = 10.0) -> Reader:
+    """A reader of one topic, to be made in the process that uses it. `security` is that of mars.adapters.kafka.security;
+    `topic_id` is the broker's UUID as text. Each call waits for Kafka for about `retry_s`."""
+    return Reader(Wire(bootstrap, security, retry_s=retry_s), topic, topic_id)
 
 
-class RawReader:
-    """Reader on raw Fetch responses.
+class Reader:
+    """Reads ranges of one topic out of raw Fetch responses; one thread at a time, in the process that made it.
 
     What an answer holds past the range's end is kept, decoded, for a read that starts there (mapper.surplus): memory is
     bounded by its limit and one answer.
     """
 
-    def __init__(self, wire: Wire, topic: str, topic_id: str) -> None:
+    def __init__(self, wire: Wire, topic: str, topic_id: str, clock: Clock = SYSTEM.clock) -> None:
         self.wire = wire
         self.topic = topic
         self.topic_id = topic_id
         self._surplus = Surplus()
         self._size = AnswerSize()
         self._listed: list[int] = []
-        self._listed_at = 0.0
+        self._lists, self._clock = Every(LISTED_S, clock), clock
 
     def partitions(self) -> list[int]:
+        """The partitions that can be read now, asked anew. Raises TopicRecreated if the topic is another one by now."""
         # What has no leader gives nothing, and must not hold back what has one.
         found = self.wire.topic(self.topic, self.topic_id).partitions
         self._listed = [p for p, (leader, _) in found.items() if leader >= 0] or list(found)
-        self._listed_at = time.monotonic()
+        self._lists.begin()
         return self._listed
 
     def last_stable_offsets(self) -> dict[int, int]:
+        """Each partition's last stable offset: no range may end past it."""
         # An idle mapper asks many times a second; new partitions are rare.
-        listed = self._listed if self._knows_partitions() else self.partitions()
+        listed = self.partitions() if self._lists.is_due() else self._listed
         return self.wire.end_offsets(self.topic, listed)
 
     def await_tuples(self, ends: dict[int, int], epochs: dict[int, int], wait_ms: int, offsets: int = 1) -> dict[int, int]:
+        """The last stable offsets of these partitions, as soon as about so many `offsets` a partition are past the ends, at
+        the latest after about wait_ms. `epochs` has the leader epochs before these ends as far as they are known."""
         batch_bytes = max(AWAITED_BYTES, self._size.ask(offsets, AWAITED_BYTES_MAX))
         wants = {p: Want(end, epochs.get(p, -1), batch_bytes) for p, end in ends.items()}
         try:
@@ -119,6 +104,12 @@ class RawReader:
 
     def read(self, partition: int, start: int, end: int, limit_bytes: int, last_epoch: int = -1,
              should_stop: Callable[[], bool] = bool, range_bytes_max: float = math.inf) -> Range | None:
+        """The range [start, end), end being at most a last stable offset seen before; None if should_stop() says so.
+
+        Waits while a broker throttles. `limit_bytes` is for one answer of the broker: a larger record batch comes whole,
+        and a larger range in several answers. Raises what can go wrong by name: KafkaUnreachable if nothing comes for a
+        while, RangeTooLarge once more than `range_bytes_max` were read and offsets are left.
+        """
         held = self._surplus.take(partition, start, end) or Held(start, start, Decoded(no_messages(), start))
         parts, at, epoch, log, bytes_ = [], start, last_epoch, None, 0
         while True:
@@ -138,23 +129,23 @@ class RawReader:
         return Range(partition, start, end, _join(parts), epoch, log)
 
     def close(self) -> None:
+        """Ends the connections."""
         self._surplus.clear()
         self.wire.close()
-
-    def _knows_partitions(self) -> bool:
-        return time.monotonic() - self._listed_at < LISTED_S
 
     def _next(self, partition: int, start: int, end: int, limit_bytes: int, epoch: int,
               should_stop: Callable[[], bool]) -> Held | None:
         """What follows from `start` on, at least one offset of it; None to stop."""
-        pause, stuck_at, remote_at = PAUSES_S[0], time.monotonic() + STUCK_S, time.monotonic() + REMOTE_S
+        pause, stuck, remote = Backoff(*PAUSES_S, self._clock), Every(STUCK_S, self._clock), Every(REMOTE_S, self._clock)
+        stuck.begin()
+        remote.begin()
         ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
             answers = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
             if not answers or answers[0].throttled and not answers[0].records:
                 # Over a quota the broker leaves all partitions out. What was read before is kept: else it would come again.
-                time.sleep(pause)
-                pause, stuck_at = min(2 * pause, PAUSES_S[1]), time.monotonic() + STUCK_S
+                self._clock.sleep(pause.begin())
+                stuck.begin()
                 continue
             fetched, = answers
             decoded = self._decode(fetched, start)
@@ -167,11 +158,11 @@ class RawReader:
                 if self.wire.reads_itself(self.topic, partition, start):
                     return Held(start, end, decoded)
                 # A broker that reads remote storage for too long answers so too, whatever lies there.
-                if time.monotonic() > remote_at:
+                if remote.is_due():
                     raise KafkaUnreachable(self.topic, partition, f"nothing came from remote storage at {start}: see the "
                                                                   "broker's remote.fetch.max.wait.ms")
-                time.sleep(PAUSES_S[0])
-            elif time.monotonic() > stuck_at:
+                self._clock.sleep(PAUSES_S[0])
+            elif stuck.is_due():
                 raise KafkaUnreachable(self.topic, partition, f"no record at {start}, and the log is stable up to "
                                        f"{fetched.last_stable_offset} only")
         return None

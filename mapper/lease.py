@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import logging
-import threading
 
 from mars.adapters.exchange import Exchange
 from mars.errors import MarsError
 from mars.model.claims import Claim
+from mars.runtime.system import SYSTEM, Runtime, Thread
 
 log = logging.getLogger("mars.mapper")
+RENEWED_S = 60.0  # longer than the renewals of all held claims take while Redis does not answer
 
 
 class LeaseKeeper:
-    """Renews every held claim from a thread of its own, each third of a lease.
+    """Renews every held claim from a thread of its own, from `start` to `stop`, each third of a lease.
 
     It only saves work: a claim that could not be renewed is given to another worker, and what this one then pushes is
     refused by its epoch.
     """
 
-    def __init__(self, exchange: Exchange, lease_ms: int) -> None:
+    def __init__(self, exchange: Exchange, lease_ms: int, runtime: Runtime = SYSTEM) -> None:
         self._exchange = exchange
         self._lease_ms = lease_ms
         self._held: dict[tuple[int, int], tuple[int, Claim]] = {}
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
-        self._thread.start()
+        self._runtime, self._lock, self._stop = runtime, runtime.lock(), runtime.event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Renew from now on."""
+        self._thread = self._runtime.start(self._run, "leases")
 
     def hold(self, stream_id: int, generation: int, claim: Claim) -> None:
         """Renew this claim from now on."""
@@ -45,7 +48,8 @@ class LeaseKeeper:
     def stop(self) -> None:
         """Give every held claim back, so that others need not wait for its lease."""
         self._stop.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join(RENEWED_S)
         self._each(0)
 
     def _holds(self, stream_id: int, claim: Claim) -> bool:

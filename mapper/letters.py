@@ -20,7 +20,7 @@ from mapper.kernels import texts
 from mapper.parse import Parser
 from mars import faults
 from mars.adapters.letters import LetterStore
-from mars.adapters.storage import Storage
+from mars.adapters.storage import STATE_AWAY, Storage
 from mars.config import Config
 from mars.model import letters
 from mars.model.claims import Claim
@@ -63,7 +63,7 @@ class LetterBox:
             self.store.write(stream.id, file, letters.encode(table))
         except Exception as error:  # whatever is wrong with letters must not fail their batch
             log.warning("stream %s: dead letters of [%d, %d) of partition %d are not kept: %r", stream.name, claim.start,
-                        claim.end, claim.partition, error, exc_info=not isinstance(error, OSError))
+                        claim.end, claim.partition, error, exc_info=not isinstance(error, STATE_AWAY))
             return False
         faults.point("mapper.letters_written")
         return True

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import socket
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,13 +20,75 @@ import pyarrow as pa
 from mapper.batch import ParsedBatch
 from mars.model.claims import Claim
 from mars.model.plan import Stream
+from mars.runtime.system import SYSTEM, Clock
 
 HOST = socket.gethostname()
 
 
-def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch,
-          log: tuple[int, int] | None = None) -> dict:
-    """Write the batch and return what is to be registered: host, path, length, crc, and of which log it was read."""
+class Spill:
+    """The local files of this host, all in one folder. `host` is the name under which they are registered."""
+
+    host = HOST
+
+    def __init__(self, folder: Path, clock: Clock = SYSTEM.clock) -> None:
+        self._folder, self._clock = folder, clock
+
+    def write(self, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch,
+              log: tuple[int, int] | None = None) -> dict:
+        """Write the batch and return what is to be registered: host, path, length, crc, and of which log it was read."""
+        data = _table_of(stream, generation, claim, batch)
+        path = self._folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
+        try:
+            path.write_bytes(data)
+        except OSError:
+            path.unlink(missing_ok=True)  # else a full disk would stay full by pieces of files that nobody is told of
+            raise
+        crc = google_crc32c.value(np.frombuffer(data, np.uint8))
+        return {"host": self.host, "path": str(path), "length": data.size, "crc": crc, **({"log": log} if log else {})}
+
+    def read(self, stream: Stream, generation: int, claim: Claim, columns: Iterable[str] = ()) -> ParsedBatch | None:
+        """The batch of a claim that was registered on this host, or None if its file is gone, does not match or lacks one
+        of these columns: who wrote it may not have known of a query."""
+        if not claim.file or claim.file["host"] != self.host:
+            return None
+        path = Path(claim.file["path"])
+        try:
+            data = path.read_bytes()
+            if len(data) != claim.file["length"] or google_crc32c.value(data) != claim.file["crc"]:
+                raise ValueError("length or checksum")
+            table = pa.ipc.open_stream(data).read_all()
+            if table.schema.metadata[b"mars"].decode() != _header(stream, generation, claim):
+                raise ValueError("header")
+            if missing := {f"column {name}" for name in columns}.difference(table.column_names):
+                raise ValueError(f"no {missing}")
+        except (OSError, ValueError, KeyError, TypeError):
+            path.unlink(missing_ok=True)
+            return None
+        return _batch(table.combine_chunks())
+
+    def sweep(self, older_than_s: float) -> None:
+        """Delete what is older: workers that live delete their files themselves."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for path in self._folder.glob("*.arrow"):
+            with contextlib.suppress(FileNotFoundError):
+                if self._clock.wall_ms() / 1000 - path.stat().st_mtime > older_than_s:
+                    path.unlink()
+
+    def delete(self, file: dict | None) -> None:
+        """Delete a registered file of this host."""
+        if file and file["host"] == self.host:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file["path"])
+
+
+def log_of(claim: Claim) -> tuple[int, int] | None:
+    """Of which log the registered file was read (see mapper.fetch.Range)."""
+    log = claim.file.get("log")
+    return tuple(log) if log else None
+
+
+def _table_of(stream: Stream, generation: int, claim: Claim, batch: ParsedBatch) -> pa.Buffer:
+    """The bytes of the file."""
     arrays = {f"column {name}": array for name, array in batch.columns.items()}
     arrays |= {f"bad {name}": pa.array(reasons) for name, reasons in batch.bad.items()}
     if batch.tuple_bad is not None:
@@ -48,60 +109,7 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    data = sink.getvalue()
-    path = folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
-    try:
-        path.write_bytes(data)
-    except OSError:
-        path.unlink(missing_ok=True)  # else a full disk would stay full by pieces of files that nobody is told of
-        raise
-    return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(np.frombuffer(data, np.uint8)),
-            **({"log": log} if log else {})}
-
-
-def read(stream: Stream, generation: int, claim: Claim, columns: Iterable[str] = ()) -> ParsedBatch | None:
-    """The batch of a claim that was registered on this host, or None if its file is gone, does not match or lacks one of
-    these columns: who wrote it may not have known of a query."""
-    if not claim.file or claim.file["host"] != HOST:
-        return None
-    path = Path(claim.file["path"])
-    try:
-        data = path.read_bytes()
-        if len(data) != claim.file["length"] or google_crc32c.value(data) != claim.file["crc"]:
-            raise ValueError("length or checksum")
-        table = pa.ipc.open_stream(data).read_all()
-        if table.schema.metadata[b"mars"].decode() != _header(stream, generation, claim):
-            raise ValueError("header")
-        if missing := {f"column {name}" for name in columns}.difference(table.column_names):
-            raise ValueError(f"no {missing}")
-    except (OSError, ValueError, KeyError, TypeError):
-        path.unlink(missing_ok=True)
-        return None
-    return _batch(table.combine_chunks())
-
-
-def log_of(claim: Claim) -> tuple[int, int] | None:
-    """Of which log the registered file was read (see mapper.fetch.Range)."""
-    log = claim.file.get("log")
-    return tuple(log) if log else None
-
-
-def sweep(folder: Path, registered: set[str], older_than_s: float) -> None:
-    """Delete files that nobody has registered and that are too old to be on the way to it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("*.arrow"):
-        try:
-            if str(path) not in registered and time.time() - path.stat().st_mtime > older_than_s:
-                path.unlink()
-        except FileNotFoundError:
-            continue
-
-
-def delete(file: dict | None) -> None:
-    """Delete a registered file of this host."""
-    if file and file["host"] == HOST:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(file["path"])
+    return sink.getvalue()
 
 
 def _header(stream: Stream, generation: int, claim: Claim) -> str:

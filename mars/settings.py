@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from mars.workers import KINDS
+
 MIB = 1024 * 1024
 _ADDRESS = r"^$|^[^\s,:/]+:\d{1,5}$"
 _ADDRESSES = r"^$|^[^\s,:/]+:\d{1,5}(,[^\s,:/]+:\d{1,5})*$"
@@ -36,8 +38,6 @@ class Settings(BaseModel):
     reducers: int = Field(2, ge=1, le=1024, description="Reducer workers, each one long Spark task.")
     key_parts: int = Field(2, ge=1, le=256, description=(
         "Parts that the keys of a stream are divided into; fixed when the stream is created."))
-    reader: Literal["raw", "confluent"] = Field("raw", description=(
-        "How topics are read: raw record batches, or the slower second reader on confluent-kafka."))
 
     # How Kafka is spoken to.
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field("PLAINTEXT", description=(
@@ -127,9 +127,14 @@ class Settings(BaseModel):
         return file and str(Path(file).expanduser().absolute())  # server and workers run in folders of their own
 
     @property
+    def workers(self) -> int:
+        """How many workers there are, of all kinds."""
+        return sum(getattr(self, kind.plural) for kind in KINDS)
+
+    @property
     def spark_master_url(self) -> str:
         """The master, computed if none is given: long tasks hold their slots, and two are for short jobs."""
-        return self.spark_master or f"local[{self.mappers + self.reducers + 2}]"
+        return self.spark_master or f"local[{self.workers + 2}]"
 
     @property
     def state_root(self) -> str:

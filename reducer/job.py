@@ -16,7 +16,7 @@ import mars.warm
 from mars import faults
 from mars.adapters.computable import admit_worker, stop_uncomputable
 from mars.adapters.exchange import Exchange, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.storage import CorruptFileError
+from mars.adapters.storage import STATE_AWAY, CorruptFileError
 from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.wakeups import Wakeups
@@ -201,7 +201,7 @@ class Reducer:
             self.parts.pop(key, None)
             quarantine(self.zookeeper, view, error)
             self.cache.forget()
-        except OSError as error:
+        except STATE_AWAY as error:
             # The state folder is away: a later round tries again, and key parts that are in hand do not wait for it.
             log.error("key part %s cannot be loaded: %s", key, error)
             self.parts.pop(key, None)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from mars import faults
 from mars.adapters.exchange import Exchange, StaleGenerationError
-from mars.adapters.storage import Storage
+from mars.adapters.storage import STATE_AWAY, Storage
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.algebra.cells_layout import schema
@@ -29,7 +29,7 @@ from reducer.committing.pace import Pace
 from reducer.committing.pointer import set_pointer
 from reducer.committing.sweep import has_gone, living, living_points, sweep
 from reducer.committing.trim import Trim
-from reducer.state.close import Facts, watermark
+from reducer.state.close import Facts
 from reducer.state.limits import Limits
 from reducer.state.logs import Logs
 from reducer.state.merge import Piece, QueryState
@@ -109,7 +109,7 @@ class KeyPart:
         for id_, query in running.items():
             held = self.states.get(id_)
             if held and held.query.incarnation == query.incarnation:
-                held.query = query
+                held.follow(query)
                 states[id_] = held
             else:
                 committed = self.manifest.queries.get(id_)
@@ -190,13 +190,11 @@ class KeyPart:
     def _close(self) -> None:
         heard, asks = self.facts if time.monotonic() - self.done_at < FACTS_AGE_S else None, False
         for id_, state in self.states.items():
-            reached = watermark(state.query.plan, self.view.stream, self.view.queries.partitions, state.commit,
-                                state.query.start, heard)
-            passed = state.checked.offer(reached, self.facts)
+            passed = state.pass_check(self.view.queries.partitions, heard, self.facts)
             if passed is not None:
                 with computing(id_):
                     state.close(passed)
-            if state.checked.needs_check(self.facts, state.would_close):
+            if state.needs_check(self.facts):
                 asks = True
         if asks and self.asked != self.facts.begun:
             self.asked = self.facts.begun
@@ -254,7 +252,7 @@ class KeyPart:
         last = replace(living(self.manifest, self.view.queries.queries), generation=self.view.generation)
         try:
             return commit.prepare(self.storage, last, self.states, self.config.result_retention_days * 86_400_000, copied)
-        except OSError:
+        except STATE_AWAY:
             # No room: there may be some in files that nothing needs any more, and only a commit would delete them.
             self.sweep_at = min(self.sweep_at, self.swept_at + SWEEP_S)
             raise
@@ -267,7 +265,7 @@ class KeyPart:
         """Mark the running queries whose state stands still; the resting ones are returned."""
         still = self.history.standing_still(self.manifest, self._held())
         for id_ in self.states.keys() & set(still):
-            self.states[id_].rewrite = self.states[id_].changed = True
+            self.states[id_].mark_for_rewrite()
         return [id_ for id_ in still if id_ not in self.states]
 
     def _stop_what_was_replaced(self) -> bool:
@@ -280,9 +278,14 @@ class KeyPart:
         without it is known here."""
         reasons = {}
         for id_, state in self.states.items():
+            if not state.changed:
+                continue
             with computing(id_):
-                if state.changed and (reason := self.limits.exceeded(state, self.number)):
-                    reasons[id_] = reason
+                verdict = self.limits.judge(state, self.number)
+            if verdict.exceeded:
+                reasons[id_] = verdict.exceeded
+            elif verdict.fits_only_merged:
+                state.mark_for_rewrite()
         return self._stop("LIMIT_EXCEEDED", reasons)
 
     def _stop(self, state: str, reasons: dict[str, str]) -> bool:

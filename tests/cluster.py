@@ -24,7 +24,7 @@ from confluent_kafka.admin import AdminClient
 from api.instance.services import redis as redis_service
 from api.instance.services import zookeeper as zookeeper_service
 from api.instance.services.process import Child
-from api.statements.context import Context
+from api.statements.context import Context, connect
 from api.statements.dispatch import execute
 from mars import faults
 from mars.config import Config
@@ -69,7 +69,8 @@ class Cluster:
         self.services = [redis_service.start(own, folder), zookeeper_service.start(own, folder)]
         addresses = {f"{service.name}_address": service.address for service in self.services}
         self.config: Config = own.model_copy(update={**addresses, **settings})
-        self.context = Context(self.config.model_copy(update={"zookeeper_session_ms": 10_000}))
+        patient = self.config.model_copy(update={"zookeeper_session_ms": 10_000})
+        self.context = Context(patient, connect(patient))
         host, port = self.config.redis_address.split(":")
         self.redis = redis.Redis(host=host, port=int(port))
         self.slots: dict[tuple[str, int], Slot] = {}

@@ -129,7 +129,7 @@ def _foreign(service: ModuleType, config: Config, address: str) -> Check:
 
 
 def _memory(config: Config) -> Check:
-    needed_mb = config.spark_driver_memory_mb + (config.mappers + config.reducers) * WORKER_MEMORY_MB
+    needed_mb = config.spark_driver_memory_mb + config.workers * WORKER_MEMORY_MB
     needed_mb += 0 if config.kafka_address else config.kafka_heap_mb
     needed_mb += 0 if config.zookeeper_address else config.zookeeper_heap_mb
     free_mb = psutil.virtual_memory().available // MIB

@@ -78,12 +78,8 @@ class LineFile:
 def ensure_topic(kafka: str, security: Security, topic: str) -> tuple[int, bool]:
     """The topic's number of partitions, and whether it was made here."""
     admin = KafkaAdmin(kafka, security=security)
-    try:
-        found = admin.describe(topic)
-        made = found is None
-        return len((found or admin.create(topic, PARTITIONS)).partitions), made
-    finally:
-        admin.close()
+    found = admin.describe(topic)
+    return len((found or admin.create(topic, PARTITIONS)).partitions), found is None
 
 
 def send(lines: Iterator[bytes], kafka: str, security: Security, topic: str, partitions: int, rate: int | None,

@@ -3,22 +3,19 @@ next."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from api.cli.client import Client
 from api.cli.commands.instance import reporter, settings
 from api.demo.check import Verdict
-from api.demo.source import PaperSource, Source
+from api.demo.source import PaperSource, Source, numbered
 from api.demo.view import Moment, View, say
 from api.instance import runfile, up
 from mars.adapters.kafka.security import security_of
 from mars.config import Config
-from mars.errors import ConflictError, MarsError, NotFoundError
+from mars.errors import ConflictError, MarsError
 
 LOOK_S = 0.5
 ROWS_SHOWN = 8
@@ -68,14 +65,11 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
 
 def choose(config: Config, run: runfile.Run, options: dict) -> Source:
     """What is fed: the user's own file or topic if one is named, else the paper's tuples."""
-    if options["file"]:
-        from api.demo.own import FileSource
+    if options["file"] or options["topic"]:
+        from api.demo.own import FileSource, TopicSource
 
-        return FileSource(run.kafka, security_of(config), options["file"], options)
-    if options["topic"]:
-        from api.demo.topic import TopicSource
-
-        return TopicSource(run.kafka, security_of(config), config.data, options)
+        way = run.kafka, security_of(config)
+        return FileSource(*way, options["file"], options) if options["file"] else TopicSource(*way, options)
     return PaperSource(config, run.kafka, options["rate"], options["seconds"])
 
 
@@ -98,47 +92,34 @@ def play(client: Client, source: Source, began: float) -> Verdict:
 def create(client: Client, source: Source) -> None:
     """Make the stream and the query under names that are free. What an earlier demo made with the same text is used
     again, the query anew; nothing else that exists is touched."""
-    taken = {document["name"].lower() for kind in ("streams", "queries") for document in client.get(f"/v1/{kind}")[kind]}
+    streams, queries = (existing(client, kind) for kind in ("streams", "queries"))
+    taken = streams.keys() | queries.keys()
     for name in numbered(source.stream):
-        source.stream = name
-        found = stream_document(client, source.stream)
+        source.stream, found = name, streams.get(name.lower())
         if found and found["sql"].strip() == source.stream_sql().strip():
             break
-        if source.stream.lower() not in taken:
+        if name.lower() not in taken:
             client.sql(source.stream_sql())
             break
         if source.has_own_select:
             raise ConflictError("The name exists", f"{source.stream} is another stream or query, which --sql would read",
                                 "give another --topic, or drop it")
-    document = stream_document(client, source.stream)
+    stream = existing(client, "streams")[source.stream.lower()]
     for name in numbered(source.name):
-        source.name = name
-        query = source.query_sql(document)
-        if source.name.lower() not in taken:
+        source.name, found = name, queries.get(name.lower())
+        query = source.query_sql(stream)
+        if found and found["sql"].strip() == query.split(" AS ", 1)[1].strip():
+            client.sql(f"DROP QUERY {name}")
             break
-        if made_before(client, source.name, query):
-            client.sql(f"DROP QUERY {source.name}")
+        if name.lower() not in taken:
             break
     say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
     client.sql(query)
 
 
-def numbered(name: str) -> Iterator[str]:
-    """The name, then name_2, name_3 and so on."""
-    yield name
-    yield from (f"{name}_{number}" for number in itertools.count(2))
-
-
-def made_before(client: Client, name: str, statement: str) -> bool:
-    """Is there a query of that name with the SELECT of this CREATE QUERY statement?"""
-    with contextlib.suppress(NotFoundError):
-        return client.get(f"/v1/queries/{name}")["sql"].strip() == statement.split(" AS ", 1)[1].strip()
-    return False
-
-
-def stream_document(client: Client, name: str) -> dict | None:
-    """A stream as the API shows it, or None."""
-    return next((s for s in client.get("/v1/streams")["streams"] if s["name"].lower() == name.lower()), None)
+def existing(client: Client, kind: str) -> dict[str, dict]:
+    """The streams or queries as the API shows them, by their names in small letters."""
+    return {document["name"].lower(): document for document in client.get(f"/v1/{kind}")[kind]}
 
 
 def watch(client: Client, source: Source, view: View) -> None:
@@ -180,7 +161,7 @@ def tell(verdict: Verdict) -> None:
         print(f"EXACT: {verdict.tuples:,} tuples in {verdict.groups:,} groups; the sum and every group are equal to an "
               f"independent count of what was sent{still_open}", flush=True)
     else:
-        print(f"COMPLETE: all {verdict.tuples:,} tuples are accounted for", flush=True)
+        print(f"COMPLETE: all {verdict.tuples:,} tuples are accounted for; nothing was counted a second time", flush=True)
 
 
 def next_steps(config: Config, run: runfile.Run, source: Source, data: Path | None) -> None:

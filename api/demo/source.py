@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Protocol
 
 import pyarrow as pa
 
 from api.cli.client import Client
+from api.cli.lines import ensure_topic
 from api.demo.check import Verdict, compare
+from api.instance.processes import ROOT
 from api.instance.services.paths import log_dir, tail
-from api.instance.supervise import ROOT
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
-from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import security_of
 from mars.config import Config
 from mars.errors import MarsError
 
 STREAM, TOPIC, NAME = "S", "flows", "demo"
-PARTITIONS = 4
 # Event time starts an hour back and arrives a minute ago when the last tuple is made.
 BACK_S, SPAN_S = 3_600, 3_540
 
@@ -91,10 +92,7 @@ class PaperSource:
 
     def prepare(self) -> None:
         """Make the topic if it is absent."""
-        admin = KafkaAdmin(self.kafka, security=security_of(self.config))
-        if admin.describe(TOPIC) is None:
-            admin.create(TOPIC, PARTITIONS)
-        admin.close()
+        ensure_topic(self.kafka, security_of(self.config), TOPIC)
 
     def start(self) -> None:
         """Start to send."""
@@ -136,3 +134,9 @@ class PaperSource:
     def _listen(self) -> None:
         for line in self.process.stdout:
             self.sent = json.loads(line)["sent"]
+
+
+def numbered(name: str, joint: str = "_") -> Iterator[str]:
+    """The name, then name_2, name_3 and so on."""
+    yield name
+    yield from (f"{name}{joint}{number}" for number in itertools.count(2))

@@ -13,26 +13,21 @@ from pyspark.sql import SparkSession
 
 from api.instance.spark_session import cancel, run_task
 from mars.config import Config
+from mars.runtime.periods import Backoff
+from mars.workers import KINDS, Kind
 
 LOG = logging.getLogger("mars.jobs")
-PAUSE_S, PAUSE_MAX_S = 0.2, 2.0
-HEALTHY_S = 10.0
+PAUSE_S, PAUSE_MAX_S = 0.2, 2.0  # before a slot gets another worker: one that dies at its start must not fill the log
+HEALTHY_S = 10.0  # a worker that lived so long did not die at its start
 
 
-def task(kind: str, config_json: str, slot: int) -> Callable[[], None]:
-    """The body of a worker's task. The functions are local, so that they travel by value: the worker then
+def task(kind: Kind, config_json: str, slot: int) -> Callable[[], None]:
+    """The body of a worker's task. The function is local, so that it travels by value: the worker then
     imports what it runs and nothing of the API."""
-    def mapper() -> None:
-        from mapper.job import run_mapper
+    def work() -> None:
+        kind.load()(config_json, slot)
 
-        run_mapper(config_json, slot)
-
-    def reducer() -> None:
-        from reducer.job import run_reducer
-
-        run_reducer(config_json, slot)
-
-    return {"mapper": mapper, "reducer": reducer}[kind]
+    return work
 
 
 def reason_of(error: Exception) -> str:
@@ -50,10 +45,8 @@ class Workers:
         self.spark = spark
         self.config_json = config.to_json()
         self.stopping = threading.Event()
-        slots = [("mapper", slot) for slot in range(config.mappers)]
-        slots += [("reducer", slot) for slot in range(config.reducers)]
-        self.threads = {f"mars-{kind}-{slot}": threading.Thread(target=self._keep, args=(kind, slot), daemon=True)
-                        for kind, slot in slots}
+        slots = [(kind, slot) for kind in KINDS for slot in range(getattr(config, kind.plural))]
+        self.threads = {_group(*place): threading.Thread(target=self._keep, args=place, daemon=True) for place in slots}
 
     def start(self) -> None:
         """Submit all slots."""
@@ -70,8 +63,8 @@ class Workers:
             if thread.is_alive():
                 cancel(self.spark, group)
 
-    def _keep(self, kind: str, slot: int) -> None:
-        group, pause = f"mars-{kind}-{slot}", PAUSE_S
+    def _keep(self, kind: Kind, slot: int) -> None:
+        group, backoff = _group(kind, slot), Backoff(PAUSE_S, PAUSE_MAX_S)
         while not self.stopping.is_set():
             began = time.monotonic()
             try:
@@ -79,5 +72,11 @@ class Workers:
                 LOG.warning("%s returned", group)
             except Exception as error:  # whatever ended the worker, its slot gets a new one
                 LOG.warning("%s died: %s", group, reason_of(error))
-            pause = PAUSE_S if time.monotonic() - began > HEALTHY_S else min(PAUSE_MAX_S, pause * 2)
-            self.stopping.wait(pause)
+            if time.monotonic() - began > HEALTHY_S:
+                backoff.reset()
+            self.stopping.wait(backoff.begin())
+
+
+def _group(kind: Kind, slot: int) -> str:
+    """What Spark and the log call a worker's job."""
+    return f"mars-{kind.name}-{slot}"

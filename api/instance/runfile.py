@@ -16,9 +16,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import psutil
-
-from api.instance.process_id import Process
+from api.instance.processes import Process
 from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 STARTING, READY = "starting", "ready"
@@ -61,20 +59,9 @@ def read(data: Path) -> Run | None:
     try:
         raw = json.loads(_path(data).read_text())
         processes = {name: Process(**process) for name, process in raw.pop("processes").items()}
-        return Run(_supervisor(data, Process(**raw.pop("supervisor"))), processes=processes, **raw)
+        return Run(Process(**raw.pop("supervisor")), processes=processes, **raw)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _supervisor(data: Path, said: Process) -> Process:
-    """The supervisor that a run file names; that of an older version, whose time of the wall clock may mislead, is also
-    known by the lock that it holds."""
-    if said.boot or said.pid not in holders(data):
-        return said
-    try:
-        return Process.of(said.pid)
-    except psutil.NoSuchProcess:
-        return said
 
 
 def running(data: Path) -> Run | None:

@@ -10,28 +10,85 @@ import importlib
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
 import psutil
 
-from api.instance import runfile, tls
-from api.instance.process_id import Process
+from api.instance import processes, runfile, tls
+from api.instance.processes import Process
 from api.instance.runfile import Run
-from api.instance.server_process import ServerProcess
 from api.instance.services import Service, ports, start_all
+from api.instance.services.paths import log_dir, tail
 from api.instance.watched import Watched, in_background
 from mars.config import Config
-from mars.errors import ConflictError, NotReadyError
+from mars.errors import ConflictError, MarsError, NotReadyError
 
 LOG = logging.getLogger("mars.supervisor")
 API_PORT = 8642
 WATCH_S = 0.5
 LEFT_OVER_S = 1.0
+READY_S = 240.0
+PATIENCE_S = 8.0
 
 # Hears what is ready: its name, where it answers, and after how many seconds.
 Report = Callable[[str, str, float], None]
+
+
+class ServerProcess:
+    """A server from its start on. Spark starts at once; the rest waits for the addresses that `ready`
+    brings."""
+
+    def __init__(self, config: Config, report: Report) -> None:
+        self.log = log_dir(config.data) / "server.log"
+        self.report = report
+        self.began = time.monotonic()
+        self.process = processes.spawn("api.instance.server", config.data, "server")
+        self.url = ""
+        self.error: MarsError | None = None
+        self.settled = threading.Event()
+        processes.tell(self.process.stdin, {"config": config.to_json()})
+        threading.Thread(target=self._listen, name="server-events", daemon=True).start()
+
+    def ready(self, config: Config) -> str:
+        """Give the server all addresses, wait until it serves, return the API's URL.
+
+        Raises MarsError with the server's own reason, or with the end of its log."""
+        processes.tell(self.process.stdin, {"config": config.to_json()})
+        if not self.settled.wait(READY_S):
+            self.error = MarsError(f"The server is not ready after {READY_S:.0f} s", f"{self.log}:\n{tail(self.log)}")
+        if not self.url:
+            raise self.failure()
+        return self.url
+
+    def ended(self) -> bool:
+        """Whether the process is gone."""
+        return self.process.poll() is not None
+
+    def failure(self) -> MarsError:
+        """Why it ended: its own word, else the end of its log."""
+        return self.error or MarsError("The server process ended", f"{self.log}:\n{tail(self.log)}")
+
+    def stop(self, patience_s: float = PATIENCE_S) -> None:
+        """End it and all that it started: ask, and kill after `patience_s`. Harmless once it has ended."""
+        if not self.ended():
+            processes.stop(Process.of(self.process.pid), patience_s)
+            self.process.wait()
+
+    def _listen(self) -> None:
+        """Pass on what is ready; note the URL or the error that settles the start."""
+        for event in processes.hear(self.process.stdout):
+            if "ready" in event:
+                self.report(event["ready"], event["detail"], time.monotonic() - self.began)
+            elif "error" in event:
+                self.error = processes.error(event)
+            else:
+                self.url = event["api"]
+            if self.url or self.error:
+                self.settled.set()
+        self.settled.set()
 
 
 class Supervisor:
@@ -54,7 +111,7 @@ class Supervisor:
         self.run.api_name, self.run.api_certificate = tls.certificate_name(self.config), self.config.api_tls_certificate
         self.config = self.config.model_copy(update={"api_port": self._api_port()})
         self._start_server()
-        self.services = start_all(self.config, self.config.data, self._service_ready).all()
+        self.services = list(start_all(self.config, self.config.data, self._service_ready))
         self._server_ready(self.server.ready(self._with_addresses()))
         return self.run
 
@@ -121,7 +178,7 @@ class Supervisor:
     def _start_server(self) -> None:
         self.run.state = runfile.STARTING
         self.server = ServerProcess(self.config, self.report)
-        self._add("server", self.server.pid)
+        self._add("server", self.server.process.pid)
 
     def _server_ready(self, url: str) -> None:
         self.run.api, self.run.state = url, runfile.READY
@@ -135,7 +192,7 @@ class Supervisor:
     def _service_ready(self, service: Service) -> None:
         setattr(self.run, service.name, service.address)
         self._add(service.name, service.pid)
-        self.report(f"{service.name} {service.version}", service.address, service.started_ms / 1000)
+        self.report(f"{service.name} {service.version}", service.address, service.started_s)
 
     def _add(self, name: str, pid: int | None) -> None:
         try:

@@ -13,9 +13,9 @@ from prometheus_client.registry import Collector
 from api.statements import status
 from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
-from mars.model import names
 from mars.model.commits import COUNTERS
 from mars.model.registry import RUNNING
+from mars.workers import KINDS
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 LABELS = ("query", "stream")
@@ -49,8 +49,8 @@ class _Now(Collector):
             yield family
         yield from self._gauges(documents)
         alive = GaugeMetricFamily("mars_workers", "Workers that are alive.", labels=["kind"])
-        for kind, path in (("mapper", names.MAPPERS), ("reducer", names.REDUCERS)):
-            alive.add_metric([kind], len(status.workers(self.context, path)))
+        for kind in KINDS:
+            alive.add_metric([kind.name], len(status.workers(self.context, kind)))
         yield alive
 
     def _documents(self) -> Iterator[tuple[list[str], dict, int | None]]:

@@ -10,7 +10,19 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from mars.errors import MarsError, SqlError
+from mars.errors import (
+    Blame,
+    ConflictError,
+    FormatError,
+    GoneError,
+    MarsError,
+    NotFoundError,
+    NotReadyError,
+    RequestError,
+    SqlError,
+    UserError,
+)
+from mars.results.open_windows import OpenFileError
 
 LOG = logging.getLogger("mars.api")
 MEDIA_TYPE = "application/problem+json"
@@ -21,10 +33,14 @@ BODY_HINT = "send a JSON object with Content-Type: application/json"
 TITLE_MAX, TEXT_MAX = 200, 4_000
 
 
-class UnauthorizedError(MarsError):
+class UnauthorizedError(UserError):
     """No token, or a wrong one."""
 
-    status = 401
+
+# What an error comes to; any other is 500.
+STATUSES: dict[type[MarsError], int] = {
+    SqlError: 400, UnauthorizedError: 401, NotFoundError: 404, FormatError: 406, ConflictError: 409, GoneError: 410,
+    RequestError: 422, NotReadyError: 503, OpenFileError: 503}
 
 
 def install(app: FastAPI) -> None:
@@ -49,17 +65,23 @@ def shown(text: str, length_max: int) -> str:
     return text.encode(errors="replace").decode()
 
 
+def status_of(error: MarsError) -> int:
+    """The status of an error, by the nearest of its types that has one."""
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
 def of_error(error: MarsError) -> JSONResponse:
     """The answer to an error that somebody can mend."""
     place = {}
     if isinstance(error, SqlError):
         place = {"line": error.line or None, "column": error.column or None, "length": error.length}
-    return problem(error.status, error.title, error.detail, error.hint, **place)
+    return problem(status_of(error), error.title, error.detail, error.hint, **place)
 
 
 async def _mars_error(request: Request, error: MarsError) -> JSONResponse:
-    if error.status >= 500:
-        LOG.warning("%s %s: %s", request.method, request.url.path, error)
+    if status_of(error) >= 500:
+        trace = error if error.blame is Blame.US else None
+        LOG.warning("%s %s: %s", request.method, request.url.path, error, exc_info=trace)
     return of_error(error)
 
 

@@ -17,12 +17,12 @@ import pyarrow as pa
 from mapper.aggregate import aggregate_task
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.csv_fields import CsvFields
-from mapper.fetch import RangeTooLarge, Reader
+from mapper.fetch import RangeTooLarge, Reader, open_reader
 from mapper.json_fields import JsonFields
 from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
-from mapper.read import open_reader
 from mapper.timing import judge, time_reasons
+from mars import errors
 from mars.adapters.kafka.admin import Message
 from mars.adapters.kafka.security import security_of
 from mars.algebra import cells
@@ -70,17 +70,19 @@ def mapping(task_json: str) -> Callable[[int], list[Part]]:
         try:
             return _aggregate_range(task, task.ranges[number])
         except MarsError as error:
-            return [(FAULT, json.dumps([error.title, error.detail, error.hint, error.status]).encode())]
+            return [(FAULT, json.dumps([_kind(error), error.title, error.detail, error.hint]).encode())]
 
     return run
 
 
 def fault(data: bytes) -> MarsError:
-    """The error that a task told of under FAULT, with its status."""
-    *texts, status = json.loads(data)
-    error = MarsError(*texts)
-    error.status = status
-    return error
+    """The error that a task told of under FAULT, as the nearest of its types that mars.errors has."""
+    kind, *texts = json.loads(data)
+    return getattr(errors, kind)(*texts)
+
+
+def _kind(error: MarsError) -> str:
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
 
 
 def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
@@ -170,7 +172,7 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
 
 
 def _reader(config: Config, stream: Stream) -> Reader:
-    reader = open_reader(config.reader, config.kafka_address, security_of(config), stream.topic, stream.topic_id)
+    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id)
     reader.last_stable_offsets()  # no range is read past an end that the reader has not seen
     return reader
 

@@ -1,4 +1,4 @@
-"""What the API works with: one process's configuration and connections, made once."""
+"""What the API works with: one process's configuration and connections."""
 
 from __future__ import annotations
 
@@ -21,37 +21,58 @@ from mars.results.partial import PartialPages
 from mars.results.snapshot import SnapshotReader
 from mars.results.source import ResultSource
 from mars.results.tables import ResultTables
+from mars.runtime.system import SYSTEM, Runtime
 from sql.check.condition import result_condition
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@dataclass(frozen=True)
+class Connections:
+    """An API's ways to the outside, and its embedded SQL engine. Made once and not lazily: two requests must not make two
+    sessions."""
+
+    zk: ZooKeeper
+    kafka: KafkaAdmin
+    ends: EndOffsets
+    storage: Storage
+    engine: Engine
+
+
+def connect(config: Config) -> Connections:
+    """Those that the configuration names. NotReadyError if ZooKeeper does not answer."""
+    security = security_of(config)
+    return Connections(
+        ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms),
+        KafkaAdmin(config.kafka_address, security=security),
+        EndOffsets(Wire(config.kafka_address, security, ASK_S, RETRY_S)), Storage(config.state_root), Engine())
+
+
 @dataclass
 class Context:
     """`config` has the addresses of all services. `spark` may be None: only ad-hoc queries need it. Setting `shutdown`
-    ends open streams and waiting requests. Whoever made it calls `close`.
+    ends open streams and waiting requests. Whoever made it calls `close`, which ends its connections too.
 
     `catalog` is for who only looks: it waits no longer than a lost connection takes to come back. `definitions` is the
     same for statements that change what exists: it reads nothing old, and waits for a ZooKeeper that is away."""
 
     config: Config
+    connections: Connections
     spark: SparkSession | None = None
+    runtime: Runtime = SYSTEM
     shutdown: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        # Made here and not lazily, because two requests must not make two sessions.
-        self.zk = ZooKeeper(self.config.zookeeper_address, self.config.zookeeper_session_ms)
-        self.kafka = KafkaAdmin(self.config.kafka_address, security=security_of(self.config))
-        self.ends = EndOffsets(Wire(self.config.kafka_address, security_of(self.config), ASK_S, RETRY_S))
-        self.storage = Storage(self.config.state_root)
-        self.snapshots = SnapshotReader(self.zk, self.storage)
+        known = self.connections
+        self.zk, self.kafka, self.ends, self.storage, self.engine = \
+            known.zk, known.kafka, known.ends, known.storage, known.engine
+        self.snapshots = SnapshotReader(self.zk, self.storage, self.runtime)
         self.catalog = CatalogStore(self.zk, GLANCE_S, self.snapshots.cache)
         self.definitions = CatalogStore(self.zk, PATIENCE_S, changed=self.snapshots.cache.forget)
-        self.tables = ResultTables(self.storage)
-        self.engine = Engine()
-        self.results = ResultSource(self.catalog, self.snapshots, self.tables, PartialPages(), self.ends,
-                                    self.config.result_retention_days, result_condition)
+        self.tables = ResultTables(self.storage, self.runtime)
+        self.results = ResultSource(self.catalog, self.snapshots, self.tables, PartialPages(self.runtime), self.ends,
+                                    self.config.result_retention_days, result_condition, self.runtime.clock)
         self.progress = ProgressBoard()
 
     def close(self) -> None:

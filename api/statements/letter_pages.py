@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
 from api.statements.context import Context
 from mars.adapters.letters import LetterStore
@@ -19,6 +17,8 @@ from mars.algebra.evaluate import evaluate
 from mars.errors import RequestError, SqlError
 from mars.model import letters, types
 from mars.model.plan import Stream
+from mars.results import cursors
+from mars.results.cursors import Number
 from mars.results.kafka_time import instants
 from sql.check.condition import compile_condition
 
@@ -28,6 +28,7 @@ SHOWN = pa.schema([(name, types.to_arrow(type_)) for name, type_ in COLUMNS])
 PAGE_BYTES = 32 << 20
 TRIES = 5
 Place = tuple[int, int, int]
+CURSOR = TypeAdapter(tuple[Number, Number, Number, Number])  # the stream's id, and the place of the last letter
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def page(context: Context, stream: Stream, where: Condition, limit: int, cursor:
         more = False
     rows = pa.concat_tables(found)
     deleted = LetterStore(context.storage).deleted(stream.id)
-    return Page(rows, _dump(stream, place_of(rows)) if more else None, deleted)
+    return Page(rows, cursors.dump([stream.id, *place_of(rows)]) if more else None, deleted)
 
 
 def matching(context: Context, stream: Stream, where: Condition,
@@ -120,18 +121,8 @@ def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         return pa.array([value.decode("utf-8", "backslashreplace") for value in payload.to_pylist()], pa.string())
 
 
-def _dump(stream: Stream, place: Place) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([stream.id, *place])).decode().rstrip("=")
-
-
 def _load(text: str, stream: Stream) -> Place:
-    try:
-        stream_id, *place = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        sound = len(place) == 3 and all(isinstance(number, int) for number in place)
-    except (binascii.Error, ValueError, TypeError):
-        sound, stream_id = False, None
-    if not sound:
-        raise RequestError("this is not a cursor", hint="give `next` of the previous page, or leave out cursor")
+    stream_id, *place = cursors.load(text, CURSOR)
     if stream_id != stream.id:
         raise RequestError("the cursor belongs to another stream", hint="begin again without cursor")
     return tuple(place)

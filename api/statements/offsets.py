@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable
 
 from mars.adapters.kafka.errors import TopicRecreated
 from mars.adapters.kafka.wire import Wire
 from mars.errors import NotReadyError
 from mars.model.plan import Stream
+from mars.runtime.system import SYSTEM, Clock
 
 ASK_S, RETRY_S, AWAY_S = 2.0, 1.0, 1.0
 ALL = ""
@@ -23,8 +23,8 @@ class EndOffsets:
     takes a minute to learn of new partitions, or of a broker that has come back.
     """
 
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
+    def __init__(self, wire: Wire, clock: Clock = SYSTEM.clock) -> None:
+        self.wire, self.clock = wire, clock
         self._known: dict[str, tuple[float, dict[int, int], str]] = {}
         self._errors: dict[str, tuple[float, NotReadyError]] = {}
         self._lock = threading.Lock()
@@ -44,21 +44,21 @@ class EndOffsets:
         return ends
 
     def _read(self, topic: str, wanted: set[int], asked_at: float | None) -> tuple[dict[int, int], str]:
-        asked_at = asked_at or time.monotonic()
+        asked_at = asked_at or self.clock.monotonic_s()
         with self._lock:
             # Whoever held the lock meanwhile may have asked after we did.
             began_at, known, topic_id = self._known.get(topic, (float("-inf"), {}, ""))
             if began_at >= asked_at and wanted <= known.keys():
                 return known, topic_id
             for failed_at, error in (self._errors[key] for key in (ALL, topic) if key in self._errors):
-                if time.monotonic() - failed_at < AWAY_S:
+                if self.clock.monotonic_s() - failed_at < AWAY_S:
                     raise error
-            began_at = time.monotonic()
+            began_at = self.clock.monotonic_s()
             try:
                 topic_id = self.wire.topic(topic).topic_id
                 known = self.wire.end_offsets(topic, sorted(wanted))
             except NotReadyError as error:
-                self._errors[self._fails(topic)] = time.monotonic(), error
+                self._errors[self._fails(topic)] = self.clock.monotonic_s(), error
                 raise
             self._known[topic] = began_at, known, topic_id
             return known, topic_id

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from api.statements.context import Context
 from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import CorruptFileError
 from mars.errors import MarsError
-from mars.model import names
 from mars.model.commits import COUNTERS
 from mars.model.plan import Stream
 from mars.model.registry import Query
 from mars.results.formats import timestamp_text
+from mars.workers import KINDS, Kind
 
 ROOM_BYTES = 1024 * 1024  # below, commits of a busy stream begin to wait
 
@@ -80,13 +80,9 @@ def _lag(context: Context, stream: Stream, positions: dict[int, int],
     return {"tuples": sum(behind.values()), "partitions": {str(p): n for p, n in behind.items()}}, None
 
 
-def workers(context: Context, path: str) -> list[dict]:
-    """The mappers or reducers that are alive, as they registered themselves."""
-    def read() -> list[dict]:
-        found = [context.zk.get(f"{path}/{child}") for child in context.zk.children(path)]
-        return [json.loads(znode.data) for znode in found if znode and znode.data]
-
-    return answering(context.zk, read, GLANCE_S)
+def workers(context: Context, kind: Kind) -> list[dict]:
+    """The workers of a kind that are alive, as they registered themselves."""
+    return answering(context.zk, lambda: context.zk.documents(kind.folder), GLANCE_S)
 
 
 def dependencies(context: Context) -> dict[str, dict]:
@@ -97,8 +93,7 @@ def dependencies(context: Context) -> dict[str, dict]:
         "kafka": lambda: context.kafka.topics() is not None and context.config.kafka_address,
         "redis": lambda: _ping_redis(context.config.redis_address),
         "spark": lambda: _spark(context),
-        "mappers": lambda: _alive(context, names.MAPPERS),
-        "reducers": lambda: _alive(context, names.REDUCERS),
+        **{kind.plural: partial(_alive, context, kind) for kind in KINDS},
     }
     found: dict[str, dict] = {}
 
@@ -140,8 +135,8 @@ def _spark(context: Context) -> str:
     return context.spark.sparkContext.master
 
 
-def _alive(context: Context, path: str) -> str:
-    found = workers(context, path)
+def _alive(context: Context, kind: Kind) -> str:
+    found = workers(context, kind)
     if not found:
         raise MarsError("none is alive")
     return f"{len(found)} alive"

@@ -6,7 +6,6 @@ written here: the reducers' leader watches these znodes and attaches or detaches
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -46,7 +45,8 @@ class CatalogStore:
         self.patience_s = patience_s
         self.cache = cache
         self.changed = changed
-        self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS)))
+        self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS),
+                             zk.ensure(names.CHANGES)))
 
     # Reading
 
@@ -111,7 +111,7 @@ class CatalogStore:
             catalog.streams[stream.name.lower()] = made
             return made, _with_room([("set", names.CATALOG, catalog.dump(), version), *_stream_znodes(made, query_set)])
 
-        return self._change(prepare, lambda made: self._read_catalog()[0].streams.get(made.name.lower()) == made)
+        return self._change(prepare)
 
     def drop_stream(self, name: str) -> Stream:
         """Delete the stream and its znodes. ConflictError names its queries while there are any."""
@@ -124,11 +124,7 @@ class CatalogStore:
             deletions = [("delete", path) for path in self._tree(names.stream(stream.id))]
             return stream, [("set", names.CATALOG, catalog.dump(), version), *deletions]
 
-        def is_made(dropped: Stream) -> bool:
-            there = self._read_catalog()[0].streams.get(dropped.name.lower())
-            return there is None or there.id != dropped.id
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     def create_query(self, name: str, plan: QueryPlan, start: dict[int, int]) -> Query:
         """Make a running query that starts at the given offsets. ConflictError if the name exists, or if no more fits in
@@ -140,23 +136,14 @@ class CatalogStore:
             stream = find_stream(catalog, plan.stream)
             queries, queries_version = self._read_queries(stream)
             query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
-                          created_ms=time.time_ns() // 1_000_000)
+                          created_ms=self.zk.clock.wall_ms())
             queries.next_incarnation += 1
             queries.queries[query.id] = query
             catalog.next_id += 1
             catalog.queries[name.lower()] = (stream.name, query.id)
             return query, _with_room(_writes(stream, catalog, version, queries, queries_version))
 
-        def is_made(query: Query) -> bool:
-            catalog = self._read_catalog()[0]
-            stream, id_ = catalog.queries.get(name.lower(), ("", ""))
-            if id_ != query.id:
-                return False
-            there = _present(self._read_queries(find_stream(catalog, stream))[0], id_, name)
-            # The id may be another's who was quicker; incarnation, state and partitions may have changed since.
-            return (there.plan, there.created_ms) == (query.plan, query.created_ms)
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     def drop_query(self, name: str) -> Query:
         """Delete the query; its incarnation is never used again."""
@@ -170,10 +157,7 @@ class CatalogStore:
             del catalog.queries[name.lower()]
             return query, _writes(stream, catalog, version, queries, queries_version)
 
-        def is_made(dropped: Query) -> bool:
-            return self._read_catalog()[0].queries.get(name.lower(), ("", ""))[1] != dropped.id
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     def pause(self, name: str) -> Query:
         """Stop a running query where it is. ConflictError in any other state."""
@@ -198,12 +182,7 @@ class CatalogStore:
             queries.raise_incarnation(id_, state)
             return query, [("set", names.queries(stream.id), queries.dump(), version)]
 
-        def is_made(changed: Query) -> bool:
-            stream, id_ = query_place(self._read_catalog()[0], name)
-            there = _present(self._read_queries(stream)[0], id_, name)
-            return (id_, there.incarnation, there.state) == (changed.id, changed.incarnation, changed.state)
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     # ZooKeeper
 
@@ -230,9 +209,9 @@ class CatalogStore:
         below = [found for child in self.zk.children(path) for found in self._tree(f"{path}/{child}")]
         return [*below, path]
 
-    def _change(self, prepare: Callable[[], Change[T]], is_made: Callable[[T], bool]) -> T:
+    def _change(self, prepare: Callable[[], Change[T]]) -> T:
         try:
-            return change(self.zk, prepare, is_made, self.patience_s)
+            return change(self.zk, prepare, self.patience_s)
         finally:
             self.changed()
 

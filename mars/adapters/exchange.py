@@ -16,7 +16,7 @@ import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
-from mars.errors import MarsError, NotReadyError
+from mars.errors import MarsError, NotReadyError, Remedy
 from mars.model.claims import Claim
 from mars.model.entries import Entry, decode
 from mars.model.names import CHECKS, INSTANCE_KEY, Keys, channel
@@ -34,13 +34,19 @@ WEIGHED = 200  # entries a call, so that none blocks Redis for long
 class StaleGenerationError(MarsError):
     """The exchange has another generation: whatever the caller holds of the old one is worthless (rule 4)."""
 
+    remedy = Remedy.READ_AGAIN
+
 
 class StaleEpochError(MarsError):
     """A newer leader, owner or request has been seen: the caller must step down."""
 
+    remedy = Remedy.READ_AGAIN
+
 
 class ExchangeFullError(MarsError):
     """Redis is at its memory limit: back off and try again; what frees memory still runs."""
+
+    remedy = Remedy.RETRY
 
 
 @dataclass(frozen=True)

@@ -64,15 +64,15 @@ class LetterStore:
     # -- keeping them in bounds; by one worker at a time -----------------------------------------------------------
 
     def retain(self, stream_id: int, bytes_max: int) -> int:
-        """Delete the oldest files above a number of bytes, of the newest one as many letters as are too much; count them.
+        """Delete the oldest files above a number of bytes, but the newest one only if none are kept; count their letters.
         How many letters these were."""
         held = sorted(self._listed(stream_id).items(), key=lambda pair: pair[1].modified_s)
         excess = sum(_taken(entry.bytes) for _, entry in held) - bytes_max
         gone = 0
-        for file, entry in held:
+        for file, entry in held[:-1] if bytes_max else held:
             if excess <= 0:
                 break
-            gone += file.count - (self._cut(stream_id, file, entry, bytes_max) if file is held[-1][0] else 0)
+            gone += file.count
             self.storage.delete(f"{folder(stream_id)}/{file.name}")
             excess -= _taken(entry.bytes)
         if gone:
@@ -94,25 +94,6 @@ class LetterStore:
         for entry in self.storage.entries(folder(stream_id)):
             if entry.name.endswith(UNFINISHED) and time.time() - entry.modified_s > UNFINISHED_S:
                 self.storage.delete(f"{folder(stream_id)}/{entry.name}")
-
-    def _cut(self, stream_id: int, file: LetterFile, entry: Entry, bytes_max: int) -> int:
-        """Write a file's last letters, as many as fit into a number of bytes, as a file of their own. How many they are;
-        none of a file that does not read."""
-        try:
-            table = self.read(stream_id, file)
-        except CorruptFileError:
-            return 0
-        kept = len(table) * min(bytes_max, entry.bytes) // entry.bytes
-        while kept:
-            last = table.slice(len(table) - kept)
-            data = letters.encode(last)
-            if _taken(len(data)) <= bytes_max:
-                start = last["offset"][0].as_py()
-                place = LetterFile(file.partition, start, file.end, kept, letters.digest(file.name, "cut"))
-                self.storage.put(f"{folder(stream_id)}/{place.name}", data, entry.modified_s)
-                return kept
-            kept = kept * 3 // 4
-        return 0
 
     def _merge(self, stream_id: int, files: list[LetterFile], held: dict[LetterFile, Entry], merged_max: int) -> None:
         """One file in the place of several, as many as `merged_max` bytes allow; a kill in between leaves letters twice,

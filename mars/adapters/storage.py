@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlparse
 import google_crc32c
 import orjson
 
-from mars.errors import ConfigurationError, MarsError, NotReadyError
+from mars.errors import ConfigurationError, MarsError, NotReadyError, Remedy
 from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
 
 RESTORE = "put the file back from a backup of the state folder"
@@ -31,9 +31,14 @@ UNFINISHED = ".part"  # ends the name of a file that is not there yet
 class CorruptFileError(MarsError):
     """A committed file whose bytes are missing or do not match their checksum."""
 
+    remedy = Remedy.FALL_BACK
 
-class StateAwayError(NotReadyError, OSError):
-    """The state folder is not there, or refuses: that says nothing about a file. Waited out, like a full disk."""
+
+class StateAwayError(NotReadyError):
+    """The state folder is not there, or refuses: that says nothing about a file."""
+
+
+STATE_AWAY = (OSError, StateAwayError)  # what is raised where files can be neither read nor written: a full disk, too
 
 
 @dataclass(frozen=True)

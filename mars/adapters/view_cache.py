@@ -6,8 +6,6 @@ and after NET_S in any case: a watch that did not fire costs that time and nothi
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -20,6 +18,7 @@ from mars.adapters.zookeeper import Znode, ZooKeeper
 from mars.model import names
 from mars.model.plan import Stream
 from mars.model.registry import Catalog, QuerySet
+from mars.runtime.system import SYSTEM, Runtime
 
 NET_S = 2.0
 T = TypeVar("T")
@@ -32,10 +31,11 @@ class ViewCache:
     view, all this may be old; whoever acts on it is stopped by the versions that transactions and scripts check.
     """
 
-    def __init__(self, zookeeper: ZooKeeper, on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, zookeeper: ZooKeeper, on_change: Callable[[], None] = lambda: None,
+                 runtime: Runtime = SYSTEM) -> None:
         self._zookeeper = zookeeper
         self._on_change = on_change
-        self._lock = threading.Lock()
+        self._clock, self._lock = runtime.clock, runtime.lock()
         self._held: dict[tuple[str, str], tuple[float, object]] = {}
         self._changes = 0
         self._catalog: tuple[Znode, Catalog] | None = None
@@ -49,7 +49,7 @@ class ViewCache:
     def get_all(self, paths: list[str]) -> list[Znode | None]:
         """`get` of each path; what must be read is asked for at once, so that it takes as long as one. What changed before
         something else that was read here is read anew by the next call: so two calls that answer alike are of one moment."""
-        began, changes = time.monotonic(), self._changes
+        began, changes = self._clock.monotonic_s(), self._changes
         held = {path: self._fresh(("data", path), began) for path in paths}
         asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if held[path] is None}
         found = {path: self._answer(path, asked[path]) for path in asked}
@@ -93,7 +93,7 @@ class ViewCache:
         return held[3]
 
     def _cached(self, kind: str, path: str, read: Callable[[str], T]) -> T:
-        key, began, changes = (kind, path), time.monotonic(), self._changes
+        key, began, changes = (kind, path), self._clock.monotonic_s(), self._changes
         held = self._fresh(key, began)
         return held[1] if held else self._keep(key, began, changes, read(path))
 

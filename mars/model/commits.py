@@ -7,8 +7,10 @@ nothing but the storage. All times are in the stream's unit unless a name says o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import orjson
+from pydantic import BeforeValidator, TypeAdapter
 
 TRACK = ("positions", "max_event_time", "leader_epochs")  # how far a query has read
 COUNTERS = ("tuples", "bad", "late", "future", "filtered", "duplicates_skipped")
@@ -37,10 +39,10 @@ class ResultSegment:
     last_end_us: int
     committed_ms: int
 
-    @staticmethod
-    def from_json(data: dict) -> ResultSegment:
-        """The result segment of a form made by dataclasses.asdict."""
-        return ResultSegment(**{**data, "segment": Segment(**data["segment"])})
+
+def _with_offsets(epochs: dict) -> dict:
+    """Without epochs of before version 0.1.0, which were kept without their offset and are of no use."""
+    return {partition: pairs for partition, pairs in epochs.items() if isinstance(pairs, list)}
 
 
 @dataclass
@@ -63,7 +65,7 @@ class QueryCommit:
     incarnation: int
     positions: dict[int, int] = field(default_factory=dict)
     max_event_time: dict[int, int] = field(default_factory=dict)
-    leader_epochs: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    leader_epochs: Annotated[dict[int, list[tuple[int, int]]], BeforeValidator(_with_offsets)] = field(default_factory=dict)
     watermark: int | None = None
     counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
     bad_reasons: dict[str, int] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class Manifest:
         """The manifest that was written so, or by version 0.1.0, in which each query has all of its own."""
         raw = orjson.loads(data)
         tracks = raw.get("tracks")
-        queries = {id_: _query_commit({**query, **tracks[query["track"]]} if tracks else query)
+        queries = {id_: _QUERY_COMMIT.validate_python({**query, **tracks[query["track"]]} if tracks else query)
                    for id_, query in raw["queries"].items()}
         return Manifest(raw["stream_id"], raw["key_part"], raw["commit"], raw["generation"], queries)
 
@@ -141,23 +143,10 @@ class Pointer:
     @staticmethod
     def load(data: bytes) -> Pointer | None:
         """The pointer of a znode's data; None before the first commit."""
-        if not data:
-            return None
-        raw = orjson.loads(data)
-        earlier = tuple(Earlier(e["manifest"] and Segment(**e["manifest"]), e["commit"]) for e in raw.get("earlier", ()))
-        return Pointer(Segment(**raw["manifest"]), raw["commit"], earlier, raw.get("published", {}))
+        return _POINTER.validate_json(data) if data else None
 
 
-def _query_commit(raw: dict) -> QueryCommit:
-    positions, max_event_time, epochs = ({int(p): v for p, v in raw.get(name, {}).items()} for name in TRACK)
-    return QueryCommit(
-        raw["incarnation"], positions, max_event_time,
-        # Before version 0.1.0 an epoch was kept without its offset, which is of no use.
-        {p: [tuple(pair) for pair in pairs] for p, pairs in epochs.items() if isinstance(pairs, list)},
-        raw["watermark"], raw["counters"], raw["bad_reasons"], [Segment(**s) for s in raw["state"]],
-        [ResultSegment.from_json(r) for r in raw["results"]],
-        Segment(**raw["results_index"]) if raw["results_index"] else None, raw["commits"], raw.get("published"),
-        raw.get("fell_at", 0))
+_QUERY_COMMIT, _POINTER, _INDEX = TypeAdapter(QueryCommit), TypeAdapter(Pointer), TypeAdapter(list[ResultSegment])
 
 
 def gone_us(results: list[ResultSegment]) -> int | None:
@@ -173,7 +162,7 @@ def dump_index(results: list[ResultSegment]) -> bytes:
 
 def load_index(data: bytes) -> list[ResultSegment]:
     """The result segments of an index segment's content."""
-    return [ResultSegment.from_json(r) for r in orjson.loads(data)]
+    return _INDEX.validate_json(data)
 
 
 def _dump(value: object) -> bytes:

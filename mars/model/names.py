@@ -13,6 +13,7 @@ ELECTION = f"{ROOT}/election"
 MAPPERS = f"{ROOT}/mappers"
 REDUCERS = f"{ROOT}/reducers"
 STREAMS = f"{ROOT}/streams"
+CHANGES = f"{ROOT}/changes"  # a znode for each change of the catalog that is under way (mars/adapters/changes.py)
 STOP = f"{ROOT}/stop"  # while it is there, workers end
 INSTANCE = f"{ROOT}/instance"  # whose all this is, and in which format (api/instance/identity.py)
 INSTANCE_KEY = "mars:instance"  # the Redis key that says whose Redis it is

@@ -9,15 +9,20 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from operator import le
+from typing import Annotated, TypeVar
 
 import orjson
+from pydantic import Field, TypeAdapter
 
 from mars.errors import RequestError
 from mars.results.formats import timestamp_text
 
 LIMIT_DEFAULT, LIMIT_MAX = 1_000, 100_000
+# What stands in cursors, which anybody may have written.
+Number, Count = Annotated[int, Field(gt=-2**63, lt=2**63)], Annotated[int, Field(ge=0, lt=2**63)]
+T = TypeVar("T")
 
 
 def _time(time_us: int | None) -> str:
@@ -34,8 +39,8 @@ PARAMETERS = {"first_us": ("from", _time), "end_us": ("to", _time), "where": ("w
 class Selection:
     """Which rows are asked for: first_us <= window_start < end_us, `where` a condition over result columns."""
 
-    first_us: int | None = None
-    end_us: int | None = None
+    first_us: Number | None = None
+    end_us: Number | None = None
     where: str | None = None
     descending: bool = False
     partial: bool = False
@@ -48,42 +53,14 @@ class Cursor:
     `gone_us` had lost rows to the retention when the first page was read."""
 
     query: str
-    commits: tuple[int, ...]
-    bound_us: int | None
+    commits: tuple[Count, ...]
+    bound_us: Number | None
     selection: Selection
-    start_us: int
-    end_us: int
-    skip: int
+    start_us: Number
+    end_us: Number
+    skip: Count
     open_id: str = ""
-    gone_us: int | None = None
-
-    def dump(self) -> str:
-        """The cursor as text that stands in a URL as it is."""
-        return base64.urlsafe_b64encode(orjson.dumps(asdict(self))).decode().rstrip("=")
-
-    @staticmethod
-    def load(text: str) -> Cursor:
-        """The cursor of such a text; RequestError for any other."""
-        try:
-            raw = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-            raw["selection"] = Selection(**raw["selection"])
-            raw["commits"] = tuple(raw["commits"])
-            cursor = Cursor(**raw)
-        except (binascii.Error, ValueError, TypeError, KeyError) as error:
-            raise no_cursor() from error
-        if not cursor._is_sound():
-            raise no_cursor()
-        return cursor
-
-    def _is_sound(self) -> bool:
-        """Has everything its type? A cursor may have been written by anybody."""
-        asked = self.selection
-        numbers = (self.start_us, self.end_us, self.skip, *self.commits)
-        optional = (self.bound_us, self.gone_us, asked.first_us, asked.end_us)
-        return (all(map(_is_number, numbers)) and min(self.skip, *self.commits, 0) == 0
-                and all(number is None or _is_number(number) for number in optional)
-                and (asked.where is None or isinstance(asked.where, str))
-                and isinstance(self.query, str) and isinstance(self.open_id, str))
+    gone_us: Number | None = None
 
     def check(self, query_id: str, given: Selection, named: Collection[str] = ()) -> None:
         """RequestError if the page belongs to another query, or a parameter contradicts the first page's: one that is not
@@ -113,8 +90,20 @@ class Cursor:
         return not is_later and len(self.commits) == len(vector) and all(map(le, self.commits, vector))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and -2**63 < value < 2**63
+CURSOR = TypeAdapter(Cursor)
+
+
+def dump(cursor: object) -> str:
+    """A cursor as text that stands in a URL as it is."""
+    return base64.urlsafe_b64encode(orjson.dumps(cursor)).decode().rstrip("=")
+
+
+def load(text: str, kind: TypeAdapter[T]) -> T:
+    """The cursor of such a text; RequestError for any other."""
+    try:
+        return kind.validate_json(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), strict=True)
+    except (binascii.Error, ValueError) as error:
+        raise no_cursor() from error
 
 
 def no_cursor() -> RequestError:

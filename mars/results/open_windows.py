@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.algebra import cells
+from mars.errors import Remedy
 from mars.model.commits import QueryCommit, Segment
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
+from mars.runtime.byte_lru import ByteLru
+from mars.runtime.system import SYSTEM, Runtime
 
 KEPT_BYTES = 256 * 1024 * 1024
 
@@ -20,7 +21,7 @@ KEPT_BYTES = 256 * 1024 * 1024
 class OpenFileError(CorruptFileError):
     """A file with the state of open windows is damaged or missing: it mends without anybody's help, as a rule."""
 
-    status = 503
+    remedy = Remedy.RETRY
 
     def __init__(self, damage: CorruptFileError) -> None:
         super().__init__("the open windows cannot be read", damage.detail,
@@ -47,11 +48,10 @@ class OpenWindows:
     A reader may come with an older commit than one that came before it. It goes on only from what is older than its own,
     and what it finds never takes the place of what is newer."""
 
-    def __init__(self, storage: Storage, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, storage: Storage, runtime: Runtime = SYSTEM, kept_bytes: int = KEPT_BYTES) -> None:
         self.storage = storage
-        self.kept_bytes = kept_bytes
-        self._held: OrderedDict[tuple[str, int], _Open] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held: ByteLru[tuple[str, int], _Open] = ByteLru(kept_bytes, lambda one: one.cells.nbytes + one.rows.nbytes)
+        self._lock = runtime.lock()
 
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
         """The rows that the windows which key part `number` has not closed would give if they closed now, in no
@@ -86,14 +86,9 @@ class OpenWindows:
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:
         with self._lock:
-            if key in self._held and self._held[key].commits > found.commits:
-                return
-            self._held[key] = found
-            self._held.move_to_end(key)
-            sizes = sum(held.cells.nbytes + held.rows.nbytes for held in self._held.values())
-            while sizes > self.kept_bytes:
-                gone = self._held.popitem(last=False)[1]
-                sizes -= gone.cells.nbytes + gone.rows.nbytes
+            newer = self._held.peek(key)
+            if newer is None or newer.commits <= found.commits:
+                self._held.put(key, found)
 
 
 def _not_before(watermark: int | None, other: int | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.adapters.storage import CorruptFileError
-from mars.results.cursors import Cursor, Selection, no_cursor
+from mars.results import cursors
+from mars.results.cursors import CURSOR, Cursor, Selection, no_cursor
 from mars.results.formats import timestamp_text
 from mars.results.partial import open_rows
 from mars.results.reason import why_empty
@@ -39,7 +39,7 @@ def page(source: ResultSource, name: str, selection: Selection, limit: int, curs
     """At most `limit` rows; `named` are the parameters that stand in the request. NotFoundError, RequestError, GoneError, or
     SqlError for a condition that is refused."""
     stream, query = source.catalog.query(name)
-    start = Cursor.load(cursor) if cursor else None
+    start = cursors.load(cursor, CURSOR) if cursor else None
     if start:
         start.check(query.id, selection, named)
     for attempt in range(TRIES):
@@ -55,7 +55,7 @@ def page(source: ResultSource, name: str, selection: Selection, limit: int, curs
             # Files are deleted once a newer commit does not need them: read on as of that one.
             if attempt == TRIES - 1:
                 raise
-            time.sleep(2 * FRESH_S)
+            source.clock.sleep(2 * FRESH_S)
     raise AssertionError("unreachable")
 
 
@@ -92,7 +92,7 @@ def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place
         rows = rows.slice(0, limit)
         place = _place_after(rows, after)
         open_id = cursor.open_id or (source.partial_pages.keep(open_table) if open_table is not None else "")
-        next_ = replace(cursor, start_us=place.start_us, end_us=place.end_us, skip=place.skip, open_id=open_id).dump()
+        next_ = cursors.dump(replace(cursor, start_us=place.start_us, end_us=place.end_us, skip=place.skip, open_id=open_id))
     if selection.partial:
         rows = _marked(rows, bound, snapshot.grace_us)
     return Page(rows, next_, sum(cursor.commits), timestamp_text(bound))

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-import uuid
-from collections import OrderedDict
-
 import pyarrow as pa
 
 from mars import computing
@@ -14,6 +9,8 @@ from mars.errors import ConflictError, GoneError
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
 from mars.results.tables import ResultTables, closed_within
+from mars.runtime.byte_lru import ByteLru
+from mars.runtime.system import SYSTEM, Runtime
 
 KEPT_S = 60.0
 KEPT_BYTES = 256 * 1024 * 1024
@@ -22,33 +19,32 @@ KEPT_BYTES = 256 * 1024 * 1024
 class PartialPages:
     """The open rows that first pages promised to later ones: kept for KEPT_S, and less when memory runs out."""
 
-    def __init__(self) -> None:
-        self._tables: OrderedDict[str, tuple[float, pa.Table]] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, runtime: Runtime = SYSTEM) -> None:
+        self._runtime, self._lock = runtime, runtime.lock()
+        self._tables: ByteLru[str, tuple[float, pa.Table]] = ByteLru(KEPT_BYTES, lambda held: held[1].nbytes)
 
     def keep(self, table: pa.Table) -> str:
         """Keep the rows; the id brings them back."""
-        id_ = uuid.uuid4().hex
+        id_ = self._runtime.new_id()
         with self._lock:
-            self._tables[id_] = (time.monotonic() + KEPT_S, table)
             self._forget()
+            self._tables.put(id_, (self._runtime.clock.monotonic_s() + KEPT_S, table))
         return id_
 
     def find(self, id_: str) -> pa.Table:
         """The rows of an id; GoneError once they are no longer kept."""
         with self._lock:
             self._forget()
-            if id_ not in self._tables:
-                raise GoneError("the page is no longer kept", f"pages of partial results are kept for {KEPT_S:.0f} s",
-                                "begin again without cursor")
-            return self._tables[id_][1]
+            held = self._tables.get(id_)
+        if held is None:
+            raise GoneError("the page is no longer kept", f"pages of partial results are kept for {KEPT_S:.0f} s",
+                            "begin again without cursor")
+        return held[1]
 
     def _forget(self) -> None:
-        now, held = time.monotonic(), sum(table.nbytes for _, table in self._tables.values())
-        for id_, (deadline, table) in list(self._tables.items()):
-            if deadline < now or held > KEPT_BYTES:
-                del self._tables[id_]
-                held -= table.nbytes
+        now_s = self._runtime.clock.monotonic_s()
+        for id_ in [id_ for id_ in self._tables if self._tables.peek(id_)[0] < now_s]:
+            self._tables.pop(id_)
 
 
 def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from operator import is_
 
@@ -19,6 +17,7 @@ from mars.model.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.model.identifiers import identifier
 from mars.model.plan import Stream
 from mars.model.registry import PAUSED, RUNNING, Query
+from mars.runtime.system import SYSTEM, Runtime
 
 FRESH_S = 0.05
 TRIES = 10
@@ -113,14 +112,15 @@ class SnapshotReader:
 
     zk: ZooKeeper
     storage: Storage
+    runtime: Runtime = SYSTEM
     cache: ViewCache = field(init=False)
     _known: dict[tuple[int, int], _Known] = field(default_factory=dict)
     _whole: dict[int, tuple[int, list[Manifest | None]]] = field(default_factory=dict)  # as they were last, by stream
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: AbstractContextManager = field(init=False)
     _listeners: set[Callable[[], None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.cache = ViewCache(self.zk, self._tell)
+        self.cache, self._lock = ViewCache(self.zk, self._tell, self.runtime), self.runtime.lock()
 
     @contextmanager
     def told(self, wake: Callable[[], None]) -> Iterator[None]:
@@ -144,14 +144,14 @@ class SnapshotReader:
             snapshot = self._read(stream, query)
         except CorruptFileError as error:
             raise _unreadable(query, error) from error
-        deadline = time.monotonic() + COMMIT_WAIT_S
+        deadline_s = self.runtime.clock.monotonic_s() + COMMIT_WAIT_S
         if snapshot.commit < min_commit:
             self.sync(stream)
         while snapshot.commit < min_commit:
-            if time.monotonic() > deadline:
+            if self.runtime.clock.monotonic_s() > deadline_s:
                 raise NotReadyError("the commit has not come yet", f"{query.name} is at commit {snapshot.commit}, "
                                     f"not at {min_commit}", "ask again, or without min_commit")
-            time.sleep(FRESH_S)
+            self.runtime.clock.sleep(FRESH_S)
             snapshot = self._read(stream, query)
         return snapshot
 
@@ -163,12 +163,12 @@ class SnapshotReader:
     def read_whole(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
         """Like `read`, for who reads rows. NotReadyError if windows that were visible are not there again within
         COMMIT_WAIT_S: nobody is shown less than before."""
-        deadline = time.monotonic() + COMMIT_WAIT_S
+        deadline_s = self.runtime.clock.monotonic_s() + COMMIT_WAIT_S
         while not (snapshot := self.read(stream, query, min_commit)).is_whole:
-            if time.monotonic() > deadline:
+            if self.runtime.clock.monotonic_s() > deadline_s:
                 raise NotReadyError("closed windows are computed again", f"a file with results of {query.name} was damaged: "
                                     f"{query.reason}", "ask again; GET /v1/queries/{name} shows the lag")
-            time.sleep(FRESH_S)
+            self.runtime.clock.sleep(FRESH_S)
         return snapshot
 
     def _read(self, stream: Stream, query: Query) -> Snapshot:

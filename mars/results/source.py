@@ -12,6 +12,7 @@ from mars.results.partial import PartialPages
 from mars.results.rows import CompileCondition
 from mars.results.snapshot import SnapshotReader
 from mars.results.tables import ResultTables
+from mars.runtime.system import SYSTEM, Clock
 
 
 class EndOffsets(Protocol):
@@ -32,3 +33,4 @@ class ResultSource:
     ends: EndOffsets
     retention_days: int
     compile_condition: CompileCondition
+    clock: Clock = SYSTEM.clock

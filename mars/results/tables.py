@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from mars.model.commits import QueryCommit, ResultSegment, Segment, gone_us, loa
 from mars.results.open_windows import OpenWindows
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
+from mars.runtime.byte_lru import ByteLru
+from mars.runtime.system import SYSTEM, Runtime
 
 CACHE_BYTES = 256 * 1024 * 1024
 INDEXES = 64
@@ -35,29 +36,23 @@ class Piece:
 class ResultTables:
     """Reads result segments and keeps the last ones used, up to CACHE_BYTES; `open` does so for open cells. Thread-safe."""
 
-    def __init__(self, storage: Storage, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, storage: Storage, runtime: Runtime = SYSTEM) -> None:
         self.storage = storage
-        self.open = OpenWindows(storage)
-        self.cache_bytes = cache_bytes
-        self._tables: OrderedDict[Segment, pa.Table] = OrderedDict()
+        self.open = OpenWindows(storage, runtime)
+        self._tables: ByteLru[Segment, pa.Table] = ByteLru(CACHE_BYTES, lambda table: table.nbytes)
         self._indexes: OrderedDict[Segment, list[ResultSegment]] = OrderedDict()
-        self._held = 0
-        self._lock = threading.Lock()
+        self._lock = runtime.lock()
 
     def table(self, segment: Segment, schema: pa.Schema) -> pa.Table:
         """The rows of a result segment in the types of `schema`."""
         with self._lock:
-            if segment in self._tables:
-                self._tables.move_to_end(segment)
-                return self._tables[segment]
+            held = self._tables.get(segment)
+        if held is not None:
+            return held
         rows = pa.ipc.open_stream(self.storage.read(segment)).read_all()
         table = pa.Table.from_arrays(rows.columns, names=schema.names).cast(schema)
         with self._lock:
-            if segment not in self._tables:
-                self._tables[segment] = table
-                self._held += table.nbytes
-            while self._held > self.cache_bytes:
-                self._held -= self._tables.popitem(last=False)[1].nbytes
+            self._tables.put(segment, table)
         return table
 
     def segments(self, part: QueryCommit) -> list[ResultSegment]:

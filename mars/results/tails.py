@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,6 +20,7 @@ from mars.results.instants import instant_us
 from mars.results.rows import Choice, Place, all_rows, gone, times
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
+from mars.runtime.periods import Every
 
 CHUNK_ROWS = 5_000
 LOOK_S = 1.0
@@ -51,9 +51,9 @@ class Tail:
     stream: Stream
     query: Query
     selection: Selection
+    looks: Every
     above_us: int | None = None
     place: Place | None = None
-    looked_at: float = 0.0
     snapshot: Snapshot | None = None
     waiting: Iterator[Block] | None = None
 
@@ -63,7 +63,8 @@ def open_tail(source: ResultSource, name: str, last_event_id: str | None, from_:
     condition that is refused; RequestError and GoneError for a place that is none, or behind which rows are missing."""
     stream, query = source.catalog.query(name)
     now = from_ == "now"
-    tail = Tail(stream, query, Selection(None if now else instant_us("from", from_), where=where))
+    selection = Selection(None if now else instant_us("from", from_), where=where)
+    tail = Tail(stream, query, selection, Every(LOOK_S, source.clock))
     Choice.of(query.plan, tail.selection, source.compile_condition)
     if last_event_id:
         tail.place = event_ids.load(last_event_id, query.id, tail.selection)
@@ -152,9 +153,10 @@ def _chunks(table: pa.Table, after: Place | None) -> Iterator[Chunk]:
 
 def _look(source: ResultSource, tail: Tail) -> None:
     """See now and then whether the query is still the same one, and what has become of it."""
-    if time.monotonic() - tail.looked_at < LOOK_S:
+    if not tail.looks.is_due():
         return
     stream, query = source.catalog.query(tail.query.name)
     if query.id != tail.query.id:
         raise NotFoundError("the query was dropped", f"another query has the name {query.name} now")
-    tail.stream, tail.query, tail.looked_at = stream, query, time.monotonic()
+    tail.stream, tail.query = stream, query
+    tail.looks.begin()

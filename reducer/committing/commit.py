@@ -16,8 +16,8 @@ from itertools import dropwhile
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
-from mars.algebra import cells, cells_finish
+from mars.adapters.storage import STATE_AWAY, CorruptFileError, NewFile, StateAwayError, Storage
+from mars.algebra import cells_finish
 from mars.algebra.cells_wire import encode
 from mars.model.commits import Manifest, QueryCommit, ResultSegment, Segment, dump_index
 from reducer.committing.history import Point
@@ -79,9 +79,7 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
 def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
     """The commit is the truth: the working state takes over what it says."""
     for id_, tables in prepared.open.items():
-        state = states[id_]
-        state.commit = prepared.manifest.queries[id_].copy()
-        state.open, state.delta, state.closed, state.changed, state.rewrite = tables, [], [], False, False
+        states[id_].adopt(prepared.manifest.queries[id_], tables)
 
 
 def unused_files(storage: Storage, prepared: Prepared, kept: Sequence[Point] = ()) -> list[str]:
@@ -93,7 +91,7 @@ def unused_files(storage: Storage, prepared: Prepared, kept: Sequence[Point] = (
     try:
         named, unread = _named_files(storage, [manifest, *(point.manifest for point in kept)])
         files = list(storage.files(folder(manifest.stream_id, manifest.key_part)))
-    except OSError as error:  # no reason not to commit
+    except STATE_AWAY as error:  # no reason not to commit
         log.warning("files that nothing names are deleted later: %s", error)
         return []
     return [path for path, modified in files
@@ -130,13 +128,8 @@ def _is_together(path: str) -> bool:
 def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.Table]:
     """Add the cells that this commit must write for a query: those merged since the last, or all as a new base. Segments
     of which every window has closed are left out. The tables of the segments that `entry` names now."""
-    plan, stream = state.query.plan, state.stream
-    state.delta = [cells.merge(plan, stream, state.delta)] if state.delta else []
-    held = [(segment, table) for segment, table in zip(entry.state, state.open, strict=True) if table.num_rows]
-    new = state.delta
-    if len(held) >= DELTAS_MAX or state.rewrite:
-        new, held = [cells.merge(plan, stream, [table for _, table in held] + new)], []
-    held += [(file.add(encode(table)), table) for table in new if table.num_rows]
+    held, new = state.to_write(DELTAS_MAX)
+    held += [(file.add(encode(table)), table) for table in new]
     entry.state = [segment for segment, _ in held]
     return [table for _, table in held]
 
@@ -146,10 +139,8 @@ def _add_results(storage: Storage, file: NewFile, state: QueryState, entry: Quer
     """Add the finished rows of the windows that close with this commit."""
     if not state.closed:
         return
-    plan = state.query.plan
     with computing(state.query.id, "the rows of its closed windows"):
-        state.closed = [cells.merge(plan, state.stream, state.closed)]
-        finished = cells_finish.finish(plan, state.stream, state.closed[0])
+        finished = cells_finish.finish(state.query.plan, state.stream, state.closed_cells())
     if finished.num_rows:
         _tidy_results(storage, file.folder, entry, retention_ms, finished, beside)
         entry.results.append(describe(finished, file.add(_rows_blob(finished))))

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.rest.app import create_app
-from api.statements.context import Context
+from api.statements.context import Context, connect
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.config import Config
 from mars.model import names
@@ -23,7 +23,7 @@ from mars.results.schema import schema_of
 @pytest.fixture(scope="session")
 def context(stack) -> Iterator[Context]:
     """What the application works with; no Spark."""
-    made = Context(stack.config)
+    made = Context(stack.config, connect(stack.config))
     made.storage.root.mkdir(parents=True, exist_ok=True)  # as a start does
     yield made
     made.close()

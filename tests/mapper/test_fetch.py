@@ -8,7 +8,7 @@ import pytest
 
 from mapper import fetch, surplus
 from mapper.decode import CorruptRecords, decode
-from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, RawReader
+from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, Reader
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka.errors import KafkaUnreachable, OffsetOutOfRange
 from mars.adapters.kafka.wire import FetchedPartition, Want
@@ -50,8 +50,8 @@ def answer(records: bytes = b"", lso: int = 1000, throttled: bool = False) -> Fe
     return FetchedPartition(0, lso, lso, 0, [], records, throttled)
 
 
-def reader(*answers) -> RawReader:
-    return RawReader(ListWire(*answers), "t", "id")
+def reader(*answers) -> Reader:
+    return Reader(ListWire(*answers), "t", "id")
 
 
 def texts(range_) -> list[bytes]:

@@ -210,10 +210,10 @@ def spilled_files_are_not_checked() -> None:
     """Length and checksum of a local file are not compared."""
     import google_crc32c
 
-    from mapper import spill
-    real = spill.read
+    from mapper.spill import Spill
+    real = Spill.read
 
-    def read(stream: object, generation: int, claim: object, columns: object) -> object:
+    def read(files: Spill, stream: object, generation: int, claim: object, columns: object) -> object:
         if claim.file:
             try:
                 with open(claim.file["path"], "rb") as file:
@@ -221,9 +221,9 @@ def spilled_files_are_not_checked() -> None:
                 claim.file.update(length=len(data), crc=google_crc32c.value(data))
             except OSError:
                 pass
-        return real(stream, generation, claim, columns)
+        return real(files, stream, generation, claim, columns)
 
-    spill.read = read
+    Spill.read = read
 
 
 @bug

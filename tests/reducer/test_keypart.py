@@ -85,7 +85,7 @@ def part(tmp_path, clock) -> KeyPart:
 def reads_one_partition(part: KeyPart) -> None:
     """So that one entry is enough for a watermark."""
     part.view.queries.partitions = (0,)
-    part.states["q1"].query = replace(QUERY, start={0: 0})
+    part.states["q1"].follow(replace(QUERY, start={0: 0}))
 
 
 def commits(part: KeyPart) -> int:
@@ -163,7 +163,7 @@ def test_the_state_of_a_paused_query_gets_into_new_files(part, clock, monkeypatc
     part.take_queries(replace(part.view, queries=QuerySet(4, (0, 1), {
         "q1": replace(QUERY, state=PAUSED), "q2": replace(QUERY, id="q2", name="other", incarnation=3)})))
     for _ in range(60):
-        part.states["q2"].changed = True
+        part.states["q2"].mark_for_rewrite()
         part.commit()
     now, oldest = part.manifest.queries["q1"], part.history.points()[-1].manifest.queries["q1"]
     assert [part.storage.read(s) for s in now.state] == [part.storage.read(s) for s in kept.state] != []
@@ -270,7 +270,7 @@ def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkey
     before = commits(part)
     without = {"q1": replace(QUERY, state="QUARANTINED", incarnation=2), "q2": part.states["q2"].query}
     part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), without), queries_version=2))
-    part.states["q2"].changed = True
+    part.states["q2"].mark_for_rewrite()
     clock.now += 10
     part.step(woken=False)
     assert commits(part) == before + 1
@@ -281,14 +281,14 @@ def too_large(*_: object) -> None:
     raise pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
 
 
-@pytest.mark.parametrize("where", ["reducer.committing.commit.cells.merge", "reducer.committing.commit.encode",
-                                   "reducer.keypart.Limits.exceeded"])
+@pytest.mark.parametrize("where", ["reducer.state.merge.cells.merge", "reducer.committing.commit.encode",
+                                   "reducer.keypart.Limits.judge"])
 def test_cells_that_cannot_be_committed_stop_their_query_alone(part, clock, monkeypatch, where):
     stops = []
     monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))
     part.exchange.add(1, 0, [1, 2])
     part.step()
-    part.states["q1"].rewrite = part.states["q1"].changed = True
+    part.states["q1"].mark_for_rewrite()
     before = part.states["q1"].commit.copy()
     clock.now += 10
     with monkeypatch.context() as patch:
@@ -392,7 +392,7 @@ def test_a_full_state_folder_gets_room_when_a_query_is_dropped(two, clock, monke
     monkeypatch.setattr(commit, "KEEP_UNUSED_S", 1000)
     drop(two, 3, "q2")
     monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
-    two.states["q2"].changed = True
+    two.states["q2"].mark_for_rewrite()
     before = commits(two)
     clock.now += keypart.SWEEP_S
     with pytest.raises(OSError, match="No space left"):

@@ -190,7 +190,7 @@ def cut_logs_are_not_noticed(world: World) -> Iterator[None]:
 
     def replaced(logs: Logs, states: dict[str, QueryState], facts: Facts) -> dict[str, str]:
         for state in states.values():
-            state.read_on = set()
+            state.has_compared(set())
         return {}
 
     with patch.object(Logs, "replaced", replaced):

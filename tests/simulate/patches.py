@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import logging
 import queue
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 
 import orjson
 
-import api.statements.context
 import mapper.claim
-import mapper.computing
 import mapper.ends
 import mapper.fetching
-import mapper.job
-import mapper.shared
-import mars.faults
 import mars.model.registry
 import mars.results.open_windows
 import mars.results.pages
 import mars.results.tables
-import mars.results.tails  # noqa: F401 what readers call must be loaded, so that it gets the simulation's clock
 import reducer.committing.commit
 import reducer.committing.history
 import reducer.home
@@ -39,8 +32,10 @@ import reducer.leading.memory
 import reducer.leading.watch_topic
 import reducer.state.limits
 import reducer.state.merge
+from mars import faults
 from mars.model.plan import QueryPlan
-from tests.simulate import cells, kafka, redis, scheduler, storage, threads, zookeeper
+from tests.simulate import cells, kafka, redis, storage, threads, zookeeper
+from tests.simulate.world import World
 
 # Waits of the real code that only make a run longer, and sweeps that would come too rarely in one.
 CONSTANTS: list[tuple[ModuleType, str, float]] = [
@@ -74,18 +69,15 @@ USERS = {of: _users(of) for of in (time, threading, queue, uuid)}
 
 
 @contextlib.contextmanager
-def installed(sched: scheduler.Scheduler, disk: storage.Disk, faults: dict[str, Callable],
-              plan: QueryPlan) -> Iterator[None]:
+def installed(world: World, plan: QueryPlan) -> Iterator[None]:
     """The real modules work in the simulation while this lasts. All queries have one plan, which is not read each time."""
-    numbers = itertools.count()
-    api_threads = SimpleNamespace(Lock=lambda: threads.Lock(sched, disk.network.rest), Event=lambda: threads.Event(sched))
+    sched = world.scheduler
     stands_for = {
         time: threads.Time(sched), threading: threads.Threading(sched),
         queue: SimpleNamespace(Queue=lambda: threads.Queue(sched), Empty=threads.Empty),
-        uuid: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=f"{next(numbers):08x}"))}
+        uuid: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=world.runtime.new_id()))}
     new = [(module, name, stands_for[of]) for of, users in USERS.items() for module, name in users]
-    new += [(module, name, api_threads) for module, name in USERS[threading] if module.__name__.startswith("api.")]
-    new += [(module, name, value) for module, values in _seams(disk, faults, plan).items() for name, value in values.items()]
+    new += [(module, name, value) for module, values in _seams(world, plan).items() for name, value in values.items()]
     new += CONSTANTS
     undo = [(module, name, getattr(module, name)) for module, name, _ in new]
     loggers = [one for name, one in logging.root.manager.loggerDict.items() if name.startswith("mars.")]
@@ -94,40 +86,33 @@ def installed(sched: scheduler.Scheduler, disk: storage.Disk, faults: dict[str, 
             setattr(module, name, value)
         for logger in loggers:
             logger.disabled = True
+        faults.arm_with(world)
         yield
     finally:
+        faults.arm_with(None)
         for logger in loggers:
             logger.disabled = False
         for module, name, value in undo:
             setattr(module, name, value)
 
 
-def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> dict[ModuleType, dict[str, object]]:
+def _seams(world: World, plan: QueryPlan) -> dict[ModuleType, dict[str, object]]:
     """What stands for outside systems, and for the work on tuples."""
-    spill = disk.spill
+    outside = {"ZooKeeper": lambda hosts, session_ms: zookeeper.ZooKeeper(world.ensemble, session_ms),
+               "Exchange": lambda address: redis.Exchange(world.server)}
     return {
-        mars.faults: faults,
         mars.model.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan), "json": JSON, "zlib": PLAIN},
-        mapper.job: {"spill": spill},
-        mapper.shared: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange},
-        mapper.fetching: {"spill": spill, "open_reader": lambda *where, **_: kafka.Reader(where[-1])},
-        mapper.computing: {"spill": spill, "Parser": cells.Parser, "aggregate_task": cells.aggregate_task,
-                           "judge": cells.judge, "encode": cells.encode,
-                           # No tuple is bad here, so there are no dead letters.
-                           "LetterBox": lambda *_: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
-        reducer.home: {"Storage": storage.Storage},
-        reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange,
-                      "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},
+        reducer.home: {"Storage": lambda *_: storage.Storage(world.disk)},
+        reducer.job: {**outside, "Wakeups": lambda address, heard: redis.Wakeups(world.server, heard),
+                      "keep_letters": lambda *_: None},
         reducer.keypart: {"decode": cells.decode, "schema": lambda *_: None},
         reducer.state.limits: {"cells": cells.CELLS},
         reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
                               "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
         reducer.committing.commit: {
-            "cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
+            "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
             "_rows_blob": cells.encode, "describe": cells.describe},
-        reducer.leading.watch_topic: {"Wire": kafka.Wire, "Consumer": kafka.Group},
-        api.statements.context: {"ZooKeeper": zookeeper.ZooKeeper, "Storage": storage.Storage, "EndOffsets": kafka.Ends,
-                      **dict.fromkeys(("KafkaAdmin", "Wire", "Engine", "security_of"), lambda *_, **__: None)},
+        reducer.leading.watch_topic: {"Wire": lambda *_, **__: kafka.Wire(world.topic), "Consumer": kafka.Group},
         mars.results.tables: {"pa": cells.READ},
         mars.results.open_windows: {"cells": cells.OPEN},
     }

@@ -71,10 +71,10 @@ class Server:
 class Exchange:
     """Stands for mars.adapters.exchange.Exchange, with the same methods."""
 
-    server: Server  # set for each run
+    address = "redis"
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, server: Server) -> None:
+        self.server = server
 
     def _call(self, call: Callable[[], object], frees: bool = False) -> object:
         """One script and what may become of it; see faults.FATES."""
@@ -212,9 +212,9 @@ class Exchange:
 class Wakeups(Source):
     """Stands for mars.adapters.wakeups.Wakeups: messages that may be lost, told in a thread of its own."""
 
-    def __init__(self, address: str, heard: Callable[[str, int | None], None]) -> None:
-        super().__init__(Exchange.server.scheduler)
-        self.server, self.heard, self.closed = Exchange.server, heard, False
+    def __init__(self, server: Server, heard: Callable[[str, int | None], None]) -> None:
+        super().__init__(server.scheduler)
+        self.server, self.heard, self.closed = server, heard, False
         self.messages: list[tuple[str, int | None]] = [("entries", None), ("checks", None)]
         self.server.listeners.append(self)
         node = self.scheduler.current.node

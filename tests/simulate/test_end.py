@@ -23,7 +23,7 @@ from tests.simulate.world import PLAN, World
 @pytest.fixture
 def world() -> Iterator[World]:
     world = World(1, STEPS_MAX)
-    with patches.installed(world.scheduler, world.disk, world.faults(), PLAN):
+    with patches.installed(world, PLAN):
         try:
             world.begin()
             yield world
@@ -33,7 +33,7 @@ def world() -> Iterator[World]:
 
 def test_a_slow_call_of_a_session_that_ends_meanwhile_is_refused(world: World) -> None:
     """Or an ephemeral znode would stay whose session nobody can end: for ever a leader that does not live."""
-    session = zookeeper.ZooKeeper("driver", 700)
+    session = zookeeper.ZooKeeper(world.ensemble, 700)
     world.network.rate, world.network.fates = 1.0, {**faults.FATES, "zookeeper": (faults.SLOW,)}
     world.scheduler.after(0.002, lambda: world.ensemble.expire(session.number))
     with pytest.raises(SessionExpiredError):
@@ -61,7 +61,7 @@ def test_a_run_is_not_through_before_owners_read_what_they_got_back(world: World
     driver.heal()
     assert driver.is_through()
     path = names.owner(world.checker.stream_id, 0)
-    session = zookeeper.ZooKeeper("driver", 700)
+    session = zookeeper.ZooKeeper(world.ensemble, 700)
     session.client.set(path, world.ensemble.now[path].data)
     assert not driver.is_through()
     world.scheduler.sleep(1.0)

@@ -26,8 +26,8 @@ class Pair:
     def __init__(self, address: str, seed: int) -> None:
         self.random = random.Random(seed)
         self.scheduler = Scheduler(seed, steps_max=10**9)
-        self.server = redis.Exchange.server = redis.Server(self.scheduler, Network(self.scheduler))
-        self.twin, self.real = redis.Exchange(""), Exchange(address)
+        self.server = redis.Server(self.scheduler, Network(self.scheduler))
+        self.twin, self.real = redis.Exchange(self.server), Exchange(address)
         self.real.redis.flushall()
         name = self.real.standing(STREAM, ()).server
         self.server.run_id = lambda: name

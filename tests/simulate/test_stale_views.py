@@ -21,7 +21,7 @@ from tests.simulate.world import CONFIG, PLAN, STREAM, World
 @pytest.fixture
 def world():
     made = World(1, 2_000_000)
-    with patches.installed(made.scheduler, made.disk, made.faults(), PLAN):
+    with patches.installed(made, PLAN):
         yield made
         made.scheduler.close()
 
@@ -30,12 +30,12 @@ class Cluster:
     """One key part's ZooKeeper, exchange and files, and the owners that it passes on to."""
 
     def __init__(self, world: World) -> None:
-        self.zookeeper = zookeeper.ZooKeeper("driver")
+        self.zookeeper = zookeeper.ZooKeeper(world.ensemble)
         for path in (names.ROOT, names.MAPPERS, names.REDUCERS):
             self.zookeeper.ensure(path)
         self.catalog = CatalogStore(self.zookeeper)
         self.stream = self.catalog.create_stream(STREAM, range(2))
-        self.exchange, self.disk = redis.Exchange(""), storage.Storage("")
+        self.exchange, self.disk = redis.Exchange(world.server), storage.Storage(world.disk)
         self.exchange.install(self.stream.id, 1, 1, world.server.run_id(),
                               {"key_parts": 2, "positions": [], "lanes": {}, "stops": {}})
 

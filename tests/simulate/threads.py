@@ -1,11 +1,39 @@
-"""Stand-ins for what the real code uses of the modules `time`, `threading` and `queue`, under the simulation's scheduler."""
+"""The runtime of simulated processes (mars/runtime/system.py): a clock and threads under the simulation's scheduler."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 
+from mars.runtime.system import Runtime
 from tests.simulate.scheduler import Actor, Scheduler, Source
+
+
+def runtime(scheduler: Scheduler) -> Runtime:
+    """That of all processes of a run; a thread belongs to its maker's node."""
+    numbers = itertools.count()
+    return Runtime(
+        # Locks are never held across a call of an outside system, so nobody ever waits for one.
+        Clock(scheduler), lambda: Event(scheduler), threading.Lock, lambda: Condition(scheduler),
+        lambda work, name: Thread(scheduler, work, name).begin(), lambda: f"{next(numbers):08x}")
+
+
+class Clock:
+    """Stands for mars.runtime.system.SystemClock."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.sleep = scheduler.sleep
+
+    def monotonic_s(self) -> float:
+        return self.scheduler.now
+
+    def wall_ms(self) -> int:
+        return int(self.scheduler.now * 1000)
+
+    def thread_cpu_s(self) -> float:
+        return 0.0
 
 
 class Time:
@@ -48,6 +76,25 @@ class Event(Source):
         else:
             self.scheduler.sleep(timeout, self)
         return self.flag
+
+
+class Condition(Source):
+    """Stands for threading.Condition."""
+
+    def __enter__(self) -> None:
+        """Nobody holds it while another one goes on."""
+
+    def __exit__(self, *_: object) -> None:
+        """As it was."""
+
+    def wait_for(self, predicate: Callable[[], object], timeout: float) -> object:
+        until = self.scheduler.now + timeout
+        while not (found := predicate()) and self.scheduler.now < until:
+            self.scheduler.sleep(until - self.scheduler.now, self)
+        return found
+
+    def notify_all(self) -> None:
+        self.notify()
 
 
 class Semaphore(Source):
@@ -117,6 +164,10 @@ class Thread(Source):
         super().__init__(scheduler)
         self.target, self.name = target, name
         self.actor: Actor | None = None
+
+    def begin(self) -> Thread:
+        self.start()
+        return self
 
     def start(self) -> None:
         node = self.scheduler.current.node

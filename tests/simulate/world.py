@@ -11,14 +11,13 @@ from kazoo.exceptions import KazooException
 from mapper.job import Mapper
 from mars.adapters.catalog import CatalogStore
 from mars.adapters.view import StreamView
-from mars.config import Config
 from mars.errors import InvariantError, MarsError
 from mars.model import names
 from mars.model.expressions import Column
 from mars.model.log_epochs import Epochs
 from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
-from tests.simulate import ensemble, kafka, redis, storage, zookeeper
+from tests.simulate import ensemble, kafka, redis, storage, threads, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
 from tests.simulate.fairness import Fairness
@@ -26,6 +25,7 @@ from tests.simulate.faults import FATES, STRIKES, Mix, Network
 from tests.simulate.readers import Readers
 from tests.simulate.scheduler import Actor, Killed, Scheduler
 from tests.simulate.shown import Shown
+from tests.simulate.workers import CONFIG, WORKERS
 
 KEY_PARTS, PARTITIONS = (1, 2, 2, 2, 3, 4), 2
 KEEPS = 0.1  # so often a call leaves a state that Redis may go back to
@@ -34,10 +34,6 @@ COLUMNS = tuple(StreamColumn(name, "BIGINT") for name in ("t", "id"))
 STREAM = Stream("s", 0, "topic", "topic", COLUMNS, "CSV", "t", "ms", key_parts=2)
 PLAN = QueryPlan("s", "", ("t", "id"), None, (Key("id", Column("id", "BIGINT"), "BIGINT"),), Window("tumbling", WINDOW_MS),
                  (), (Output("id", Column("k0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
-CONFIG = Config().model_copy(update={
-    "batch_tuples": 3, "run_tuples_max": 4, "claim_ahead_tuples": 12, "lease_ms": 500, "commit_interval_ms": 80,
-    "future_limit_ms": kafka.FUTURE_LIMIT_MS, "zookeeper_session_ms": 700})
-WORKERS: dict[str, Callable[[Config, int], object]] = {"m0": Mapper, "m1": Mapper, "r0": Reducer, "r1": Reducer}
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
 
@@ -49,10 +45,11 @@ class World:
         self.scheduler = Scheduler(seed, steps_max)
         self.random = self.scheduler.random
         self.network = Network(self.scheduler)
-        self.ensemble = zookeeper.ZooKeeper.ensemble = ensemble.Ensemble(self.scheduler, self.network)
-        self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
-        self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
-        self.topic = kafka.Reader.topic = kafka.Wire.log = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.ensemble = ensemble.Ensemble(self.scheduler, self.network)
+        self.server = redis.Server(self.scheduler, self.network)
+        self.disk = storage.Disk(self.scheduler, self.network)
+        self.topic = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.runtime = threads.runtime(self.scheduler)
         self.key_parts = self.random.choice(KEY_PARTS)
         self.mix = NONE
         self.story: list[str] = []
@@ -64,12 +61,12 @@ class World:
 
     def begin(self) -> None:
         """Make the stream and start the workers."""
-        self.session = zookeeper.ZooKeeper("driver")
+        self.session = zookeeper.ZooKeeper(self.ensemble)
         for path in (names.ROOT, names.MAPPERS, names.REDUCERS):
             self.session.ensure(path)
         self.catalog = CatalogStore(self.session)
         stream = self.catalog.create_stream(replace(STREAM, key_parts=self.key_parts), range(PARTITIONS))
-        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(""), self.server)
+        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(self.disk), self.server)
         self.ensemble.watch = self.checker.watch
         self.server.fairness = Fairness(self.checker.report)
         shown = Shown(self.key_parts, self.checker.held)
@@ -100,12 +97,9 @@ class World:
         """Note what has happened."""
         self.story.append(f"{self.scheduler.now - 1000:8.3f} s  {text}")
 
-    def faults(self) -> dict[str, Callable]:
-        """What stands for the functions of mars.faults."""
-        return {"point": self.point, "poison": self.poison}
-
     def point(self, name: str) -> None:
-        """A crash point of the real code, between two steps of the protocol: sometimes slow, sometimes something strikes."""
+        """As a mars.faults.Faults, at a crash point, between two steps of the protocol: sometimes slow, sometimes something
+        strikes."""
         mix = self.mix
         if mix.slow and self.scheduler.die() < mix.slow:
             self.network.count("slow at a crash point")
@@ -131,7 +125,7 @@ class World:
             self.server.restart(kind == "empty Redis")
 
     def poison(self, stage: str, partition: int, start: int, end: int) -> None:
-        """A mapper reads or computes a range: its end if a poisoned offset is in it."""
+        """The same, where a mapper reads or computes a range: its end if a poisoned offset is in it."""
         p, offset = self.poisoned.get(stage, (None, 0))
         if p == partition and start <= offset < end:
             self.network.count("killed by poison")
@@ -145,7 +139,7 @@ class World:
 
         def work() -> None:
             try:
-                worker = self.workers[name] = WORKERS[name](CONFIG, int(name[1]))
+                worker = self.workers[name] = WORKERS[name](self, int(name[1]))
                 if isinstance(worker, Reducer):
                     ask = worker._ask_for_recovery
                     worker._ask_for_recovery = lambda view, error: (self._met(name, view, error), ask(view, error))

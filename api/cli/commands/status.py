@@ -12,7 +12,7 @@ from api.instance import runfile
 from api.instance.runfile import Run
 from mars.config import Config
 from mars.errors import MarsError
-from mars.model import names
+from mars.workers import KINDS
 
 
 def status(data: Path | None, as_json: bool) -> None:
@@ -31,11 +31,11 @@ def collect(config: Config) -> dict:
     if run is None:
         return {"state": "stopped"}
     found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-             "mappers": [], "reducers": [], "queries": [], "data": str(config.data)}
+             **{kind.plural: [] for kind in KINDS}, "queries": [], "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:
-            found["mappers"], found["reducers"] = workers(run, config)
+            found |= workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
                 client.get("/readyz")  # a full state folder, or a Kafka that is away
@@ -46,14 +46,13 @@ def collect(config: Config) -> dict:
     return found | ({"reason": "; ".join(reasons)} if reasons else {})
 
 
-def workers(run: Run, config: Config) -> tuple[list[dict], list[dict]]:
-    """Mappers and reducers as they registered themselves, by slot."""
+def workers(run: Run, config: Config) -> dict[str, list[dict]]:
+    """The workers of each kind as they registered themselves, by slot."""
     from mars.adapters.zookeeper import ZooKeeper
 
     zookeeper = ZooKeeper(run.zookeeper, config.zookeeper_session_ms)
     try:
-        return tuple([json.loads(znode.data) for child in zookeeper.children(path)
-                      if (znode := zookeeper.get(f"{path}/{child}"))] for path in (names.MAPPERS, names.REDUCERS))
+        return {kind.plural: zookeeper.documents(kind.folder) for kind in KINDS}
     finally:
         zookeeper.stop()
 
@@ -66,9 +65,9 @@ def describe(found: dict, config: Config) -> str:
     if "reason" in found:
         lines.append(f"  {found['reason']}")
     lines += [f"  {name:<10}{found[name]}" for name in ("kafka", "redis", "zookeeper")]
-    for kind in ("mappers", "reducers"):
-        lines += [f"  {kind[:-1]:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
-                  for w in found[kind]]
+    for kind in KINDS:
+        lines += [f"  {kind.name:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
+                  for w in found[kind.plural]]
     lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
               for q in found["queries"]] or ["  no queries"]
     return "\n".join(lines)

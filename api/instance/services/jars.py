@@ -86,8 +86,8 @@ def classpath() -> str:
 
 
 def fetch(config: Config, jars: Sequence[Jar] | None = None, label: str = f"Kafka {KAFKA_VERSION}") -> int:
-    """Fetches the missing ones of `jars`, which share one place, and returns how many those were. Goes on where an
-    interrupted fetch stopped.
+    """Fetches the missing ones of `jars`, which share one place, and returns how many those were. Jars that an
+    interrupted fetch has brought whole are kept.
 
     Raises SetupError that names the jar, the cause and what to set.
     """
@@ -125,18 +125,12 @@ def _fetch(root: str, jar: Jar, advance: Callable[[int], None]) -> None:
 
 
 def _download(url: str, jar: Jar, advance: Callable[[int], None]) -> None:
-    """Fetches the rest of a jar. Raises ValueError if the whole is not what was pinned."""
+    """Fetches a jar. Raises ValueError if it is not what was pinned."""
     part = jar.file.with_suffix(".part")
-    have = part.stat().st_size if part.exists() else 0
-    if have < jar.size_bytes:
-        request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=_trust()) as answer:
-            resumed = have > 0 and answer.status == 206
-            advance(have if resumed else 0)
-            with part.open("ab" if resumed else "wb") as target:
-                while block := answer.read(64 * 1024):
-                    target.write(block)
-                    advance(len(block))
+    with urllib.request.urlopen(url, timeout=_TIMEOUT_S, context=_trust()) as answer, part.open("wb") as target:
+        while block := answer.read(64 * 1024):
+            target.write(block)
+            advance(len(block))
     if _sha256(part) != jar.sha256:
         size = part.stat().st_size
         part.unlink()
@@ -162,15 +156,13 @@ def _sha256(file: Path) -> str:
 @contextmanager
 def _progress(label: str, wanted: list[Jar]) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, one line elsewhere; gives a function to be told of each received byte."""
-    total_bytes = sum(jar.size_bytes for jar in wanted)
-    label = f"{label}: {len(wanted)} jars"
-    if not sys.stderr.isatty():
-        print(f"{label}, {total_bytes / 1e6:.0f} MB", file=sys.stderr, flush=True)
-        yield lambda _bytes: None
-        return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    total_bytes, is_terminal = sum(jar.size_bytes for jar in wanted), sys.stderr.isatty()
+    label = f"{label}: {len(wanted)} jars"
+    if not is_terminal:
+        print(f"{label}, {total_bytes / 1e6:.0f} MB", file=sys.stderr, flush=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=Console(stderr=True), disable=not is_terminal) as progress:
         task = progress.add_task(label, total=total_bytes)
         yield lambda received: progress.advance(task, received)

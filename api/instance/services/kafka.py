@@ -12,8 +12,7 @@ from api.instance.services import jars, java, ports
 from api.instance.services.jvm import ENVIRONMENT, command, property_value
 from api.instance.services.paths import log_dir, tail
 from api.instance.services.process import Child
-from api.instance.services.service import Service, StopWatch, reach
-from mars.adapters.kafka.connect import why_refused
+from api.instance.services.service import Service, reach, ready
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.wire import Wire
 from mars.config import Config
@@ -74,14 +73,11 @@ def start(config: Config, data_dir: Path, more: str = "") -> Service:
     Raises SetupError if Java or a jar is missing, ConfigurationError if settings are for another Kafka or a file of theirs
     cannot be used, NotReadyError if it does not get ready or refuses us.
     """
-    watch = StopWatch()
     if config.kafka_address:
         security = security_of(config)
         reach(config.kafka_address, "kafka_address")
-        if refused := why_refused(config.kafka_address, security):
-            raise refused
         Wire(config.kafka_address, security, retry_s=FOREIGN_S).connect()
-        return Service(NAME, config.kafka_address, "", watch.read_ms())
+        return Service(NAME, config.kafka_address, "")
     if config.kafka_security_protocol != "PLAINTEXT":
         raise ConfigurationError(f"kafka_security_protocol is {config.kafka_security_protocol}, but kafka_address is empty",
                                  "Mars's own Kafka listens on loopback, without TLS or passwords",
@@ -93,12 +89,8 @@ def start(config: Config, data_dir: Path, more: str = "") -> Service:
     line = _java(config, logs, config.kafka_heap_mb, [MAIN, settings])
     child = Child(NAME, line, logs / "kafka.out", more_logs=[logs / "kafka.log"], environment=ENVIRONMENT)
     address = f"127.0.0.1:{port}"
-    try:
-        child.wait_ready(lambda: not ports.is_free(port) and _serves(address), TIMEOUT_S)
-    except BaseException:
-        child.stop()
-        raise
-    return Service(NAME, address, jars.KAFKA_VERSION, watch.read_ms(), child)
+    return ready(NAME, address, child, lambda: not ports.is_free(port) and _serves(address), TIMEOUT_S,
+                 lambda: jars.KAFKA_VERSION)
 
 
 def _write_settings(data_dir: Path, port: int, more: str) -> Path:

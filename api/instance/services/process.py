@@ -33,7 +33,7 @@ class Child:
     def __init__(self, name: str, command: Sequence[str], log: Path, *, more_logs: Sequence[Path] = (),
                  environment: Mapping[str, str] | None = None, way: str = "") -> None:
         """Starts the command. `way` is how the parent's death is noticed: "kernel" (Linux) or "watcher"."""
-        self.name = name
+        self.name, self.began = name, time.monotonic()
         self.logs = [log, *more_logs]
         way = way or ("kernel" if sys.platform == "linux" else "watcher")
         read_fd, _ = _life_line()

@@ -14,7 +14,7 @@ from api.instance.services import ports
 from api.instance.services.errors import SetupError
 from api.instance.services.paths import log_dir
 from api.instance.services.process import Child
-from api.instance.services.service import Service, StopWatch, host_port, reach
+from api.instance.services.service import Service, host_port, reach, ready
 from mars.config import Config
 from mars.errors import NotReadyError
 
@@ -28,11 +28,9 @@ def start(config: Config, data_dir: Path) -> Service:
 
     Raises SetupError if there is no server to run, NotReadyError if it does not get ready or is unfit.
     """
-    watch = StopWatch()
     if config.redis_address:
         reach(config.redis_address, "redis_address")
-        version = _look_at_foreign(config.redis_address)
-        return Service(NAME, config.redis_address, version, watch.read_ms())
+        return Service(NAME, config.redis_address, _look_at_foreign(config.redis_address))
     binary = find_server()
     folder = data_dir / NAME
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,13 +38,7 @@ def start(config: Config, data_dir: Path) -> Service:
     line = _command(binary, port, folder, config.redis_memory_bytes_max)
     child = Child(NAME, line, log_dir(data_dir) / "redis.log")
     address = f"127.0.0.1:{port}"
-    try:
-        child.wait_ready(lambda: _ping(address), TIMEOUT_S)
-        version = _version(_info(address, "server"))
-    except BaseException:
-        child.stop()
-        raise
-    return Service(NAME, address, version, watch.read_ms(), child)
+    return ready(NAME, address, child, lambda: _ping(address), TIMEOUT_S, lambda: _version(_info(address, "server")))
 
 
 def find_server() -> Path:

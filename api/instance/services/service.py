@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from api.instance.services.process import Child
@@ -12,17 +13,14 @@ from mars.errors import ConfigurationError, NotReadyError
 
 @dataclass
 class Service:
-    """`address` is host:port (several with commas if foreign). `pid` is None for a foreign service.
-
-    `version` is empty if it does not tell. `started_ms` is how long it took from the start, or from the first
-    look at a foreign one, to ready.
-    """
+    """`address` is host:port (several with commas if foreign). `version` is empty if it does not tell. `started_s` is how
+    long it took from the start to ready. Of a foreign service `pid` is None, and `started_s` 0."""
 
     name: str
     address: str
     version: str
-    started_ms: int
     child: Child | None = field(default=None, repr=False)
+    started_s: float = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -39,14 +37,16 @@ class Service:
             self.child.stop(timeout_s)
 
 
-class StopWatch:
-    """Milliseconds since it was made."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-
-    def read_ms(self) -> int:
-        return round((time.monotonic() - self._start) * 1000)
+def ready(name: str, address: str, child: Child, probe: Callable[[], bool], timeout_s: float,
+          version: Callable[[], str]) -> Service:
+    """A service of our own once `probe` says that it is ready. If it does not get ready, it is ended, and the error goes
+    on."""
+    try:
+        child.wait_ready(probe, timeout_s)
+        return Service(name, address, version(), child, time.monotonic() - child.began)
+    except BaseException:
+        child.stop()
+        raise
 
 
 def host_port(address: str, setting: str) -> tuple[str, int]:

@@ -18,6 +18,18 @@ SOCKET_OPTIONS = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKE
                   (socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)]
 
 
+def find(bootstrap: str, security: Security, timeout_s: float, limit_s: float) -> Brokers:
+    """The brokers of a cluster, which one of the bootstrap addresses has told within about `limit_s`. Raises as Brokers."""
+    timeout_ms, net = int(timeout_s * 1000), NetworkSelector()
+    manager = Connector(
+        net, bootstrap_servers=bootstrap, reconnect_backoff_max_ms=1000, request_timeout_ms=timeout_ms,
+        socket_connection_setup_timeout_ms=timeout_ms, socket_connection_setup_timeout_max_ms=timeout_ms,
+        socket_options=SOCKET_OPTIONS, **security)
+    brokers = Brokers(bootstrap, net, manager, timeout_s)
+    brokers.find(limit_s)
+    return brokers
+
+
 class Brokers:
     """Channels by the brokers' node ids. Not thread-safe, and does not survive a fork.
 
@@ -25,17 +37,14 @@ class Brokers:
     closed by then, and a password that was refused is tried again by the next one.
     """
 
-    def __init__(self, bootstrap: str, security: Security, timeout_s: float, bootstrap_s: float) -> None:
-        self._bootstrap, self._timeout_s = bootstrap, timeout_s
-        self._net = NetworkSelector()
-        timeout_ms = int(timeout_s * 1000)
-        self._manager = Connector(
-            self._net, bootstrap_servers=bootstrap, reconnect_backoff_max_ms=1000, request_timeout_ms=timeout_ms,
-            socket_connection_setup_timeout_ms=timeout_ms, socket_connection_setup_timeout_max_ms=timeout_ms,
-            socket_options=SOCKET_OPTIONS, **security)
+    def __init__(self, bootstrap: str, net: NetworkSelector, manager: Connector, timeout_s: float) -> None:
+        self._bootstrap, self._net, self._manager, self._timeout_s = bootstrap, net, manager, timeout_s
         self._channels: dict[int, Channel] = {}
+
+    def find(self, limit_s: float) -> None:
+        """Ask the bootstrap addresses for the brokers; all is closed if that fails."""
         try:
-            self._find(bootstrap_s)
+            self._bootstrap_within(limit_s)
         except BaseException as error:
             self.close()
             self._say_why(error)
@@ -69,7 +78,7 @@ class Brokers:
                 raise errors.KafkaConnectionError(f"{type(error).__name__}: {error}") from error
             raise
 
-    def _find(self, limit_s: float) -> None:
+    def _bootstrap_within(self, limit_s: float) -> None:
         """Ask a bootstrap address for the brokers. The library keeps to the one that it draws, so it draws again. Of several
         addresses a try has its share of what an answer may take, as each begins to connect anew."""
         tries = TRIES if "," in self._bootstrap else 1

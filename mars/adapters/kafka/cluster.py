@@ -13,11 +13,13 @@ from itertools import chain
 from typing import TypeVar
 
 from kafka import errors as kafka_errors
+from kafka.protocol.admin import CreateTopicsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from mars.adapters.kafka.brokers import Brokers
+from mars.adapters.kafka.brokers import Brokers, find
 from mars.adapters.kafka.errors import (
     FENCED_OR_MOVED,
+    TOPIC_EXISTS,
     UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_NAME,
     KafkaRefused,
@@ -26,8 +28,10 @@ from mars.adapters.kafka.errors import (
     UnknownTopic,
 )
 from mars.adapters.kafka.security import Security
+from mars.runtime.periods import Backoff
 
 T = TypeVar("T")
+PAUSES_S = (0.02, 0.5)  # between tries, first and longest: a leader moves within some of the first
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,14 @@ class Cluster:
         `topic_id` is given and no broker knows it any more."""
         self._topics.pop(name, None)
         return self._retry(lambda: self._known(name, topic_id))
+
+    def topics(self) -> list[str]:
+        """The names of all topics, sorted."""
+        return self._retry(lambda: sorted(found.name for found in self._send([(None, _metadata_request())])[0].topics))
+
+    def create(self, name: str, partitions: int, settings: dict[str, str]) -> None:
+        """Make the topic, unless it is there, with as many replicas as the cluster gives a topic of itself."""
+        self._retry(lambda: self._create_once(name, partitions, settings))
 
     def newest(self, name: str, topic_id: str) -> TopicInfo | None:
         """The topic of this id, of each partition the latest leader that any broker knows; None if no broker knows it. One
@@ -133,6 +145,17 @@ class Cluster:
         self._topics[name] = found
         return found
 
+    def _create_once(self, name: str, partitions: int, settings: dict[str, str]) -> None:
+        Topic = CreateTopicsRequest.CreatableTopic
+        configs = [Topic.CreatableTopicConfig(name=key, value=value) for key, value in settings.items()]
+        request = CreateTopicsRequest(topics=[Topic(name=name, num_partitions=partitions, replication_factor=-1,
+                                                    assignments=[], configs=configs)],
+                                      timeout_ms=int(self.timeout_s * 1000), validate_only=False, min_version=4)
+        controller = self._send([(None, _metadata_request(name))])[0].controller_id
+        answer = self._send([(controller, request)])[0].topics[0]
+        if answer.error_code != TOPIC_EXISTS:
+            self._check(name, answer.error_code, -1)
+
     def _newest_once(self, name: str, topic_id: str) -> TopicInfo | None:
         answers, named, self._named = {}, self._named or {None}, set()
         while left := named - answers.keys():
@@ -169,12 +192,12 @@ class Cluster:
 
     def _connected(self) -> Brokers:
         if self._brokers is None:
-            self._brokers = Brokers(self.bootstrap, self.security, self.timeout_s, self.retry_s)
+            self._brokers = find(self.bootstrap, self.security, self.timeout_s, self.retry_s)
         return self._brokers
 
     def _retry(self, attempt: Callable):
         """attempt(), again with back-off while what it raises may pass, at most for retry_s."""
-        deadline, pause = time.monotonic() + self.retry_s, 0.02
+        deadline_s, backoff = time.monotonic() + self.retry_s, Backoff(*PAUSES_S)
         while True:
             try:
                 return attempt()
@@ -183,13 +206,13 @@ class Cluster:
                 if not _may_pass(error):
                     self.close()  # a password that is refused now may be right the next time
                     raise KafkaRefused("", -1, str(error)) from error
-            if time.monotonic() + pause >= deadline:
+            pause_s = backoff.begin()
+            if time.monotonic() + pause_s >= deadline_s:
                 self.close()
                 if isinstance(last, KafkaUnreachable):
                     raise last
                 raise KafkaUnreachable(self.bootstrap, -1, str(last) or type(last).__name__) from last
-            time.sleep(pause)
-            pause = min(pause * 2, 0.5)
+            time.sleep(pause_s)
 
 
 def _may_pass(error: Exception) -> bool:
@@ -198,8 +221,8 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(error, KafkaUnreachable) or unknown_node or getattr(error, "retriable", False)
 
 
-def _metadata_request(name: str) -> MetadataRequest:
-    """What does a broker know of this topic, and of the other brokers?"""
-    wanted = MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))
-    return MetadataRequest(topics=[wanted], allow_auto_topic_creation=False, include_topic_authorized_operations=False,
+def _metadata_request(name: str | None = None) -> MetadataRequest:
+    """What does a broker know of this topic, None for all, and of the other brokers?"""
+    wanted = name and [MetadataRequest.MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=0))]
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=False,
                            min_version=10, max_version=13)

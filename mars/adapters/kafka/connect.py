@@ -10,10 +10,8 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-from mars.adapters.kafka.errors import KafkaDistrust
-from mars.adapters.kafka.security import Security, distrust
+from mars.adapters.kafka.security import distrust
 
-PROBE_S = 1.0
 Received = tuple[bytes, Exception | None]
 
 
@@ -63,18 +61,3 @@ def _last_words(receive: Callable[[], Received]) -> Callable[[], Received]:
         return data, None if data else error
 
     return received
-
-
-def why_refused(bootstrap: str, security: Security) -> KafkaDistrust | None:
-    """Connects, for PROBE_S at most: why the brokers and we refuse each other, None if they do not or if it is not told."""
-    net = NetworkSelector()
-    connector = Connector(net, bootstrap_servers=bootstrap, request_timeout_ms=int(PROBE_S * 1000),
-                          reconnect_backoff_max_ms=int(PROBE_S * 1000), **security)
-    try:
-        connector.bootstrap(timeout_ms=int(PROBE_S * 1000))
-        return None
-    except errors.KafkaError as error:
-        return distrust(bootstrap, connector.fault or str(error))
-    finally:
-        connector.close()
-        net.close()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from mars.errors import MarsError, NotFoundError, NotReadyError
+from mars.errors import MarsError, NotFoundError, NotReadyError, Remedy
 
 OFFSET_OUT_OF_RANGE = 1
 CORRUPT_MESSAGE = 2
-UNKNOWN_TOPIC_NAME = (3,)
+UNKNOWN_TOPIC_NAME = (3, 17)  # unknown, impossible
+TOPIC_EXISTS = 36
 UNKNOWN_TOPIC_ID = (100, 103)  # unknown, inconsistent
 FENCED_OR_MOVED = (5, 6, 9, 56, 74, 75, 78)  # leader or replica elsewhere, disk, epochs, offsets not available yet
 
@@ -39,6 +40,8 @@ class KafkaRefused(MarsError):
 class CorruptLog(MarsError):
     """A broker finds its own records damaged; what lies there is read by nobody."""
 
+    remedy = Remedy.STOP_QUERY
+
     def __init__(self, topic: str, partition: int, offset: int) -> None:
         super().__init__("the broker's log is damaged", f"topic {topic}, partition {partition}, from offset {offset} on",
                          "let another replica lead, or repair the broker's disk")
@@ -54,6 +57,8 @@ class UnknownTopic(NotFoundError):
 class TopicRecreated(MarsError):
     """The name stands for another topic now: `found` is its id, `expected` the one that was read so far."""
 
+    remedy = Remedy.STOP_QUERY
+
     def __init__(self, topic: str, expected: str, found: str) -> None:
         super().__init__(f"topic {topic} was deleted and created again", f"its id was {expected} and is {found}",
                          "offsets of the old topic mean nothing in the new one: create the stream again")
@@ -62,6 +67,8 @@ class TopicRecreated(MarsError):
 
 class LogTruncated(MarsError):
     """The log was rewritten below what was read: up to `diverging_offset` of `diverging_epoch` it is the same."""
+
+    remedy = Remedy.STOP_QUERY
 
     def __init__(self, topic: str, partition: int, offset: int, diverging_epoch: int, diverging_offset: int) -> None:
         super().__init__(f"the log of {_place(topic, partition)} was truncated",
@@ -73,6 +80,8 @@ class LogTruncated(MarsError):
 
 class OffsetOutOfRange(MarsError):
     """The log does not hold `offset`: it holds [log_start, end) now."""
+
+    remedy = Remedy.STOP_QUERY
 
     def __init__(self, topic: str, partition: int, offset: int, log_start: int, end: int) -> None:
         super().__init__(f"{_place(topic, partition)} does not hold offset {offset}",

@@ -7,6 +7,7 @@ later, gives the record batches untouched, and turns what can go wrong into erro
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kafka import errors as kafka_errors
@@ -65,11 +66,11 @@ class Wire(Cluster):
         was, no leader had taken a record when this call began. KafkaUnreachable if a leader is deposed meanwhile."""
         return self._retry(lambda: self._newest_ends_once(name, topic_id))
 
-    def end_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
+    def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Each partition's last stable offset: read-committed readers see all that lies before it, and no more."""
         return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, LATEST)).items()}
 
-    def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
+    def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Each partition's first offset that Kafka still holds."""
         return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, EARLIEST)).items()}
 

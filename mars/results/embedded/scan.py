@@ -20,13 +20,11 @@ TOLD_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Closed:
-    """Rows of closed windows, not read yet. `size_us` is the length of every window; of the rows those are meant for which
-    `condition` is true, None for all."""
+    """Rows of closed windows, not read yet. `size_us` is the length of every window."""
 
     schema: pa.Schema
     pieces: tuple[Piece, ...]
     size_us: int
-    condition: pc.Expression | None = None
 
 
 class Scan(ds.Dataset):
@@ -45,7 +43,7 @@ class Scan(ds.Dataset):
 
     def scanner(self, columns: list[str] | None = None, filter: pc.Expression | None = None) -> _Reading:
         """What reads the rows that meet the filter."""
-        return _Reading(self, self._schema.names if columns is None else columns, _both(self._rows.condition, filter))
+        return _Reading(self, self._schema.names if columns is None else columns, filter)
 
     def batches(self, columns: list[str], condition: pc.Expression | None) -> Iterator[pa.RecordBatch]:
         """The columns of the rows that meet the condition."""
@@ -103,9 +101,3 @@ def _known(piece: Piece, size_us: int) -> pc.Expression:
              ("window_end", piece.first_us + size_us, piece.last_us + size_us))
     start, end = ((ds.field(name) >= instant(first)) & (ds.field(name) <= instant(last)) for name, first, last in spans)
     return start & end
-
-
-def _both(one: pc.Expression | None, other: pc.Expression | None) -> pc.Expression | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from api.instance.spark_session import session
+from api.rest.problems import status_of
 from api.statements import adhoc, adhoc_job
 from api.statements.adhoc import split
 from mars.config import load
@@ -156,7 +157,7 @@ def test_no_tuple_has_the_columns_of_the_select_list(monkeypatch):
         assert (len(found.rows), found.truncated) == (0, False)
 
 
-def test_a_fault_of_a_task_keeps_its_status(monkeypatch):
+def test_a_fault_of_a_task_keeps_its_kind(monkeypatch):
     def away(*_: object) -> None:
         raise NotReadyError("Kafka does not answer", "at 127.0.0.1:9", "wait")
 
@@ -170,4 +171,4 @@ def test_a_fault_of_a_task_keeps_its_status(monkeypatch):
     plan = compile_select(parse("SELECT count(*) FROM s"), STREAM, continuous=False)
     with pytest.raises(MarsError) as caught:
         adhoc.run(context, STREAM, plan, {0: 0}, {0: 9}, lambda *_: True)
-    assert (caught.value.status, caught.value.title, caught.value.hint) == (503, "Kafka does not answer", "wait")
+    assert (status_of(caught.value), caught.value.title, caught.value.hint) == (503, "Kafka does not answer", "wait")

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from api.cli.commands.status import describe
 from api.rest.app import create_app
-from api.statements.context import Context
+from api.statements.context import Context, connect
 from mars.adapters.view import stop_queries
 from mars.config import Config
 from mars.model import names
@@ -88,7 +88,7 @@ def unreadable(context, new_query):
     made.commit(0, rows=[], positions={0: 5})
     pointer = Pointer.load(context.zk.get(names.pointer(made.stream.id, 0)).data)
     (context.storage.root / pointer.manifest.path).unlink()
-    again = Context(context.config)
+    again = Context(context.config, connect(context.config))
     yield made, TestClient(create_app(again), "http://localhost", raise_server_exceptions=False)
     again.close()
     context.catalog.drop_query(made.query.name)

@@ -282,7 +282,7 @@ def test_a_state_that_stands_still_is_written_anew(storage, monkeypatch):
     for number in range(80):
         for id_ in owner.history.standing_still(owner.manifest, ["q1"]):
             assert id_ == "q1"
-            owner.state.rewrite = owner.state.changed = True
+            owner.state.mark_for_rewrite()
         if number < 3:
             owner.merge(number)
         owner.commit()

@@ -88,7 +88,7 @@ def test_a_partition_that_is_not_known_waits_for_the_query_set():
     state.accept(piece(1, 2, 10, [1, 2]))
     state.retry_waiting()
     assert state.position(2) is None
-    state.query = replace(QUERY, start={**QUERY.start, 2: 10})
+    state.follow(replace(QUERY, start={**QUERY.start, 2: 10}))
     state.retry_waiting()
     assert state.position(2) == 12
 

@@ -15,8 +15,10 @@ from kafka.net.selector import NetworkSelector
 
 from api.instance.services import kafka
 from mars.adapters.kafka.channel import LARGE_BYTES
-from mars.adapters.kafka.connect import Connector, why_refused
+from mars.adapters.kafka.connect import Connector
+from mars.adapters.kafka.errors import KafkaUnreachable
 from mars.adapters.kafka.security import distrust, librdkafka, security_of
+from mars.adapters.kafka.wire import Wire
 from mars.config import load
 from mars.errors import ConfigurationError
 from tests.mars.adapters.kafka.test_channel import Request, channel, response
@@ -90,10 +92,18 @@ def test_a_peer_that_says_nothing_of_tls_is_not_waited_for():
     """It takes the connection: the kernel does, of a process that stands still."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"127.0.0.1:{mute.getsockname()[1]}"
-        waiting = threading.Thread(target=why_refused, args=(address, {"security_protocol": "SSL"}), daemon=True)
+        wire = Wire(address, {"security_protocol": "SSL"}, timeout_s=1.0, retry_s=1.0)
+
+        def connect() -> None:
+            with pytest.raises(KafkaUnreachable):
+                wire.connect()
+            told.set()
+
+        told = threading.Event()
+        waiting = threading.Thread(target=connect, daemon=True)
         waiting.start()
         waiting.join(60)
-        assert not waiting.is_alive()
+        assert told.is_set()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from kafka import errors
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RawReader
+from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, Reader
 from mars.adapters.kafka.channel import FETCH_MAX, RESPONSE_MAX
 from mars.adapters.kafka.cluster import TopicInfo
 from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange, TopicRecreated
@@ -35,11 +35,11 @@ class Brokers:
 
 
 @pytest.fixture
-def reader() -> RawReader:
+def reader() -> Reader:
     """Of a topic of 5,000 partitions with two leaders."""
     wire = Wire("nobody:1")
     wire._brokers, wire._topics["t"] = Brokers(), TopicInfo("t", ID, {p: (p % 2, 0) for p in range(5_000)})
-    return RawReader(wire, "t", ID)
+    return Reader(wire, "t", ID)
 
 
 @pytest.mark.parametrize("partitions", [1, 30, 1_024, 2_048, 5_000])

@@ -1,4 +1,4 @@
-"""The second reader, on confluent-kafka: the oracle of the raw one in tests, and its fallback by setting.
+"""A reader on confluent-kafka: the oracle of Mars's own one.
 
 It makes an object per message, so it is several times slower; it checks the topic id only when partitions are asked
 for, sees no leader epochs, waits for Kafka without end, and reads ranges of any size.

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError
 
-from mapper import fetch_confluent
-from mapper.fetch_confluent import ConfluentReader
+from tests.mapper import confluent_reader
+from tests.mapper.confluent_reader import ConfluentReader
 
 LIMIT = 1 << 20
 
@@ -23,7 +23,7 @@ def failing(code: int, offset: int = -1) -> SimpleNamespace:
 
 def reader(monkeypatch, *batches: list) -> ConfluentReader:
     """Whose library gives these batches, and then nothing any more."""
-    monkeypatch.setattr(fetch_confluent, "POLL_S", 0.0)
+    monkeypatch.setattr(confluent_reader, "POLL_S", 0.0)
     made, left = ConfluentReader.__new__(ConfluentReader), list(batches)
     made.topic, made._assigned, made._surplus = "t", None, []
     made._consumer = SimpleNamespace(assign=lambda _: None, consume=lambda *_: left.pop(0) if left else [])

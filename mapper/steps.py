@@ -1,0 +1,26 @@
+"""The steps from messages to cells, as the computing thread calls them. They know nothing of the outside, so that a
+simulation of all the rest can have simpler ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from mapper.aggregate import TaskCells, aggregate_task
+from mapper.batch import Messages, ParsedBatch
+from mapper.parse import Parser
+from mapper.timing import judge
+from mars.algebra.cells_wire import encode
+from mars.model.plan import QueryPlan, Stream
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Step 3, parse and judge, and step 5, aggregate and encode (docs/architecture.md)."""
+
+    parser: Callable[[Stream, tuple[str, ...]], Parser] = Parser
+    judge: Callable[[Stream, ParsedBatch, Messages, int], ParsedBatch] = judge
+    aggregate: Callable[[QueryPlan, Stream, ParsedBatch, int], TaskCells] = aggregate_task
+    encode: Callable[[pa.Table], bytes] = encode

@@ -76,8 +76,8 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings in an environment, of which an empty one counts as not given. Others may use our prefix, so only what
-    looks misspelt is refused."""
+    """The settings in an environment; an empty one counts as not given. Other programs may use our prefix, so only a name
+    that looks misspelt is refused."""
     settings: dict[str, str] = {}
     for key, value in environment.items():
         name = key.removeprefix(PREFIX).lower()
@@ -98,7 +98,7 @@ def _did_you_mean(name: str) -> str:
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigurationError:
-    """The first fault as one line; one at a time is enough to mend."""
+    """The first fault as one line. Users correct one at a time."""
     fault = error.errors()[0]
     said = fault["msg"].removeprefix("Value error, ")
     if not fault["loc"]:

@@ -16,7 +16,7 @@ _HOST = r"((\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:.]+\])"
 
 
 class Settings(BaseModel):
-    """Each with its unit last in its name; each alone is as it may be, and together they may contradict each other."""
+    """Each name has its unit last. Each setting alone is valid; together they may contradict each other."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
@@ -33,13 +33,13 @@ class Settings(BaseModel):
     state_uri: str = Field("", pattern=r"^$|^file:///", description=(
         "file:// URI of the folder for state and results, seen by all workers. Empty: in the data folder."))
 
-    # How many workers, and how the work is cut.
+    # How many workers there are, and how the work is divided.
     mappers: int = Field(2, ge=1, le=1024, description="Mapper workers, each one long Spark task.")
     reducers: int = Field(2, ge=1, le=1024, description="Reducer workers, each one long Spark task.")
     key_parts: int = Field(2, ge=1, le=256, description=(
         "Parts that the keys of a stream are divided into; fixed when the stream is created."))
 
-    # How Kafka is spoken to.
+    # How Mars connects to Kafka.
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field("PLAINTEXT", description=(
         "The protocol of the listener at kafka_address, by Kafka's name; SSL means TLS."))
     kafka_tls_ca: str = Field("", description=(
@@ -74,7 +74,7 @@ class Settings(BaseModel):
         "ZooKeeper's session time-out: how long a silent worker keeps its work."))
     query_groups_max: int = Field(5_000_000, ge=1, description=(
         "The most groups that a query may have in the open windows of a key part."))
-    # No dictionary of texts holds 2 GiB, and what came since the last commit is not counted yet.
+    # A dictionary of texts cannot hold 2 GiB, and what came since the last commit is not counted yet: hence the upper bound.
     query_state_bytes_max: int = Field(512 * MIB, ge=1024, le=1536 * MIB, description=(
         "The most bytes of cells that a query may have in the open windows of a key part."))
     query_cells_bytes_max: int = Field(64 * MIB, ge=1024, le=512 * MIB, description=(

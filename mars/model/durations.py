@@ -24,14 +24,15 @@ def to_milliseconds(number: int, unit: str) -> int | None:
 
 
 def parse_duration(text: str) -> int | None:
-    """The milliseconds of a duration as text, or None if it is none: `parse_duration('60 s')` is 60000."""
+    """The milliseconds of a duration as text, or None if it is not a duration: `parse_duration('60 s')` is 60000."""
     match = PATTERN.match(text)
     unit = unit_of(match[2]) if match else None
     return to_milliseconds(int(match[1]), unit) if unit and len(match[1]) <= 18 else None
 
 
 def format_duration(milliseconds: int) -> str:
-    """The shortest exact text, which reads back: `format_duration(60000)` is '1 min', and 90000 is '90 s'."""
+    """The shortest exact text, which `parse_duration` reads back: `format_duration(60000)` is '1 min', and 90000 is '90
+    s'."""
     for unit, size in reversed(MILLISECONDS.items()):
         if milliseconds % size == 0 and milliseconds:
             return f"{milliseconds // size} {unit}"

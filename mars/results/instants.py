@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from mars.errors import RequestError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLIS_MAX = 2**63 // 1000 - 1  # in microseconds, with a little more or less, it still has 64 bits
+MILLIS_MAX = 2**63 // 1000 - 1  # so that in microseconds, and a little more or less, it still fits 64 bits
 
 
 def instant_us(name: str, text: str | None) -> int | None:

@@ -39,7 +39,7 @@ def _narrowed(selection: Selection) -> bool:
 
 
 def _visible(source: ResultSource, snapshot: Snapshot) -> tuple[int, int] | None:
-    """All closed windows that have rows begin from the one to the other time; None if there is none."""
+    """The least and the greatest begin of all closed windows that have rows; None if there is none."""
     gone_us, closed_us = source.tables.gone_us(snapshot), last_closed_us(snapshot)
     if closed_us is None:
         return None
@@ -50,7 +50,7 @@ def _visible(source: ResultSource, snapshot: Snapshot) -> tuple[int, int] | None
 
 
 def _left_out(snapshot: Snapshot, selection: Selection, first_us: int, last_us: int) -> str:
-    """Rows there are, but none that was asked for: it was left out, or its window is not closed yet."""
+    """There are rows, but none that was asked for: the request left them out, or their window is not closed yet."""
     if selection.first_us is not None and selection.first_us > last_closed_us(snapshot):
         return (f"No window that begins at {timestamp_text(selection.first_us)} or later is closed yet: "
                 f"{what_it_waits_for(snapshot)}.")
@@ -82,7 +82,8 @@ def _nothing_counted(snapshot: Snapshot, tuples: int, lost: dict[str, int]) -> s
 
 
 def _not_closed(snapshot: Snapshot, rows: pa.Table, is_first: bool) -> str:
-    """Open windows, the watermark, the partition that holds it, and what closes the next. `is_first`: none can be closed."""
+    """The open windows, the watermark, the partition that holds it back, and what closes the next window. `is_first`: no
+    window has closed before."""
     plan, topic = snapshot.query.plan, snapshot.stream.topic
     ends = rows["window_end"].cast(pa.int64())
     count, first_end = pc.count_distinct(ends).as_py(), pc.min(ends).as_py()

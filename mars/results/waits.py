@@ -1,4 +1,4 @@
-"""What the next window of a query waits for: its watermark, and the partition that holds it. Pure."""
+"""What the next window of a query waits for: its watermark, and the partition that holds it back. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from mars.results.snapshot import Snapshot
 @dataclass(frozen=True)
 class Holder:
     """The partition that the watermark waits for, and the greatest event time that it has shown (None: none yet).
-    `behind` is one that the watermark has passed: it holds it, too, unless it is idle, which commits do not tell."""
+    `behind` is a partition that the watermark has passed. It holds the watermark back too, unless it is idle; commits do
+    not tell which."""
 
     partition: int
     time: int | None
@@ -30,7 +31,8 @@ def what_it_waits_for(snapshot: Snapshot) -> str:
 
 
 def last_closed_us(snapshot: Snapshot) -> int | None:
-    """Each window that begins at or before it is closed, and no other; None before the first watermark."""
+    """The begin of the last closed window: all windows that begin at or before it are closed, and no others. None before
+    the first watermark."""
     if snapshot.watermark_us is None:
         return None
     return snapshot.watermark_us - snapshot.grace_us - snapshot.query.plan.window.size_ms * 1000
@@ -53,7 +55,7 @@ def mark(snapshot: Snapshot) -> str:
 
 
 def held_by(snapshot: Snapshot, found: Holder) -> str:
-    """What keeps the watermark where it is, as half a sentence."""
+    """What holds the watermark back, as half a sentence."""
     plan, stream = snapshot.query.plan, snapshot.stream
     place = f"partition {found.partition} of topic '{stream.topic}'"
     if found.time is None:

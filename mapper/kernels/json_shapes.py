@@ -19,7 +19,7 @@ from mapper.kernels.json_tokens import WRONG, read_scalar
 from mapper.kernels.vectors import WIDTH, differences
 from mapper.kernels.words import copy
 
-PLACE, LENGTH, COLUMN, NEXT, OTHER = range(5)  # not a wanted column; the end of the tuple, after which no scalar follows
+PLACE, LENGTH, COLUMN, NEXT, OTHER = range(5)  # of a step: its text, the scalar's column, the next step, the alternative
 UNWANTED, END = -1, -2  # in place of a column: the scalar is not wanted; no scalar follows and the tuple ends
 STEPS, TEXT_BYTES, OTHERS_MAX, SEPARATOR_MAX = 1024, 65_536, 8, 256
 USED_STEPS, USED_BYTES, FULL = range(3)

@@ -1,6 +1,6 @@
-"""What all kinds of nodes share on their way to a typed expression: depth and size, calls with explicit casts, refusals.
+"""What the lowering of all kinds of nodes shares: limits of depth and size, calls with explicit casts, refusals.
 
-What a name means depends on where it stands (WHERE, an aggregate's argument, the select list ...): a scope says it.
+The meaning of a name depends on its place (WHERE, an aggregate's argument, the select list ...). A scope knows it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MAX_SIZE = 100_000
 
 
 class Scope(Protocol):
-    """What names and calls mean at one place of the statement."""
+    """The meaning of names and calls at one place of the statement."""
 
     def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
-        """The expression that a whole node stands for (a key, an aggregate), or None to go into it."""
+        """The expression that a whole node means (a key, an aggregate), or None to lower its parts."""
 
     def column(self, node: exp.Column, lowering: Lowering) -> Expression:
         """The expression of a column; raises SqlError if there is none of that name here."""
@@ -40,7 +40,7 @@ class Lowering(ABC):
         self.depth = 0
 
     def lower(self, node: exp.Expression) -> Expression:
-        """The typed expression of a tree; SqlError with the place of what does not fit."""
+        """The typed expression of a tree; SqlError with the place of what is not valid."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.refuse(
@@ -59,10 +59,10 @@ class Lowering(ABC):
 
     @abstractmethod
     def inside(self, node: exp.Expression) -> Expression:
-        """Lowers by the kind of the node."""
+        """Lowers the node according to its kind."""
 
     def call(self, name: str, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
-        """A function on arguments, each cast to what it takes."""
+        """A call with each argument cast to the type that the function takes."""
         try:
             wanted, result = functions.resolve(name, arguments)
         except coercion.TypeMismatch as mismatch:
@@ -76,7 +76,7 @@ class Lowering(ABC):
         )
 
     def cast(self, value: Expression, target: str, node: exp.Expression) -> Expression:
-        """An implicit cast; a constant is cast here, and refused where it would be NULL."""
+        """An implicit cast. A constant is cast here, and refused if it would become NULL."""
         if value.type == target:
             return value
         if isinstance(value, Literal):
@@ -95,8 +95,8 @@ class Lowering(ABC):
 
 
 def size(expression: Expression, known: dict[int, int]) -> int:
-    """How many calls, columns and constants an expression has, those that it shares counted each time. `known` are the sizes
-    of its parts, by their identity: there may be more of them than could be counted one by one."""
+    """The number of calls, columns and constants in an expression; shared parts count each time. `known` has the sizes of
+    its parts, by identity, because there may be too many to count one by one."""
     if not isinstance(expression, Call):
         return 1
     if id(expression) not in known:

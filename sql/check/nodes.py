@@ -1,4 +1,4 @@
-"""One function for each kind of node in an expression's tree: what it is in the dialect.
+"""One function for each kind of node in an expression's tree. It says what the node means in the dialect.
 
 Each takes the Lowering that it is part of and the node, and gives the typed expression.
 """
@@ -62,7 +62,7 @@ def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
 
 
 def lower_column(lowering: Lowering, node: exp.Column) -> Expression:
-    """A column; * stands alone."""
+    """A column. * cannot be part of an expression."""
     if isinstance(node.this, exp.Star):
         raise lowering.refuse(
             node, "* cannot be part of an expression", "SELECT * FROM stream LIMIT n shows tuples", "name the columns"
@@ -92,7 +92,7 @@ def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
 
 
 def lower_in(lowering: Lowering, node: exp.In) -> Expression:
-    """IN: of constants one call, else an equality for each member."""
+    """IN: one call if all members are constants, else an equality for each member."""
     if not node.expressions:
         raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
                               "write x IN (1, 2, 3)")
@@ -102,7 +102,7 @@ def lower_in(lowering: Lowering, node: exp.In) -> Expression:
     if all(isinstance(member, Literal) for member in members):
         return call
     found = [lowering.call("eq", (value, member), node) for member in members]
-    while len(found) > 1:  # pair by pair: one after another they would be as deep as the list is long
+    while len(found) > 1:  # join them pair by pair; one after another would nest as deep as the list is long
         pairs = [lowering.call("or", pair, node) for pair in zip(found[::2], found[1::2], strict=False)]
         found = pairs + found[len(pairs) * 2:]
     return found[0]
@@ -143,7 +143,7 @@ def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
 
 
 def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
-    """RLIKE; the constant pattern is compiled to see that it reads."""
+    """RLIKE. The constant pattern is compiled to check that it is valid."""
     value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
     if isinstance(pattern, Literal) and isinstance(pattern.value, str):
         try:
@@ -170,7 +170,7 @@ def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
 
 
 def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
-    """cast(x AS type) and x::type; of a constant here, where that is exact."""
+    """cast(x AS type) and x::type. A constant is cast here, if that is exact."""
     value, written = lowering.lower(node.this), node.to.sql("spark")
     target = types.normalize(written)
     if target and node.to.this not in KINDS:
@@ -190,7 +190,7 @@ def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
 
 
 def is_suffixed(lowering: Lowering, node: exp.Cast) -> bool:
-    """Is it a number with a letter, as 10L? sqlglot makes a cast of that."""
+    """Is it a number with a letter, like 10L? sqlglot turns that into a cast."""
     number = node.this
     is_number = isinstance(number, exp.Literal) and not number.is_string
     return is_number and lowering.sql[slice(*span(node))] != number.this
@@ -236,7 +236,7 @@ def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
 
 
 def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
-    """nullif(a, b); as CASE where Spark compares in another type than a's."""
+    """nullif(a, b); as CASE if Spark compares in another type than that of a."""
     equal = lowering.call("eq", arguments, node)
     if equal.arguments[0] == arguments[0]:
         return Call("nullif", equal.arguments, arguments[0].type)

@@ -1,5 +1,4 @@
-"""The policies of a plan: window, watermark, grace, idle and start, with their defaults and what does not
-fit."""
+"""The policies of a plan: window, watermark, grace, idle and start. Applies defaults and refuses what is not valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names mean at each place of a SELECT: the tuple's columns, and the columns of a result row."""
+"""The meaning of names at each place of a SELECT: the tuple's columns, or the columns of a result row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TupleScope:
         self.used: set[str] = set()
 
     def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
-        """Nothing is given for one tuple; aggregates are refused."""
+        """A tuple has no given expressions; aggregates are refused."""
         if is_aggregate(node):
             raise lowering.refuse(
                 node,
@@ -85,12 +85,12 @@ class RowScope:
         )
         for index, (key_text, key) in enumerate(self.keys.items()):
             if text == key_text:
-                check_qualifiers(node, self.tuples, lowering)  # the equal texts are without them
+                check_qualifiers(node, self.tuples, lowering)  # texts are compared without them
                 return Column(f"k{index}", key.type)
         return None
 
     def without_aliases(self) -> RowScope:
-        """The same row as the select list sees it."""
+        """The same row, as the select list sees it."""
         return RowScope(self.tuples, self.stream, self.keys, self.windowed, self.time_is_key, self.aggregates)
 
     def column(self, node: exp.Column, lowering: Lowering) -> Expression:
@@ -134,7 +134,7 @@ def aggregate_call(node: exp.Expression) -> exp.Expression:
 
 
 def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) -> AggregateCall:
-    """The aggregate with its argument and filter over the tuple's columns; SqlError where they do not fit."""
+    """The aggregate with its argument and filter over the tuple's columns; SqlError if they are not valid."""
     lowering = TreeLowering(outer.sql, tuples)
     call, conditions, ignore_nulls = aggregate_call(node), [], False
     while node is not call:
@@ -216,7 +216,7 @@ def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):
 
 
 def normal(node: exp.Expression) -> str:
-    """A text that is equal for expressions that differ in case, quotes, parentheses and qualifiers alone."""
+    """A text that is equal for expressions that differ only in case, quotes, parentheses and qualifiers."""
     root = exp.Paren(this=node.copy())
     for part in list(root.walk()):
         if isinstance(part, exp.Paren) and part is not root:
@@ -225,4 +225,4 @@ def normal(node: exp.Expression) -> str:
             part.replace(exp.column(exp.to_identifier(part.name.lower(), quoted=True)))
         elif isinstance(part, exp.Anonymous):
             part.set("this", part.name.lower())
-    return repr(root.this)  # the tree, not its SQL: that would read otherwise without the parentheses
+    return repr(root.this)  # compare the tree, not its SQL, which would parse differently without the parentheses

@@ -1,4 +1,4 @@
-"""What plain SQL allows in a SELECT and the dialect does not, each with what to write instead."""
+"""Refuses what plain SQL allows in a SELECT but the dialect does not, with what to write instead."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(select: SelectStatement, continuous: bool) -> None:
 
 
 def check_group(select: SelectStatement) -> None:
-    """GROUP BY is a plain list."""
+    """Checks that GROUP BY is a plain list."""
     group = select.tree.args.get("group")
     for name, value in (group.args.items() if group else ()):
         if name != "expressions" and value not in (None, []):
@@ -76,7 +76,7 @@ def check_group(select: SelectStatement) -> None:
 
 
 def shows_tuples(select: SelectStatement) -> bool:
-    """True if no window, no grouping and no aggregate makes one row of many tuples."""
+    """True if the SELECT has no window, no grouping and no aggregate, so that each tuple gives its own row."""
     tree = select.tree
     if select.clauses.window_ms is not None or tree.args.get("group") or tree.args.get("having"):
         return False

@@ -1,7 +1,8 @@
-"""Operators that Spark and sqlglot bind differently: where it shows, parentheses are asked for, so that a statement means
-what it means in Spark.
+"""Operators that Spark and sqlglot bind differently. Where that matters, this asks for parentheses, so that a statement
+means what it means in Spark.
 
-In Spark || is as strong as + and -, and a comparison stronger than LIKE, IN and BETWEEN; in sqlglot's tree both are weaker.
+In Spark, || binds as tightly as + and -, and a comparison binds more tightly than LIKE, IN and BETWEEN. In sqlglot's tree
+both bind less tightly.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SIGNS = {exp.Add: "+", exp.Sub: "-"}
 
 
 def refuse_ambiguous(sql: str, tree: exp.Expression) -> None:
-    """Raises SqlError at the first operator whose operand Spark would cut otherwise."""
+    """Raises SqlError at the first operator whose operands Spark would group differently."""
     for node in tree.walk():
         if isinstance(node, exp.DPipe) and type(node.expression) in SIGNS:
             sign = SIGNS[type(node.expression)]

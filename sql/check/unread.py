@@ -1,7 +1,8 @@
-"""Words that sqlglot reads and that mean nothing here: left out in silence they would give other rows than were asked for.
+"""Refuses words that sqlglot parses but that mean nothing here. Ignoring them silently would give other rows than were
+asked for.
 
-sqlglot reads the words of all dialects, and keeps each as a part of its node. Listed here is what is read of every kind of
-node that is part of the dialect; other kinds are refused where they are lowered.
+sqlglot parses the words of all dialects, and keeps each as a part of its node. This module lists the parts that Mars
+reads, for every kind of node in the dialect. Other kinds are refused where they are lowered.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ INSTEAD = {
 
 
 def refuse_unread(sql: str, tree: exp.Expression) -> None:
-    """Raises SqlError at the first node that has a part which nothing here reads."""
+    """Raises SqlError at the first node with a part that Mars does not read."""
     for node in tree.walk():
         read = READ.get(type(node))
         for name, value in node.args.items() if read is not None else ():
-            # `negate` is read for every kind of node; a part that is False was written, too (ASYMMETRIC).
+            # `negate` is read for every kind of node. A part that is False was written too (ASYMMETRIC).
             if name not in read and name != "negate" and value is not None and value != []:
                 raise refused(sql, node, name)
 

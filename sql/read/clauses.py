@@ -1,11 +1,11 @@
-"""Our own clauses of a SELECT, cut out of its words so that plain SQL is left.
+"""Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
     window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
     then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
     · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
 
-The keywords may be names of columns: a clause begins only where an expression has just ended, outside
-parentheses and after the FROM of the stream, where no name can stand.
+The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
+outside parentheses, and after the FROM of the stream.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EXPECTS_MORE = (
 
 @dataclass(frozen=True)
 class Clauses:
-    """What the clauses say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    """The contents of the clauses; None for a clause that was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
     end) of each clause by its keyword."""
 
     window_ms: int | None = None
@@ -65,10 +65,10 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
 
 
 def begins_clause(words: list[Word], index: int) -> bool:
-    """True if an expression has ended before words[index], so that no name can stand there."""
+    """True if an expression has ended before words[index], so that no name can follow."""
     before = words[index - 1]
     if before.is_(*EXPECTS_MORE):
-        # A column may be called like one of those words, too: `GROUP BY limit WINDOWING 60 s`.
+        # A column may have one of these words as its name, too: `GROUP BY limit WINDOWING 60 s`.
         return index >= 2 and words[index - 2].is_(*EXPECTS_MORE, ",") and is_duration(words, index + 1)
     return before.kind in ("name", "text", "number", "quoted") or before.is_(")", "]", "*")
 

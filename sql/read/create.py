@@ -1,4 +1,4 @@
-"""CREATE STREAM: its grammar, and its checks.
+"""CREATE STREAM: its grammar and its checks.
 
     CREATE STREAM s (col TYPE [PATH 'a.b'], ...) FROM KAFKA 'topic' FORMAT CSV | JSON [(option, ...)]
     TIMESTAMP col [UNIT s | ms | us | ns]
@@ -81,8 +81,7 @@ def read_options(reader: Reader) -> tuple[tuple[Name, Name], ...]:
 
 
 def compile_stream(create: CreateStream) -> Stream:
-    """The stream that the statement describes, with id 0 and no topic id: those come when it is
-    registered."""
+    """The stream that the statement describes, with id 0 and no topic id. It gets these when it is registered."""
     columns = compile_columns(create)
     if not create.topic.text:
         raise at(create, create.topic, "the topic has no name", "", "write FROM KAFKA 'topic'")

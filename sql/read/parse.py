@@ -1,4 +1,4 @@
-"""One statement's text to a Statement. What it means for a stream is checked later, in compile."""
+"""One statement's text to a Statement. Whether it is valid for a stream is checked later, in compile."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from sql.statements import (
 )
 
 Resolve = Callable[[str], str | None]
-# What is longer would keep the reader busy for seconds.
+# Reading a longer statement would take seconds.
 STATEMENT_MAX = 65_536
 
 
 def parse(sql: str, resolve: Resolve | None = None) -> Statement:
     """The statement, with or without a semicolon at its end; SqlError for any other text.
 
-    resolve: says of a name whether it is a 'stream', a 'query' or neither (None); a SELECT over queries
-    alone is kept as text for the embedded engine. Without it every name counts as a stream.
+    resolve: says whether a name is a 'stream', a 'query' or neither (None); a SELECT over queries alone is kept as text
+    for the embedded engine. Without it every name counts as a stream.
     """
     refuse_unreadable(sql)
     try:
@@ -48,7 +48,7 @@ def parse(sql: str, resolve: Resolve | None = None) -> Statement:
 
 
 def refuse_unreadable(sql: str) -> None:
-    """Refuses, before any of it is read, a statement that is too long or holds what is no character."""
+    """Refuses a statement that is too long or has an invalid character, before any of it is parsed."""
     if len(sql) > STATEMENT_MAX:
         raise SqlError("the statement is too long", f"it has {len(sql):,} characters, and may have {STATEMENT_MAX:,}",
                        "put long lists of values into a stream of their own, or ask in parts")
@@ -61,8 +61,8 @@ def refuse_unreadable(sql: str) -> None:
 
 
 def split_statements(sql: str) -> list[str]:
-    """The statements of a script, without their semicolons; those in quotes and comments do not split, and a
-    part without a word is left out."""
+    """The statements of a script, without their semicolons; semicolons in quotes and comments do not split, and a part
+    without a word is left out."""
     parts, start, has_word = [], 0, False
     cuts = [(kind, begin, end) for kind, begin, end in spans(sql)] + [("semicolon", len(sql), len(sql))]
     reached = 0
@@ -80,7 +80,7 @@ def split_statements(sql: str) -> list[str]:
 
 
 def read_statement(sql: str, resolve: Resolve) -> Statement:
-    """Reads by the first word."""
+    """Reads a statement according to its first word."""
     reader = Reader(sql, read_words(sql))
     if reader.word.kind == "end" or (reader.word.is_(";") and len(reader.words) == 2):
         raise refusal(sql, 0, 0, "the statement is empty", "there is no word in it",
@@ -96,7 +96,7 @@ def read_statement(sql: str, resolve: Resolve) -> Statement:
 
 
 def unknown_statement(reader: Reader) -> SqlError:
-    """The refusal of a first word that begins nothing."""
+    """The refusal of a first word that begins no statement."""
     word = reader.word
     hints = {
         "INSERT": "tuples come from Kafka: produce to the stream's topic",

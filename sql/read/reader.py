@@ -15,7 +15,7 @@ UNITS = "ms, s, min, h, d, or second, minute, hour, day"
 
 
 class Reader:
-    """Reads words from left to right; every `take_` method raises SqlError where the next word is another."""
+    """Reads words from left to right. Every `take_` method raises SqlError if the next word does not match."""
 
     def __init__(self, sql: str, words: list[Word], position: int = 0) -> None:
         self.sql = sql
@@ -44,7 +44,7 @@ class Reader:
         raise self.expected(" or ".join(keywords), hint, keywords)
 
     def take_name(self, what: str) -> Word:
-        """Takes a name; `what` says of what, for the error."""
+        """Takes a name; `what` says what it names, for the error."""
         if self.word.kind in ("name", "quoted") and self.word.value:
             return self.advance()
         raise self.expected(f"the name of {what}", "put a name with other characters in backticks: `a b`")
@@ -96,7 +96,7 @@ class Reader:
         return self.sql[self.word.start:self.word.end] or "end of the statement"
 
     def expected(self, what: str, hint: str = "", keywords: Sequence[str] = ()) -> SqlError:
-        """The refusal of the next word, because something else belongs here."""
+        """The refusal of the next word, because something else is expected."""
         near = closest(self.word.value, keywords) if self.word.kind == "name" else None
         hint = hint or "write " + " or ".join(keywords)
         return refusal_at(self.sql, self.word, f"unexpected {self.shown()}", f"expected {what}",
@@ -109,7 +109,7 @@ def amount(word: Word) -> re.Match | None:
 
 
 def is_duration(words: list[Word], index: int) -> bool:
-    """True if a number with or before a unit stands at words[index]."""
+    """True if words[index] is a number with a unit, or before one."""
     match = amount(words[index])
     if match is None:
         return False

@@ -1,5 +1,5 @@
-"""`DATE '2026-01-31'` and `TIMESTAMP '...'`: a type's name right before a text. In the tree they are casts like any other,
-which give NULL for what does not read; here they are still told apart, by their words."""
+"""`DATE '2026-01-31'` and `TIMESTAMP '...'`: a type's name right before a text. In the tree they are casts like any
+other, which give NULL for an invalid text. Here, by their words, they can still be told apart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ TYPES = SPARK.parser_class.TYPE_TOKENS - {TokenType.INTERVAL}
 
 
 def refuse_unreadable(sql: str, words: list[Word]) -> None:
-    """Raises SqlError for a constant that would be NULL always, and for one of another type, which Spark has not."""
+    """Raises SqlError for a constant that would always be NULL, and for one of another type, which Spark does not
+    have."""
     for word, text in pairwise(words):
         if text.kind != "text" or word.kind != "name" or word.tokens[0].token_type not in TYPES:
             continue

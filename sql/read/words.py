@@ -1,7 +1,7 @@
 """The words of a statement: sqlglot's tokens of the Spark dialect, as a user sees them.
 
-sqlglot cuts `60s` and `10L` into three tokens of one place; here they are one word that keeps its tokens, so
-that our clauses read words and sqlglot gets its tokens back untouched.
+sqlglot cuts `60s` and `10L` into three tokens at one place. Here they are one word that keeps its tokens. So our clauses
+read words, and sqlglot gets its tokens back untouched.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_DEPTH = 60
 
 @dataclass(frozen=True)
 class Word:
-    """`kind` is name, quoted (a name in backticks), text, number, symbol or end. `value` is the name or text
-    meant; sql[start:end] is what stands there."""
+    """`kind` is name, quoted (a name in backticks), text, number, symbol or end. `value` is the name or text meant;
+    sql[start:end] is its text as written."""
 
     kind: str
     value: str
@@ -41,8 +41,8 @@ def read_words(sql: str) -> list[Word]:
     """All words of the text, comments left out, then one of kind `end`. Refuses double quotes and unclosed
     quotes."""
     try:
-        # Behind a parenthesis: sqlglot would take the rest of a statement that begins with EXPLAIN or SHOW as
-        # one text.
+        # A parenthesis is put in front, because sqlglot would take the rest of a statement that begins with EXPLAIN or
+        # SHOW as one text.
         tokens = [shifted(token) for token in SPARK.tokenize("(" + sql)[1:]]
     except TokenError as error:
         raise unclosed(sql) from error
@@ -132,7 +132,7 @@ def spans(sql: str) -> list[tuple[str, int, int]]:
 
 
 def check_depth(sql: str, words: list[Word]) -> None:
-    """Refuses parentheses nested so deep that no reader would follow."""
+    """Refuses parentheses that are nested too deep."""
     depth = 0
     for word in words:
         depth += word.is_("(", "[", "{") - word.is_(")", "]", "}")

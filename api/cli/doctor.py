@@ -1,4 +1,4 @@
-"""What Mars needs on this machine, what is missing, and the command that mends it."""
+"""What Mars needs on this machine, what is missing, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that Mars needs: what was found, and the command that mends it, if one does."""
+    """One thing that Mars needs: what was found, and the command that fixes it, if there is one."""
 
     name: str
     ok: bool
@@ -38,7 +38,7 @@ class Check:
 
 
 def check(config: Config) -> list[Check]:
-    """Looks at everything, starts nothing, and raises nothing. Takes about a second."""
+    """Checks everything, starts nothing, and raises nothing. Takes about a second."""
     looks: list[tuple[str, Callable[[], Check]]] = [
         ("python", _python), ("packages", _packages), ("java", partial(_java, config)),
         ("kafka", partial(_kafka, config)), ("zookeeper", partial(_zookeeper, config)),
@@ -66,7 +66,7 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Compares what is installed with the lock; Mars as a wheel has none, pip has seen to it."""
+    """Compares the installed packages with the lock file. A wheel of Mars has none; then pip has checked them."""
     if not LOCK.exists():
         return Check("packages", True, "installed without a lock file")
     pinned = list(_pinned(LOCK.read_text()))
@@ -160,7 +160,7 @@ def _tls(config: Config) -> Check:
 
 
 def _holder(port: int) -> str:
-    """Who listens there, where this user may know it."""
+    """The process that listens there, if this user may know it."""
     try:
         for connection in psutil.net_connections("tcp"):
             if connection.laddr and connection.laddr.port == port and connection.pid:

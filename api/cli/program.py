@@ -1,5 +1,5 @@
-"""The command line: what each command is called and takes. What it does lies in `api.cli.commands`, imported when
-it runs.
+"""The command line: the names and options of the commands. What a command does is in `api.cli.commands`, which is
+imported when it runs.
 
 Exit codes of every command: 0; 1 refused or failed; 2 usage; 3 not running; 4 set-up incomplete; 130
 interrupted. Results go to stdout, everything else to stderr.
@@ -103,7 +103,7 @@ def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, .
     """Run SQL statements; without any, open an interactive shell."""
     from api.cli.commands.sql import sql
 
-    # Each ends on a line of its own, so that a comment at its end takes nothing of the next.
+    # Each ends on a line of its own, so that a comment at its end does not swallow the next one.
     text = "\n;\n".join(texts) if texts else None
     if sum(given is not None for given in (text, script, dash)) > 1:
         raise click.UsageError("Give one of -c, -f and -.")
@@ -174,7 +174,8 @@ def bench(name: str, arguments: tuple[str, ...]) -> None:
 
 
 def check_ca(api: str | None, ca: Path | None) -> None:
-    """An instance on this machine is believed by its own certificate, so --ca says nothing there."""
+    """Refuses --ca without --api: an instance on this machine is trusted by its own certificate, so --ca would mean
+    nothing."""
     if ca and not api:
         raise click.UsageError("--ca needs --api.")
 
@@ -188,7 +189,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our rows has had enough, as `head` does
+    except BrokenPipeError:  # the reader of our rows has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)

@@ -40,7 +40,7 @@ class Names(Completer):
         self.read_at = 0.0
 
     def get_completions(self, document, event):
-        """Words that go on from what stands before the cursor, in its case."""
+        """Words that complete the text before the cursor, in its upper or lower case."""
         before = document.text_before_cursor
         if before.lstrip().startswith("\\") and " " not in before.lstrip():
             options, start = ["\\d", "\\dl", "\\i", "\\q", "\\timing", "\\x", "\\?"], before.lstrip()
@@ -54,7 +54,7 @@ class Names(Completer):
                 yield Completion(word.lower() if lower else word, -len(start))
 
     def known(self) -> list[str]:
-        """Names as of some seconds ago; none while the API does not answer."""
+        """Names, at most some seconds old; none while the API does not answer."""
         if time.monotonic() - self.read_at > 5:
             self.read_at = time.monotonic()
             try:
@@ -76,8 +76,7 @@ class Shell:
         self.pending = ""
 
     def run(self) -> None:
-        """Read and run until \\q or end of input. Ctrl-C drops what was typed, or leaves a waiting
-        statement."""
+        """Read and run until \\q or end of input. Ctrl-C discards what was typed, or stops waiting for a statement."""
         print(f"Mars at {self.client.url}   \\? for help, \\q to leave", file=sys.stderr)
         session = PromptSession(history=FileHistory(str(history_file())), completer=Names(self.client),
                                 complete_while_typing=False, lexer=PygmentsLexer(SqlLexer))
@@ -139,7 +138,7 @@ class Shell:
 
 
 def history_file() -> Path:
-    """Where typed statements are kept; its folder is made."""
+    """The file where typed statements are kept. Creates its folder."""
     root = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "mars"
     root.mkdir(parents=True, exist_ok=True)
     return root / "history"

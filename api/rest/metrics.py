@@ -1,4 +1,4 @@
-"""What Prometheus reads: counters, lag, commit and watermark of each query, and the workers that are alive."""
+"""The metrics for Prometheus: counters, lag, commit and watermark of each query, and the live workers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def render(context: Context) -> bytes:
 
 
 class _Now(Collector):
-    """Collects from the commits each time it is asked, so that nothing is counted twice or kept."""
+    """Collects from the commits at each request, so nothing is counted twice or kept."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
 
     def describe(self) -> list[Metric]:
-        """Nothing ahead: registering must not read anything."""
+        """Describes nothing in advance, because registering must not read anything."""
         return []
 
     def collect(self) -> Iterator[Metric]:

@@ -31,7 +31,7 @@ FIND_TRIES = 3
 
 
 def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
-    """Register a topic under a name. The topic must exist; its newest tuples are looked at."""
+    """Register a topic under a name. The topic must exist; its newest tuples are checked for warnings."""
     stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
     _require_free(context, statement)
     topic = _topic(context, statement)
@@ -52,7 +52,8 @@ def create_query(context: Context, statement: kinds.CreateQuery) -> Answer:
 
 
 def create_or_find(context: Context, name: str, sql: str, into: str | None) -> tuple[bool, list[str]]:
-    """Start the query of a SELECT; (False, []) if one of that name and meaning is there, ConflictError if another is."""
+    """Start the query of a SELECT. (False, []) if a query of that name and meaning exists; ConflictError if another one
+    has the name."""
     if into:
         raise SqlError("INTO is not supported yet", f"into = {into}", "leave it out and read the results", sql=sql)
     select = parse(sql, context.definitions.catalog().kind)
@@ -67,7 +68,7 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
             break
         try:
             return True, _start(context, statement, plan)[1]
-        except ConflictError:  # an equal request may have made it meanwhile, and another one dropped it again
+        except ConflictError:  # an equal request may have made it meanwhile, and another request may have dropped it again
             if not tries_left:
                 raise
     if replace(there.plan, sql="") != replace(plan, sql=""):
@@ -99,12 +100,12 @@ def resume_query(context: Context, statement: kinds.ResumeQuery) -> Answer:
 
 
 def resume(context: Context, name: str) -> Query:
-    """Let a query go on; ConflictError if its topic is gone or another one."""
+    """Resume a query; ConflictError if its topic is gone or is another one."""
     stream, query = context.definitions.query(name)
     if query.state in ("DATA_LOSS", "TOPIC_RECREATED"):
         same_topic(context, stream)
     elif query.state != RUNNING:
-        with contextlib.suppress(NotReadyError):  # a Kafka that is away is waited for by the query
+        with contextlib.suppress(NotReadyError):  # if Kafka is away, the query itself waits for it
             same_topic(context, stream)
     return context.definitions.resume(name)
 
@@ -131,7 +132,7 @@ def source(context: Context, select: kinds.SelectStatement) -> Stream:
 
 def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatement, plan: QueryPlan,
                   topic: Topic) -> dict[int, int]:
-    """Where FROM says to begin, per partition. SqlError for a time in the future (rule 18)."""
+    """The offset of each partition at which FROM says to begin. SqlError for a time in the future (rule 18)."""
     if plan.start == "EARLIEST":
         return context.kafka.start_offsets(stream.topic, topic.partitions)
     if plan.start == "LATEST":
@@ -140,13 +141,14 @@ def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatemen
     if instant.timestamp() > time.time():
         start, end = select.clauses.places.get("FROM", select.last)
         raise refusal(select.sql, start, end, "the start is in the future", f"FROM '{plan.start}'", "write FROM LATEST")
-    # Up to Kafka's whole milliseconds: a record stamped in the one that t cuts is stamped before t. To Kafka, -1 is the end.
+    # Round t up to Kafka's whole milliseconds: a record stamped in the millisecond that t cuts is stamped before t. For
+    # Kafka, -1 means the end.
     time_ms = max(0, -((EPOCH - instant) // timedelta(milliseconds=1)))
     return context.kafka.offsets_at(stream.topic, topic.partitions, time_ms)
 
 
 def same_topic(context: Context, stream: Stream) -> Topic:
-    """The stream's topic; ConflictError if it is gone or another one by that name."""
+    """The stream's topic; ConflictError if it is gone or another topic has its name."""
     topic = context.kafka.describe_new(stream.topic)
     if topic is not None and topic.id == stream.topic_id:
         return topic
@@ -167,7 +169,8 @@ def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> t
 
 
 def _require_free(context: Context, statement: kinds.CreateStream | kinds.CreateQuery) -> None:
-    """Refuses a name that is taken, and at its place one that none can have; in the body of a request it has no place."""
+    """Refuses a name that is taken or invalid. An invalid name is refused with its place; in the body of a request it has
+    none."""
     name = statement.name
     try:
         require_free(context.definitions.catalog(), name.text)
@@ -178,7 +181,7 @@ def _require_free(context: Context, statement: kinds.CreateStream | kinds.Create
 
 
 def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: QueryPlan) -> list[str]:
-    """How many tuples lie before the query's start, and how to count them too."""
+    """A note on how many tuples are before the query's start, and how to count them too."""
     if plan.start == "EARLIEST":
         return []
     first = context.kafka.start_offsets(stream.topic, offsets)
@@ -202,7 +205,7 @@ def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
 
 
 def _look_at_tuples(context: Context, stream: Stream) -> list[str]:
-    """Warnings about the newest tuples: none of them reads, or its event time looks like another unit."""
+    """Warnings about the newest tuples: none of them can be read, or the event time looks like another unit."""
     try:
         messages = context.kafka.peek(stream.topic, LOOKED_AT, newest=True)
     except MarsError as error:

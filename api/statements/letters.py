@@ -44,7 +44,7 @@ def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: 
 
 
 def why_none(context: Context, stream: Stream, asked: bool, deleted: int) -> str:
-    """Why there is no letter to show, in a sentence; `asked` says whether a condition was given."""
+    """A sentence that says why there is no letter to show; `asked` says whether a condition was given."""
     if context.config.dead_letter_bytes_max == 0:
         return "No dead letters are kept: dead_letter_bytes_max is 0."
     if asked:
@@ -55,7 +55,7 @@ def why_none(context: Context, stream: Stream, asked: bool, deleted: int) -> str
 
 
 def deleted_note(context: Context, deleted: int) -> list[str]:
-    """How many letters are not there any more."""
+    """A note on how many letters were deleted."""
     kept = context.config.dead_letter_bytes_max
     return [f"{deleted} older letters were deleted to keep {kept} bytes (dead_letter_bytes_max)."] if deleted else []
 

@@ -52,7 +52,7 @@ def show_queries(context: Context, _statement: kinds.ShowQueries) -> Answer:
 
 
 def describe(context: Context, statement: kinds.Describe) -> Answer:
-    """Everything about a stream or query, one fact a row."""
+    """Everything about a stream or query, one fact per row."""
     name, catalog = statement.name.text, context.catalog.catalog()
     kind = catalog.kind(name)
     if kind is None:
@@ -98,13 +98,13 @@ def _shown(messages: list[Message]) -> tuple[pa.Table, list[str]]:
 
 
 def explain(context: Context, statement: kinds.Explain) -> Answer:
-    """A plan in words, or as plain Spark SQL; of a query, and why its result is as it is."""
+    """A plan in words, or as plain Spark SQL. For a query with WHY, also why its result is as it is."""
     if statement.query is not None:
         stream, query = context.catalog.query(statement.query.text)
         lines = _plan_lines(query.plan, stream, statement.format)
         return _plan([*lines, *(_why(context, stream, query) if statement.why else [])])
     stream = source(context, statement.select)
-    # A SELECT with a window may be meant for CREATE QUERY; what it means alone differs only in where it starts.
+    # A SELECT with a window may be meant for CREATE QUERY. Given alone, it differs only in where it starts.
     return _plan(_plan_lines(compile_select(statement.select, stream, continuous=False), stream, statement.format))
 
 

@@ -1,4 +1,4 @@
-"""How an error reads on the terminal, and the exit code that it gives."""
+"""The text of an error on the terminal, and its exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sql.say.render import caret
 
 
 def show(error: Exception) -> int:
-    """Print a MarsError on stderr and return its exit code; any other is a defect and is raised again."""
+    """Print a MarsError on stderr and return its exit code. Any other error is a defect and is raised again."""
     if not isinstance(error, MarsError):
         raise error
     print(text(error), file=sys.stderr)

@@ -16,7 +16,7 @@ from mars.errors import MarsError
 
 
 def settings(data: Path | None, file: Path | None = None, **flags: object) -> Config:
-    """The configuration of a command whose flags say the folder, perhaps a file, and more settings."""
+    """The configuration of a command, from its flags: the folder, perhaps a file, and other settings."""
     return configuration.load({"data": data, **flags}, file)
 
 
@@ -40,14 +40,14 @@ def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> 
 
 
 def reporter() -> Callable[[str, str, float], None]:
-    """Prints one line for each part that gets ready."""
+    """Prints one line for each part that becomes ready."""
     def report(name: str, detail: str, seconds: float) -> None:
         click.echo(f"  {name:<16} {detail:<32} {seconds:5.1f} s", err=True)
     return report
 
 
 def down(data: Path | None, purge: bool) -> None:
-    """Stop the instance; with `purge` delete its folder, which must look like one of ours."""
+    """Stop the instance. With `purge`, delete its folder, which must look like a data folder of Mars."""
     from api.instance import up
 
     config = settings(data)

@@ -18,7 +18,7 @@ LINKS = {"sql": "/v1/sql", "streams": "/v1/streams", "queries": "/v1/queries", "
 
 @router.get("/", summary="What answers at this address")
 async def index(request: Request) -> dict:
-    """Name, version, and where the rest is."""
+    """Name, version, and the paths of everything else."""
     return {"name": "Mars", "version": request.app.version, "links": LINKS}
 
 

@@ -68,7 +68,7 @@ def _nothing_read(source: ResultSource, snapshot: Snapshot) -> str:
         return f"No tuple has been counted yet, and the topic cannot be read: {error.title}."
     waiting = sum(max(0, ends[p] - position) for p, position in positions.items())
     if waiting:
-        return f"No tuple has been committed yet: about {waiting:,} tuples of topic '{topic}' wait to be read."
+        return f"No tuple has been committed yet: topic '{topic}' has about {waiting:,} more to read."
     earlier = "" if snapshot.query.plan.start == "EARLIEST" else \
         f" (it starts FROM {snapshot.query.plan.start}; FROM EARLIEST counts all that the topic holds)"
     return f"No tuple has come yet: topic '{topic}' holds none after the place where the query starts{earlier}."

@@ -73,7 +73,7 @@ def test_rows_that_are_deleted_are_missing_from_no_page_in_silence(client, fille
     for cursor in (in_first, backwards, of_one):
         answer = get(client, filled, cursor=cursor)
         assert (answer.status_code, answer.json()["type"]) == (410, "urn:mars:problem:gone")
-        assert "windows from 1970-01-01T00:01:00Z on are still whole" in answer.json()["detail"]
+        assert "windows from 1970-01-01T00:01:00Z on are still complete" in answer.json()["detail"]
     assert get(client, filled, cursor=begun(2, order="desc")).json()["rows"][0][2:] == ["a", 5, 1]
     rows = client.post("/v1/sql", json={"sql": f"SELECT count(*) FROM {filled.query.name}"}).json()["rows"]
     assert rows == [[3]]

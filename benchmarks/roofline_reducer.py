@@ -57,16 +57,17 @@ class Steps:
         out, into = Stopwatch(pid), Stopwatch(pid)
         for _ in range(LOOPS):
             exchange.forget(STREAM_ID)
-            exchange.install(STREAM_ID, 1, 1, exchange.standing(STREAM_ID, ()).server,
-                             install_state(queries, [Manifest(STREAM_ID, part) for part in range(PARTS)]))
+            exchange.lead(STREAM_ID, generation=1, epoch=1).install(
+                exchange.standing(STREAM_ID, ()).server,
+                install_state(queries, [Manifest(STREAM_ID, part) for part in range(PARTS)]))
             received: list[list[Piece]] = [[] for _ in range(PARTS)]
             with out:
                 self._push_all(exchange)
             with into:
                 for part, pieces in enumerate(received):
-                    after = 0
+                    after, log = 0, exchange.log(STREAM_ID, generation=1, key_part=part, epoch=1)
                     while after < len(self.made):
-                        _, found = exchange.receive(STREAM_ID, 1, part, after, 8 << 20)
+                        _, found = log.receive(after, 8 << 20)
                         pieces += [Piece(e.seq, e.header, share) for e in found for share in e.shares.values()]
                         after = pieces[-1].seq
         plain, kept = floors.PlainRedis(self.services.redis.address), Stopwatch(pid)

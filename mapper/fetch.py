@@ -19,7 +19,7 @@ from mars.errors import MarsError
 from mars.runtime.periods import Backoff, Every
 from mars.runtime.system import SYSTEM, Clock
 
-AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # bytes of each partition, when something is awaited
+AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # bytes bytes of each partition, when something is awaited
 LISTED_S = 1.0  # how long a list of partitions counts as current
 PAUSES_S = (0.05, 1.0)  # pauses between answers of a broker that throttles: the first and the longest
 STUCK_S = 1.0  # how long a log may end before offsets that were seen in it, as after a change of leaders

@@ -25,7 +25,7 @@ from mars.model import names
 from mars.runtime.system import SYSTEM, Runtime
 
 TAKE_S = 0.2  # the computing thread looks so often whether to stop
-FETCHER_ENDS_S = 15.0  # longer than a call to Redis takes to give up
+FETCHER_ENDS_S = 15.0  # a call of the fetching thread may take so long; then the process ends without it
 
 
 def run_mapper(config_json: str, slot: int) -> None:

@@ -10,7 +10,7 @@ from mars.model.claims import Claim
 from mars.runtime.system import SYSTEM, Runtime, Thread
 
 log = logging.getLogger("mars.mapper")
-RENEWED_S = 60.0  # longer than the renewals of all held claims take while Redis does not answer
+RENEWED_S = 60.0  # renewals that are under way may take so long; then the claims are given back all the same
 
 
 class LeaseKeeper:

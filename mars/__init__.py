@@ -10,8 +10,8 @@ moment.
     sql/      text to a query plan         mapper/   tuples to partial aggregates
     reducer/  partials to committed rows   api/      command line, REST, the processes
 
-`api` may import all; `sql`, `mapper` and `reducer` do not know each other; this package imports none of them and holds
-what they share. It has `model` (plans, commits, and where everything is stored), `algebra` (windows, aggregates, cells),
-`adapters` and `lua` (the outside), `results` (committed files to rows), `config` and `errors`. docs/architecture.md
-explains the words, the way of a tuple, and the numbered rules that comments name.
+`api` may import all; `sql`, `mapper` and `reducer` do not know each other; this package imports none of them. It holds
+what they share. To read: `model` (plans, commits, and where all lies), `algebra` (windows, aggregates, cells), `adapters`
+and `lua` (the outside), `results` (committed files to rows), `runtime` (time and threads), `config`, `errors`.
+docs/architecture.md has the words, the way of a tuple and the numbered rules that comments name.
 """

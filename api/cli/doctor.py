@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -24,6 +24,8 @@ PYTHON_MIN = (3, 11)
 DISK_BYTES_MIN = 2048 * MIB
 WORKER_MEMORY_MB = 250  # a worker's interpreter with its libraries, before it holds any data
 SETUP = "make setup"
+MISSING = "missing"
+PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)\s*(;)?", re.MULTILINE)  # name, version, and whether only some machines need it
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 
 
@@ -69,29 +71,24 @@ def _packages() -> Check:
     """Compares the installed packages with the lock file. A wheel of Mars has none; then pip has checked them."""
     if not LOCK.exists():
         return Check("packages", True, "installed without a lock file")
-    pinned = list(_pinned(LOCK.read_text()))
-    wrong = []
-    for name in sorted({name for name, _, _ in pinned}):
-        wanted = [version for other, version, _ in pinned if other == name]
-        is_always_needed = any(other == name and not has_marker for other, _, has_marker in pinned)
-        try:
-            installed = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            if is_always_needed:
-                wrong.append(f"{name} is missing")
-            continue
-        if installed not in wanted:
-            wrong.append(f"{name} is {installed}, not {' or '.join(wanted)}")
+    wanted: dict[str, set[str]] = {}
+    for name, version, marker in PINNED.findall(LOCK.read_text()):
+        # What only some machines need, and this one may lack, is as good as what it has.
+        wanted.setdefault(name, set()).update((version, MISSING) if marker else (version,))
+    found = {name: _installed(name) for name in wanted}
+    wrong = [f"{name} is {found[name]}, not {' or '.join(sorted(wanted[name] - {MISSING}))}" for name in sorted(wanted)
+             if found[name] not in wanted[name]]
     if wrong:
         more = f"; {len(wrong) - 5} more" if len(wrong) > 5 else ""
         return Check("packages", False, "; ".join(wrong[:5]) + more, f"rm -r .venv; {SETUP}")
-    return Check("packages", True, f"{len(pinned)} as locked")
+    return Check("packages", True, f"{len(wanted)} as locked")
 
 
-def _pinned(lock: str) -> Iterator[tuple[str, str, bool]]:
-    """Name, version, and whether the line is only for some machines."""
-    for found in re.finditer(r"^([\w.-]+)==([^\s;\\]+)\s*(;)?", lock, re.MULTILINE):
-        yield found[1], found[2], bool(found[3])
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return MISSING
 
 
 def _java(config: Config) -> Check:
@@ -151,20 +148,8 @@ def _port(config: Config) -> Check:
         return Check("port", True, "any free one is taken")
     if ports.is_free(config.api_port, config.api_host):
         return Check("port", True, f"{config.api_port} is free")
-    return Check("port", False, f"{config.api_port} is taken on {config.api_host}{_holder(config.api_port)}",
-                 "mars up --port 0")
+    return Check("port", False, f"{config.api_port} is taken on {config.api_host}", "mars up --port 0")
 
 
 def _tls(config: Config) -> Check:
     return Check("tls", True, f"the API's certificate is for {tls.certificate_name(config)}")
-
-
-def _holder(port: int) -> str:
-    """The process that listens there, if this user may know it."""
-    try:
-        for connection in psutil.net_connections("tcp"):
-            if connection.laddr and connection.laddr.port == port and connection.pid:
-                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
-    except psutil.Error:
-        pass
-    return ""

@@ -8,7 +8,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from confluent_kafka import KafkaException, Producer
 
@@ -44,7 +43,10 @@ class LineFile:
 
     def lines(self) -> Iterator[bytes]:
         """The tuples, without line ends; MarsError if a pipe's lines were given before."""
-        with self._take() as source:
+        if not self.is_regular and self._source.closed:
+            raise MarsError(f"{self.path} is not a regular file", "its lines can be read only once",
+                            "write it to a file first")
+        with open(self.path, "rb") if self.is_regular else self._source as source:
             rest = (line.rstrip(b"\r\n") for line in itertools.chain(self._head, source))
             rest = (line for line in rest if line.strip())
             yield from itertools.islice(rest, 1 if self.header else 0, None)
@@ -52,27 +54,17 @@ class LineFile:
     def _open(self) -> list[bytes]:
         """The first lines. A pipe stays open after them: if it were opened again, it would continue without them."""
         try:
-            source = open(self.path, "rb")  # noqa: SIM115
-            head = list(itertools.islice(source, SAMPLE_LINES))
-            status = os.fstat(source.fileno())
+            self._source = open(self.path, "rb")  # noqa: SIM115
+            head = list(itertools.islice(self._source, SAMPLE_LINES))
+            status = os.fstat(self._source.fileno())
         except OSError as error:
             raise MarsError(f"{self.path} cannot be read", error.strerror or str(error)) from None
         self.is_regular = stat.S_ISREG(status.st_mode)
         self.bytes = status.st_size if self.is_regular else None
-        self._head, self._source = ([], None) if self.is_regular else (head, source)
+        self._head = [] if self.is_regular else head
         if self.is_regular:
-            source.close()
+            self._source.close()
         return head
-
-    def _take(self) -> BinaryIO:
-        """The lines for sending: all lines of a regular file, or the rest of a pipe."""
-        if self.is_regular:
-            return open(self.path, "rb")
-        source, self._source = self._source, None
-        if source is None:
-            raise MarsError(f"{self.path} is not a regular file", "its lines can be read only once",
-                            "write it to a file first")
-        return source
 
 
 def ensure_topic(kafka: str, security: Security, topic: str) -> tuple[int, bool]:

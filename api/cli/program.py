@@ -7,6 +7,7 @@ interrupted. Results go to stdout, everything else to stderr.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -53,41 +54,33 @@ def mars(context: click.Context) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), help="The API's port. 0 or not given: a free port.")
 @click.option("--detach", is_flag=True, help="Return when Mars is ready, and leave it running.")
 @config_option
-def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> None:
+def up(**options: object) -> None:
     """Start Kafka, ZooKeeper, Redis, the workers and the API."""
-    from api.cli.commands.instance import up
-
-    up(data, port, detach, file)
+    run("api.cli.commands.instance", "up", options)
 
 
 @mars.command()
 @data_option
 @click.option("--purge", is_flag=True, help="Also delete the data.")
-def down(data: Path | None, purge: bool) -> None:
+def down(**options: object) -> None:
     """Stop everything that `mars up` started."""
-    from api.cli.commands.instance import down
-
-    down(data, purge)
+    run("api.cli.commands.instance", "down", options)
 
 
 @mars.command()
 @data_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, to stdout.")
-def status(data: Path | None, as_json: bool) -> None:
+def status(**options: object) -> None:
     """Show what runs, and at which addresses."""
-    from api.cli.commands.status import status
-
-    status(data, as_json)
+    run("api.cli.commands.status", "status", options)
 
 
 @mars.command()
 @data_option
 @config_option
-def doctor(data: Path | None, file: Path | None) -> None:
+def doctor(**options: object) -> None:
     """Show what this machine lacks, and the command that fixes it."""
-    from api.cli.commands.instance import doctor
-
-    doctor(data, file)
+    run("api.cli.commands.instance", "doctor", options)
 
 
 @mars.command()
@@ -98,21 +91,18 @@ def doctor(data: Path | None, file: Path | None) -> None:
 @click.option("-f", "--file", "script", metavar="FILE", help="Run the statements of a file. - is stdin.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="The default is table on a terminal, else csv.")
 @click.argument("dash", required=False, type=click.Choice(["-"]), metavar="[-]")
-def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, ...], script: str | None,
-        format_: str | None, dash: str | None) -> None:
+def sql(texts: tuple[str, ...], script: str | None, dash: str | None, **options: object) -> None:
     """Run SQL statements; without any, open an interactive shell."""
-    from api.cli.commands.sql import sql
-
     # Each ends on a line of its own, so that a comment at its end does not swallow the next one.
     text = "\n;\n".join(texts) if texts else None
     if sum(given is not None for given in (text, script, dash)) > 1:
         raise click.UsageError("Give one of -c, -f and -.")
-    check_ca(api, ca)
-    sql(data, api, ca, text, "-" if dash else script, format_)
+    check_ca(options)
+    run("api.cli.commands.sql", "sql", {**options, "text": text, "script": "-" if dash else script})
 
 
 @mars.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--topic", required=True, help="The topic for the lines. It is created if it does not exist.")
 @click.option("--rate", type=click.IntRange(1), help="The most lines per second.")
 @click.option("--stamp", type=click.Choice(["now"]), help="Write the time of sending into the event-time column.")
@@ -120,30 +110,9 @@ def sql(data: Path | None, api: str | None, ca: Path | None, texts: tuple[str, .
 @click.option("--time", "time_column", metavar="COLUMN", help="The event-time column. Guessed if not given.")
 @click.option("--kafka", metavar="HOST:PORT", help="Another Kafka, instead of the one of this folder.")
 @data_option
-def load(file: Path, topic: str, rate: int | None, stamp: str | None, header: bool | None, time_column: str | None,
-         kafka: str | None, data: Path | None) -> None:
+def load(**options: object) -> None:
     """Send each line of a file to a topic as one message."""
-    from api.cli.commands.load import load
-
-    load(file, topic, rate, stamp == "now", header, time_column, kafka, data)
-
-
-@mars.command()
-@click.argument("stream")
-@click.option("--topic", help="The topic for the tuples. Not given: the stream's own topic.")
-@click.option("--reason", metavar="TEXT", help="Only letters whose reason contains this text.")
-@click.option("--where", metavar="CONDITION", help="Only letters that meet this: 'partition = 0 AND offset < 500'.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
-@data_option
-@api_option
-@ca_option
-def redrive(stream: str, topic: str | None, reason: str | None, where: str | None, dry_run: bool, data: Path | None,
-            api: str | None, ca: Path | None) -> None:
-    """Send a stream's dead letters to a topic again, each once."""
-    from api.cli.commands.redrive import redrive
-
-    check_ca(api, ca)
-    redrive(stream, topic, reason, where, dry_run, data, api, ca)
+    run("api.cli.commands.load", "load", options)
 
 
 @mars.command()
@@ -160,9 +129,7 @@ def redrive(stream: str, topic: str | None, reason: str | None, where: str | Non
 @click.option("--stop/--keep", default=False, help="Stop everything at the end, or keep it running (the default).")
 def demo(**options: object) -> None:
     """Show exact live results from nothing: start, feed, query, watch, check."""
-    from api.demo.command import demo
-
-    demo(**options)
+    run("api.demo.command", "demo", options)
 
 
 @mars.command(context_settings={"ignore_unknown_options": True})
@@ -173,10 +140,15 @@ def bench(name: str, arguments: tuple[str, ...]) -> None:
     os.execv(sys.executable, [sys.executable, "-m", f"benchmarks.{name}", *arguments])
 
 
-def check_ca(api: str | None, ca: Path | None) -> None:
+def run(module: str, function: str, options: dict) -> None:
+    """What a command does; imported only now, as most of it takes long to load."""
+    getattr(importlib.import_module(module), function)(**options)
+
+
+def check_ca(options: dict) -> None:
     """Refuses --ca without --api: an instance on this machine is trusted by its own certificate, so --ca would mean
     nothing."""
-    if ca and not api:
+    if options["ca"] and not options["api"]:
         raise click.UsageError("--ca needs --api.")
 
 

@@ -9,26 +9,22 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from api.cli.client import Client
 from api.cli.render import CELL_WIDTH, render
 from mars.errors import MarsError
 
-PROGRESS_AFTER_S, PROGRESS_EVERY_S = 0.5, 0.3
 CANCEL_S = 2.0
 
 
 def run(client: Client, statement: str) -> dict:
-    """The answer to one statement. A long one shows a progress bar on a terminal. Ctrl-C also stops it at the API, and
-    does not wait for an API that is silent."""
+    """The answer to one statement. Ctrl-C stops it at the API too, and waits for no answer of an API that is silent."""
     id_ = uuid.uuid4().hex
     answers: SimpleQueue[Future] = SimpleQueue()
     _beside("statement", _ask, client, statement, id_, answers)
     try:
-        with contextlib.suppress(Empty):
-            return answers.get(timeout=PROGRESS_AFTER_S).result()
-        return (follow(client, id_, answers) if sys.stderr.isatty() else answers.get()).result()
+        return answers.get().result()
     except KeyboardInterrupt:
         _beside("cancel", _cancel, client, id_).join(CANCEL_S)
         raise
@@ -56,33 +52,6 @@ def _ask(client: Client, statement: str, id_: str, answers: SimpleQueue[Future])
 def _cancel(client: Client, id_: str) -> None:
     with contextlib.suppress(Exception):  # the client may be closed meanwhile, because nobody waits long for this
         client.cancel(id_)
-
-
-def follow(client: Client, id_: str, answers: SimpleQueue[Future]) -> Future:
-    """Show the progress of a running statement on the terminal until its answer comes, and return that."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    found, over, console = {}, threading.Event(), Console(stderr=True)
-    _beside("progress", _look, client, id_, found, over)
-    try:
-        with Progress(console=console, transient=True) as bar:
-            task = bar.add_task("running", total=None)
-            while True:
-                bar.update(task, completed=found.get("done"), total=found.get("total") or None)
-                with contextlib.suppress(Empty):
-                    return answers.get(timeout=PROGRESS_EVERY_S)
-    finally:
-        over.set()
-        console.show_cursor()  # Ctrl-C may come after the bar has hidden the cursor but before it has begun
-
-
-def _look(client: Client, id_: str, found: dict, over: threading.Event) -> None:
-    """Put what the API says about the statement into `found`."""
-    while not over.is_set():
-        with contextlib.suppress(Exception):  # without an answer, the bar stays as it is
-            found.update(client.get(f"/v1/sql/{id_}"))
-        over.wait(PROGRESS_EVERY_S)
 
 
 def read(script: str) -> str:

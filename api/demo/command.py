@@ -10,8 +10,8 @@ from pathlib import Path
 from api.cli.client import Client
 from api.cli.commands.instance import reporter, settings
 from api.demo.check import Verdict
-from api.demo.source import PaperSource, Source, numbered
-from api.demo.view import Moment, View, say
+from api.demo.source import PaperSource, Source
+from api.demo.view import View, say
 from api.instance import runfile, up
 from mars.adapters.kafka.security import security_of
 from mars.config import Config
@@ -90,36 +90,21 @@ def play(client: Client, source: Source, began: float) -> Verdict:
 
 
 def create(client: Client, source: Source) -> None:
-    """Make the stream and the query under names that are free. What an earlier demo made with the same text is used
-    again, the query anew; nothing else that exists is touched."""
-    streams, queries = (existing(client, kind) for kind in ("streams", "queries"))
-    taken = streams.keys() | queries.keys()
-    for name in numbered(source.stream):
-        source.stream, found = name, streams.get(name.lower())
-        if found and found["sql"].strip() == source.stream_sql().strip():
-            break
-        if name.lower() not in taken:
-            client.sql(source.stream_sql())
-            break
-        if source.has_own_select:
-            raise ConflictError("The name exists", f"{source.stream} is another stream or query, which --sql would read",
-                                "give another --topic, or drop it")
-    stream = existing(client, "streams")[source.stream.lower()]
-    for name in numbered(source.name):
-        source.name, found = name, queries.get(name.lower())
-        query = source.query_sql(stream)
-        if found and found["sql"].strip() == query.split(" AS ", 1)[1].strip():
-            client.sql(f"DROP QUERY {name}")
-            break
-        if name.lower() not in taken:
-            break
+    """Make the stream and the query. What an earlier demo made with the same text is used again, the query anew. Nothing
+    else that exists is touched: ConflictError if it has the name."""
+    found = existing(client, "streams", source.stream)
+    if found is None or found["sql"].strip() != source.stream_sql().strip():
+        client.sql(source.stream_sql())
+    query, found = source.query_sql(existing(client, "streams", source.stream)), existing(client, "queries", source.name)
     say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
+    if found and found["sql"].strip() == query.split(" AS ", 1)[1].strip():
+        client.sql(f"DROP QUERY {source.name}")
     client.sql(query)
 
 
-def existing(client: Client, kind: str) -> dict[str, dict]:
-    """The streams or queries as the API shows them, by their names in small letters."""
-    return {document["name"].lower(): document for document in client.get(f"/v1/{kind}")[kind]}
+def existing(client: Client, kind: str, name: str) -> dict | None:
+    """The stream or query as the API shows it, None if there is none of that name."""
+    return next((found for found in client.get(f"/v1/{kind}")[kind] if found["name"].lower() == name.lower()), None)
 
 
 def watch(client: Client, source: Source, view: View) -> None:
@@ -129,7 +114,8 @@ def watch(client: Client, source: Source, view: View) -> None:
         sent_all = source.done()
         document = client.get(f"/v1/queries/{source.name}")
         before, left = left, source.left(document) if sent_all else -1
-        view.show(look(client, source, document), last=left == 0)
+        newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
+        view.show(source, document, newest, last=left == 0)
         if left == 0:
             return
         if document["state"] != "RUNNING":
@@ -140,14 +126,6 @@ def watch(client: Client, source: Source, view: View) -> None:
             raise MarsError("The results did not catch up", f"{left:,} messages are not committed, and none was in the last "
                             f"{SETTLE_S:.0f} s", "the logs are in the data folder under logs/")
         time.sleep(LOOK_S)
-
-
-def look(client: Client, source: Source, query: dict) -> Moment:
-    """The query and its newest closed windows, now."""
-    newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
-    return Moment(sent=source.sent, goal=source.goal, read=query["counters"]["tuples"],
-                  lag=query["lag"] and query["lag"]["tuples"], watermark=query["watermark"] or "",
-                  state=query["state"], columns=newest["columns"], rows=newest["rows"])
 
 
 def tell(verdict: Verdict) -> None:

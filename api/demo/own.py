@@ -3,6 +3,7 @@ engine; those of a topic are there already, and nobody but Mars counts them."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import tempfile
 import threading
@@ -17,14 +18,12 @@ from api.cli.client import Client
 from api.cli.lines import LineFile, ensure_topic, send
 from api.demo.check import Verdict, compare
 from api.demo.count import LineCount
-from api.demo.source import numbered
 from api.demo.view import say
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import Security
 from mars.errors import MarsError
 from sql.guess.stream import Guess, create_stream_sql, guess_schema, name_text
 
-NAME = "demo"
 GUESSED_FROM = 200
 PEEK_S = 30.0
 
@@ -35,7 +34,6 @@ class OwnSource(ABC):
     `options` has schema, time_column, unit and select, each None unless given. `ends` are the offsets up to which the query
     has to read, once they are known."""
 
-    name = NAME
     sent = goal = 0
     start_at: str
     ends: dict[int, int] | None = None
@@ -45,8 +43,8 @@ class OwnSource(ABC):
         self.admin = admin
         self.topic = topic
         self.options = options
-        self.has_own_select = bool(options["select"])
         self.stream = re.sub(r"\W+", "_", topic).strip("_") or "tuples"
+        self.name = re.sub(r"\W+", "_", f"demo_{self.stream}", flags=re.ASCII)
         self.guess = replace(guess, time_column=options["time_column"] or guess.time_column,
                              unit=options["unit"] or guess.unit)
         if self.guess.time_column is None:
@@ -102,7 +100,8 @@ class FileSource(OwnSource):
                             "write it to a file first")
         admin, name = KafkaAdmin(kafka, security=security), re.sub(r"[^\w.-]+", "-", path.stem)
         taken = set(admin.topics())  # the file must not end up among other tuples
-        topic = options["topic"] or next(free for free in numbered(name, "-") if free not in taken)
+        numbered = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+        topic = options["topic"] or next(free for free in numbered if free not in taken)
         if options["select"] and topic not in (options["topic"], name):
             raise MarsError(f"Topic {name} exists", "its tuples would be counted too", "give another name with --topic, "
                             "and use that name for the stream in --sql")

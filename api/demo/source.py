@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import Protocol
 
 import pyarrow as pa
@@ -37,7 +35,6 @@ class Source(Protocol):
     about: str
     goal: int
     sent: int
-    has_own_select: bool
 
     def stream_sql(self) -> str:
         """The CREATE STREAM statement."""
@@ -69,8 +66,7 @@ class PaperSource:
     anew each time and starts where the topic ends, so that it sees exactly what this run sends."""
 
     stream, topic, name = STREAM, TOPIC, NAME
-    has_own_select = False
-    about = "the paper's tuples: 20 fields, 150 bytes, all groups equally frequent, 3 % out of order"
+    about = "the paper's tuples: 20 fields, 150 bytes, all groups as frequent, 3 % out of order"
 
     def __init__(self, config: Config, kafka: str, rate: int, seconds: int) -> None:
         self.config = config
@@ -134,9 +130,3 @@ class PaperSource:
     def _listen(self) -> None:
         for line in self.process.stdout:
             self.sent = json.loads(line)["sent"]
-
-
-def numbered(name: str, joint: str = "_") -> Iterator[str]:
-    """The name, then name_2, name_3 and so on."""
-    yield name
-    yield from (f"{name}{joint}{number}" for number in itertools.count(2))

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from api.instance.processes import Process
 from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
@@ -54,13 +56,14 @@ class Run:
         os.replace(draft, _path(data))
 
 
+_RUN = TypeAdapter(Run)
+
+
 def read(data: Path) -> Run | None:
     """What the run file says, also when its supervisor has ended; None without a readable run file."""
     try:
-        raw = json.loads(_path(data).read_text())
-        processes = {name: Process(**process) for name, process in raw.pop("processes").items()}
-        return Run(Process(**raw.pop("supervisor")), processes=processes, **raw)
-    except (OSError, ValueError, KeyError, TypeError):
+        return _RUN.validate_json(_path(data).read_bytes())
+    except (OSError, ValueError):
         return None
 
 
@@ -121,15 +124,11 @@ def lock(data: Path) -> int:
     Raises ConflictError, with the address of the instance that has it, ConfigurationError as make_folder."""
     make_folder(data)
     descriptor = os.open(data / LOCK, os.O_RDWR)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        run = running(data)
-        where = f"{data} at {run.api}" if run and run.api else str(data)
-        raise ConflictError("Mars runs already", f"on {where}",
-                            "stop it with `mars down`, or give another folder with --data") from None
-    return descriptor
+    if _takes(descriptor):
+        return descriptor
+    run = running(data)
+    where = f"{data} at {run.api}" if run and run.api else str(data)
+    raise ConflictError("Mars runs already", f"on {where}", "stop it with `mars down`, or give another folder with --data")
 
 
 def holders(data: Path) -> list[int]:
@@ -156,18 +155,25 @@ def stopped(data: Path) -> Iterator[None]:
     except OSError as error:
         raise ConfigurationError(f"{data} is not ours to stop", error.strerror or str(error),
                                  "stop it as the user that started it") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
+    if not _takes(descriptor):
         who = ", ".join(map(str, holders(data)))
         raise ConflictError("Mars is not stopped", f"process {who or 'of unknown number'} holds {data / 'run.lock'}, and "
                             "run.json does not name it",
-                            "if an instance is just starting, try again; else end that process") from None
+                            "if an instance is just starting, try again; else end that process")
     try:
         yield
     finally:
         os.close(descriptor)
+
+
+def _takes(descriptor: int) -> bool:
+    """Take the lock, or close the descriptor."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return False
+    return True
 
 
 def _path(data: Path) -> Path:

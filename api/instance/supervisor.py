@@ -24,7 +24,7 @@ from api.instance.services import Service, ports, start_all
 from api.instance.services.paths import log_dir, tail
 from api.instance.watched import Watched, in_background
 from mars.config import Config
-from mars.errors import ConflictError, MarsError, NotReadyError
+from mars.errors import ConflictError, MarsError
 
 LOG = logging.getLogger("mars.supervisor")
 API_PORT = 8642
@@ -172,7 +172,7 @@ class Supervisor:
             if moved:  # the server knows the old address; it ends, and begins anew with this one
                 self.server.stop(LEFT_OVER_S)
 
-        return Watched(name, lambda: ended(self.services[place]),
+        return Watched(name, lambda: self.services[place].fault(),
                        lambda: in_background(lambda: start(self.config, self.config.data)), adopt)
 
     def _start_server(self) -> None:
@@ -216,12 +216,3 @@ class Supervisor:
             if self.saved:
                 LOG.warning("the run file is not written: %s", error)
             self.saved = False
-
-
-def ended(service: Service) -> NotReadyError | None:
-    """Why a service of our own has ended; None while it runs."""
-    try:
-        service.check()
-    except NotReadyError as error:
-        return error
-    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -17,6 +16,7 @@ from api.rest.problems import UnauthorizedError
 from api.rest.routes import letters, queries, results, sql, system
 from api.statements.context import Context
 from mars.config import Config
+from mars.settings_checks import is_loopback
 
 OPEN_PATHS = ("/healthz", "/readyz")
 GRACE_S = 3
@@ -53,14 +53,6 @@ def serve(app: FastAPI, config: Config) -> None:
         # kafka-python tells it as an error, with a stack trace, that its own timers meet a closed connection.
         logging.getLogger("kafka.net.selector").setLevel(logging.CRITICAL)
         context.close()
-
-
-def is_loopback(host: str) -> bool:
-    """True if only this machine can reach the host."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class _Server(uvicorn.Server):

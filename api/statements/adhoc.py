@@ -93,14 +93,14 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
     if context.spark is None:
         raise NotReadyError("Spark is not up yet", "a SELECT over a stream runs on it", "try again in some seconds")
     spark, group = context.spark, f"adhoc-{uuid.uuid4().hex}"
-    text, answer, failure = task.to_json(), [], []
+    answer, failure = [], []
 
     def collect() -> None:
         try:
             spark.sparkContext.setJobGroup(group, "ad-hoc SELECT", interruptOnCancel=True)
             numbers = spark.sparkContext.parallelize(range(len(task.ranges)), len(task.ranges))
-            gathered = numbers.flatMap(adhoc_job.mapping(text)).groupByKey(task.stream.key_parts)
-            answer.extend(gathered.map(adhoc_job.merging(text)).collect())
+            gathered = numbers.flatMap(adhoc_job.mapping(task)).groupByKey(task.stream.key_parts)
+            answer.extend(gathered.map(adhoc_job.merging(task)).collect())
         except Exception as error:  # PySpark and py4j raise without a common class
             failure.append(error)
 

@@ -50,23 +50,10 @@ class Task:
     plan: QueryPlan
     ranges: list[OffsetRange]
 
-    def to_json(self) -> str:
-        """As text; `Task.from_json` gives an equal task."""
-        return json.dumps({"config": self.config.to_json(), "stream": self.stream.to_json(), "plan": self.plan.to_json(),
-                           "ranges": self.ranges})
 
-    @staticmethod
-    def from_json(text: str) -> Task:
-        """The task of `to_json`'s text."""
-        raw = json.loads(text)
-        return Task(Config.from_json(raw["config"]), Stream.from_json(raw["stream"]), QueryPlan.from_json(raw["plan"]),
-                    [tuple(range_) for range_ in raw["ranges"]])
-
-
-def mapping(task_json: str) -> Callable[[int], list[Part]]:
+def mapping(task: Task) -> Callable[[int], list[Part]]:
     """The first stage: the cells by key part and the counts, for the range with this number."""
     def run(number: int) -> list[Part]:
-        task = Task.from_json(task_json)
         try:
             return _aggregate_range(task, task.ranges[number])
         except MarsError as error:
@@ -85,10 +72,10 @@ def _kind(error: MarsError) -> str:
     return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
 
 
-def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
+def merging(task: Task) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
     """The second stage: merges everything that the ranges gave for one key part."""
     def run(gathered: tuple[int, Iterable[bytes]]) -> Part:
-        task, (part, data) = Task.from_json(task_json), gathered
+        part, data = gathered
         if part == FAULT:
             return FAULT, next(iter(data))
         if part == COUNTS:

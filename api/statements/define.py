@@ -11,7 +11,7 @@ from api.statements import adhoc_job
 from api.statements.answers import Answer
 from api.statements.context import Context
 from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
-from mars.adapters.kafka.admin import Topic
+from mars.adapters.kafka.cluster import TopicInfo
 from mars.errors import ConflictError, MarsError, NotFoundError, NotReadyError, SqlError
 from mars.model.identifiers import identifier
 from mars.model.plan import QueryPlan, Stream
@@ -35,7 +35,7 @@ def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
     stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
     _require_free(context, statement)
     topic = _topic(context, statement)
-    made = context.definitions.create_stream(replace(stream, topic_id=topic.id), topic.partitions)
+    made = context.definitions.create_stream(replace(stream, topic_id=topic.topic_id), topic.partitions)
     return Answer("created", made.name, notes=_look_at_tuples(context, made))
 
 
@@ -131,7 +131,7 @@ def source(context: Context, select: kinds.SelectStatement) -> Stream:
 
 
 def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatement, plan: QueryPlan,
-                  topic: Topic) -> dict[int, int]:
+                  topic: TopicInfo) -> dict[int, int]:
     """The offset of each partition at which FROM says to begin. SqlError for a time in the future (rule 18)."""
     if plan.start == "EARLIEST":
         return context.kafka.start_offsets(stream.topic, topic.partitions)
@@ -147,10 +147,10 @@ def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatemen
     return context.kafka.offsets_at(stream.topic, topic.partitions, time_ms)
 
 
-def same_topic(context: Context, stream: Stream) -> Topic:
+def same_topic(context: Context, stream: Stream) -> TopicInfo:
     """The stream's topic; ConflictError if it is gone or another topic has its name."""
     topic = context.kafka.describe_new(stream.topic)
-    if topic is not None and topic.id == stream.topic_id:
+    if topic is not None and topic.topic_id == stream.topic_id:
         return topic
     title, fate = ("the stream's topic is gone", "no longer exists") if topic is None else \
         ("the stream's topic is another one", "was deleted and created again")
@@ -193,7 +193,7 @@ def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: Qu
             "the end of the SELECT."]
 
 
-def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
+def _topic(context: Context, statement: kinds.CreateStream) -> TopicInfo:
     name = statement.topic
     topic = context.kafka.describe_new(name.text)
     if topic is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -67,19 +68,8 @@ class Condition:
 def page(context: Context, stream: Stream, where: Condition, limit: int, cursor: str | None = None) -> Page:
     """At most `limit` letters, and about PAGE_BYTES at most. RequestError for an invalid cursor, or one of another
     stream."""
-    after = _load(cursor, stream) if cursor else None
-    found, count, size = [SHOWN.empty_table()], 0, 0
-    for _, shown in matching(context, stream, where, after):
-        ends = size + np.cumsum(pc.binary_length(shown["payload"]).to_numpy())
-        fit = min(limit - count, max(int(np.searchsorted(ends, PAGE_BYTES, "right")), count == 0))
-        found.append(shown.slice(0, fit))
-        more = fit < len(shown)
-        count, size = count + min(fit, len(shown)), int(ends[-1]) if len(ends) else size
-        if more:
-            break
-    else:
-        more = False
-    rows = pa.concat_tables(found)
+    shown = (table for _, table in matching(context, stream, where, _load(cursor, stream) if cursor else None))
+    rows, more = next(chunks(shown, limit, PAGE_BYTES), (SHOWN.empty_table(), False))
     deleted = LetterStore(context.storage).deleted(stream.id)
     return Page(rows, cursors.dump([stream.id, *place_of(rows)]) if more else None, deleted)
 
@@ -100,6 +90,21 @@ def matching(context: Context, stream: Stream, where: Condition,
             tries += 1
             if tries == TRIES:
                 raise
+
+
+def chunks(tables: Iterator[pa.Table], letters_max: int, bytes_max: int) -> Iterator[tuple[pa.Table, bool]]:
+    """The same letters in tables of at most so many, with payloads of about so many bytes, and not of less where there are
+    more; with each whether more are known to follow."""
+    waiting = None
+    for table in chain(tables, [None]):
+        waiting = waiting if table is None else table if waiting is None else pa.concat_tables([waiting, table])
+        while waiting is not None and len(waiting):
+            ends = np.cumsum(pc.binary_length(waiting["payload"]).to_numpy())
+            stop = max(1, min(letters_max, int(np.searchsorted(ends, bytes_max, "right"))))
+            if stop >= len(waiting) and table is not None:
+                break
+            yield waiting.slice(0, stop), stop < len(waiting)
+            waiting = waiting.slice(stop)
 
 
 def show(table: pa.Table, redriven: pa.Array) -> pa.Table:

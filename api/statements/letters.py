@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from api.statements import letter_pages, redrive
 from api.statements.answers import Answer, listing
 from api.statements.context import Context
@@ -25,11 +27,7 @@ def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: 
     """One row: what was sent, or would be. SqlError if it was asked to stop before its end."""
     stream = context.catalog.stream(statement.stream.text)
     where, topic = _where(statement), statement.topic.text if statement.topic else stream.topic
-
-    def progress(done: int, total: int) -> bool:
-        context.progress.report(id_, done, total)
-        return not context.progress.is_cancelled(id_)
-
+    progress = partial(context.progress.report, id_)
     if statement.dry_run:
         context.kafka.require(topic)
         outcome = redrive.count(context, stream, where, progress)

@@ -15,15 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.statements.context import Context
-from api.statements.letter_pages import Condition, matching
+from api.statements.letter_pages import Condition, chunks, matching
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.transactions import Transactions
+from mars.adapters.letters import LetterStore
 from mars.adapters.redriven import Redriven
 from mars.model.plan import Stream
 
 CHUNK_LETTERS, CHUNK_BYTES = 10_000, 8 << 20
 
-Progress = Callable[[int, int], bool]  # gets the number of letters sent and of all; returning False stops the run
+Progress = Callable[[int, int], bool]  # hears of letters sent and of all there are; False asks to stop
 
 
 @dataclass
@@ -52,18 +53,16 @@ def count(context: Context, stream: Stream, where: Condition, progress: Progress
 
 def redrive(context: Context, stream: Stream, topic: str, where: Condition, progress: Progress) -> Outcome:
     """Send the letters that exist now and were not sent before. ConflictError if another run takes over."""
-    partitions = context.kafka.require(topic).partitions
+    partitions = tuple(context.kafka.require(topic).partitions)
     config, marks = context.config, Redriven(context.storage)
     transactions = Transactions(config.kafka_address, name(stream), security_of(config))
     try:
         marks.settle(stream.id, transactions.last)
         ends = _ends(context, stream)
-        counted = count(context, stream, where, progress)
-        if counted.stopped:
-            return counted
-        outcome = Outcome()
-        for chunk in _chunks(_before(ends, _whole(context, stream, where, outcome))):
-            if not progress(outcome.letters, counted.letters):
+        total, outcome = sum(file.count for file in LetterStore(context.storage).files(stream.id)), Outcome()
+        whole = _before(ends, _whole(context, stream, where, outcome))
+        for chunk, _ in chunks(whole, CHUNK_LETTERS, CHUNK_BYTES):
+            if not progress(outcome.letters, total):
                 outcome.stopped = True
                 break
             _send(transactions, marks, stream.id, topic, partitions, chunk)
@@ -110,29 +109,3 @@ def _before(ends: dict[int, int], tables: Iterator[pa.Table]) -> Iterator[pa.Tab
     for table in tables:
         end = ends.get(table["partition"][0].as_py()) if len(table) else None
         yield table if end is None else table.filter(pc.less(table["offset"], end))
-
-
-def _chunks(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same letters in tables of at most CHUNK_LETTERS and about CHUNK_BYTES, and no smaller as long as letters are
-    left."""
-    held, count, size = [], 0, 0
-    for piece, bytes_ in _pieces(tables):
-        if held and (count + len(piece) > CHUNK_LETTERS or size + bytes_ > CHUNK_BYTES):
-            yield pa.concat_tables(held)
-            held, count, size = [], 0, 0
-        held.append(piece)
-        count, size = count + len(piece), size + bytes_
-    if held:
-        yield pa.concat_tables(held)
-
-
-def _pieces(tables: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, int]]:
-    """(letters, bytes of their payloads); none is larger than a chunk unless it is a single letter."""
-    for table in tables:
-        ends = np.cumsum(pc.binary_length(table["payload"]).to_numpy())
-        first, before = 0, 0
-        while first < len(table):
-            stop = max(first + 1, min(first + CHUNK_LETTERS, int(np.searchsorted(ends, before + CHUNK_BYTES, "right"))))
-            stop = min(stop, len(table))
-            yield table.slice(first, stop - first), int(ends[stop - 1] - before)
-            first, before = stop, int(ends[stop - 1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from api.statements import adhoc
 from api.statements.answers import Answer
 from api.statements.context import Context
@@ -22,12 +24,7 @@ def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) ->
     topic = same_topic(context, stream)
     ends = context.kafka.end_offsets(stream.topic, topic.partitions)
     starts = start_offsets(context, stream, statement, plan, topic)
-
-    def progress(done: int, total: int) -> bool:
-        context.progress.report(id_, done, total)
-        return not context.progress.is_cancelled(id_)
-
-    found = adhoc.run(context, stream, plan, starts, ends, progress)
+    found = adhoc.run(context, stream, plan, starts, ends, partial(context.progress.report, id_))
     extra = {} if len(found.rows) else {"reason": _why_no_rows(stream, plan, found.counts)}
     return Answer("rows", table=found.rows, notes=_uncounted(found.counts), truncated=found.truncated, extra=extra)
 

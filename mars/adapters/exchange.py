@@ -16,9 +16,9 @@ import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
+from mars.adapters.exchange_roles import LedStream, OwnedLog
 from mars.errors import MarsError, NotReadyError, Remedy
 from mars.model.claims import Claim
-from mars.model.entries import Entry, decode
 from mars.model.names import CHECKS, INSTANCE_KEY, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
@@ -132,20 +132,9 @@ class Exchange:
 
     # -- reducers -----------------------------------------------------------------------------------------------
 
-    def receive(self, stream_id: int, generation: int, key_part: int, after: int,
-                bytes_max: int) -> tuple[dict[str, str], list[Entry]]:
-        """The leader's facts, and the entries of a key part's log after a SEQ in SEQ order, up to about `bytes_max`.
-        InvariantError if one of them is of another version."""
-        facts, entries = self._call("receive", stream_id, generation, key_part, after, bytes_max)
-        flat = [value.decode() for value in facts]
-        return (dict(zip(flat[::2], flat[1::2], strict=True)),
-                [decode(int(id_.split(b"-")[0]), fields[1], fields[3]) for id_, fields in entries])
-
-    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int],
-             positions: dict[tuple[int, str], int]) -> None:
-        """Delete entries whose live tasks are all committed, and store the committed (partition, query) positions."""
-        self._call("trim", stream_id, generation, key_part, epoch, json.dumps(seqs),
-                   json.dumps({f"{p}:{q}": offset for (p, q), offset in positions.items()}))
+    def log(self, stream_id: int, *, generation: int, key_part: int, epoch: int) -> OwnedLog:
+        """The log of a key part, for the owner of that epoch."""
+        return OwnedLog(call=self._call, stream_id=stream_id, generation=generation, key_part=key_part, epoch=epoch)
 
     def ask_for_check(self, stream_id: int) -> None:
         """Wake the leader: a window waits for a check of the topic. The leader also looks now and then without it."""
@@ -167,10 +156,9 @@ class Exchange:
 
     # -- leader -------------------------------------------------------------------------------------------------
 
-    def install(self, stream_id: int, generation: int, leader_epoch: int, server: str, state: dict) -> None:
-        """Recovery: everything of the stream is replaced by `state`, on the server of this name. The generation must have
-        been raised before the commits were read from which `state` is made (rule 5)."""
-        self._call("install", stream_id, generation, leader_epoch, server, json.dumps(state))
+    def lead(self, stream_id: int, *, generation: int, epoch: int) -> LedStream:
+        """A stream, for the leader of that epoch."""
+        return LedStream(call=self._call, stream_id=stream_id, generation=generation, epoch=epoch)
 
     def standing(self, stream_id: int, partitions: tuple[int, ...]) -> Standing:
         """The stream's state in Redis, as of one moment of one server."""
@@ -187,21 +175,6 @@ class Exchange:
                 attached.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
         installed = (int(generation), server.decode()) if generation and server else None
         return Standing(f"{process['run_id']}:{replication['master_replid']}", installed, attached)
-
-    def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int,
-               state: dict) -> None:
-        """Give an incarnation of a query its lane: cursors and stops by partition, and committed positions."""
-        self._call("attach", stream_id, generation, leader_epoch, query, incarnation, json.dumps(state))
-
-    def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str,
-               attached: dict[int, int]) -> None:
-        """Take a query off the lanes where it was seen: partition -> incarnation."""
-        self._call("detach", stream_id, generation, leader_epoch, query, json.dumps(attached))
-
-    def publish_facts(self, stream_id: int, generation: int, leader_epoch: int, facts: dict[str, object]) -> None:
-        """What the leader saw (rules 22, 23); values are written as text."""
-        self._call("facts", stream_id, generation, leader_epoch,
-                   *(part for field, value in facts.items() for part in (field, str(value))))
 
     def weigh(self, stream_id: int, generation: int, key_parts: int) -> dict[tuple[str, int], int]:
         """(query, incarnation) -> bytes of its cells in the logs, as they are while this reads them."""

@@ -19,8 +19,7 @@ from mars.adapters.letters import folder
 from mars.adapters.storage import Storage
 from mars.model import letters
 
-NAME = re.compile(r"([0-9a-f]+)(?:\.(\d+)-(\d+)-(\d+)-(\d+))?\.(pending|redriven)")
-EVERYWHERE = (0, 0, 1 << 31, 0)  # the span of a file whose name has none
+NAME = re.compile(r"([0-9a-f]+)\.(\d+)-(\d+)-(\d+)-(\d+)\.(pending|redriven)")
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,7 @@ class MarkFile:
     def of(name: str) -> MarkFile | None:
         """The file of a name, None for any other name."""
         found = NAME.fullmatch(name)
-        if found is None:
-            return None
-        return MarkFile(name, found[1], tuple(map(int, found.groups()[1:5])) if found[2] else EVERYWHERE, found[6])
+        return MarkFile(name, found[1], tuple(map(int, found.groups()[1:5])), found[6]) if found else None
 
 
 @dataclass

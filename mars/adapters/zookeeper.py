@@ -33,8 +33,8 @@ logging.getLogger("kazoo").setLevel(logging.CRITICAL)
 # RuntimeInconsistency.
 REFUSED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError, RolledBackError, RuntimeInconsistency)
 LARGE_BYTES = 1_000_000  # ZooKeeper ends the connection of a request above its jute.maxbuffer, 1 MB if it is not set
-LARGE_AGAIN_S = 60.0
-SETTLE_S = 5.0
+LARGE_AGAIN_S = 60.0  # then it is tried again: somebody may have raised the limit
+SETTLE_S = 5.0  # watchers are told within milliseconds, unless one of them hangs
 
 
 class TooLargeError(NotReadyError):
@@ -59,8 +59,8 @@ class Znode:
 
 class ZooKeeper:
     """One session. `usable` is False from SUSPENDED on; `expired` is True once the session may have ended by our own
-    monotonic clock; that is earlier than the server could tell us. A process that sees `expired` must end itself. Waiting
-    for ZooKeeper goes by `clock`.
+    monotonic clock; that is earlier than the server could tell us. Whoever sees `expired` must end its process. `clock`
+    is that of the process: whoever is handed the session alone takes it from here.
 
     Not fork-safe: make it inside the worker process.
     """

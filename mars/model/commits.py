@@ -96,6 +96,11 @@ class Manifest:
     generation: int = 0
     queries: dict[str, QueryCommit] = field(default_factory=dict)
 
+    @property
+    def folder(self) -> str:
+        """Where the key part's files lie, under the state URI."""
+        return f"{self.stream_id}/{self.key_part}"
+
     def dump(self) -> bytes:
         """The manifest as it is written. How far queries have read takes most of it, and queries that read together have
         read equally far. So `tracks` has each track once, and a query names its own by number."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 WORDS = {"second": "s", "seconds": "s", "minute": "min", "minutes": "min", "hour": "h", "hours": "h",
          "day": "d", "days": "d"}
 LONGEST_MS = 36_525 * MILLISECONDS["d"]
-PATTERN = re.compile(r"\s*([0-9]+)\s*([A-Za-z]+)\s*\Z")
 
 
 def unit_of(word: str) -> str | None:
@@ -21,13 +18,6 @@ def to_milliseconds(number: int, unit: str) -> int | None:
     """A number of a unit as milliseconds; None when it is 0 or longer than a hundred years."""
     milliseconds = number * MILLISECONDS[unit]
     return milliseconds if 0 < milliseconds <= LONGEST_MS else None
-
-
-def parse_duration(text: str) -> int | None:
-    """The milliseconds of a duration as text, or None if it is not a duration: `parse_duration('60 s')` is 60000."""
-    match = PATTERN.match(text)
-    unit = unit_of(match[2]) if match else None
-    return to_milliseconds(int(match[1]), unit) if unit and len(match[1]) <= 18 else None
 
 
 def format_duration(milliseconds: int) -> str:

@@ -16,7 +16,7 @@ from mars.results.snapshot import Snapshot
 from mars.runtime.byte_lru import ByteLru
 from mars.runtime.system import SYSTEM, Runtime
 
-KEPT_BYTES = 256 * 1024 * 1024
+KEPT_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 
 
 class OpenFileError(CorruptFileError):

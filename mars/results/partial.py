@@ -12,8 +12,8 @@ from mars.results.tables import ResultTables, closed_within
 from mars.runtime.byte_lru import ByteLru
 from mars.runtime.system import SYSTEM, Runtime
 
-KEPT_S = 60.0
-KEPT_BYTES = 256 * 1024 * 1024
+KEPT_S = 60.0  # for whoever asks for the next page
+KEPT_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 
 
 class PartialPages:

@@ -19,9 +19,9 @@ from mars.model.plan import Stream
 from mars.model.registry import PAUSED, RUNNING, Query
 from mars.runtime.system import SYSTEM, Runtime
 
-FRESH_S = 0.05
-TRIES = 10
-COMMIT_WAIT_S = 10.0
+FRESH_S = 0.05  # between looks of who waits for a commit
+TRIES = 10  # looks at all pointers, until none has moved between two of them
+COMMIT_WAIT_S = 10.0  # commits follow each other within a second where there is anything to commit
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from mars.results.snapshot import Snapshot
 from mars.runtime.byte_lru import ByteLru
 from mars.runtime.system import SYSTEM, Runtime
 
-CACHE_BYTES = 256 * 1024 * 1024
+CACHE_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 INDEXES = 64
 STRATUM_ROWS = 20_000
 

@@ -23,7 +23,7 @@ from mars.results.source import ResultSource
 from mars.runtime.periods import Every
 
 CHUNK_ROWS = 5_000
-LOOK_S = 1.0
+LOOK_S = 1.0  # between looks whether the query is still there: readers are many, and wait for a long time
 
 
 @dataclass(frozen=True)

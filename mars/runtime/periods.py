@@ -17,7 +17,7 @@ class Every:
 
     def is_due(self) -> bool:
         """Is the period over?"""
-        return self.due_in_s() <= 0
+        return self._clock.monotonic_s() >= self._due_s
 
     def due_in_s(self) -> float:
         """Seconds until it is due; 0 or less if it is."""

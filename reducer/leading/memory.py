@@ -8,7 +8,6 @@ owners delete its entries, and RESUME reads them again from the committed positi
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterable
 
 from mars.adapters.exchange import FULL_SHARE, Exchange, StaleGenerationError
@@ -16,20 +15,23 @@ from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.model import names
 from mars.model.registry import RUNNING, QuerySet
+from mars.runtime.system import SYSTEM, Clock
 from reducer.leading.elect import Candidate
 
 log = logging.getLogger("mars.leader")
 STATE = "PAUSED_BY_MEMORY"
-ROOM_SHARE = 0.5
-LOOK_S, FULL_S, ROOM_S = 0.5, 2.0, 5.0
+ROOM_SHARE = 0.5  # below what stops mappers: a query that goes on there does not fill Redis at once
+LOOK_S = 0.5
+FULL_S = 2.0  # longer than a burst that owners merge away
+ROOM_S = 5.0  # longer, so that a query does not come and go
 WEIGHT_SHARE_MIN = 0.01  # of the limit: pausing what holds less frees nothing
 
 
 class MemoryWatch:
     """The leader's look at Redis's memory; of the streams that share this Redis."""
 
-    def __init__(self, exchange: Exchange, zookeeper: ZooKeeper, candidate: Candidate) -> None:
-        self.exchange, self.zookeeper, self.candidate = exchange, zookeeper, candidate
+    def __init__(self, exchange: Exchange, zookeeper: ZooKeeper, candidate: Candidate, clock: Clock = SYSTEM.clock) -> None:
+        self.exchange, self.zookeeper, self.candidate, self.clock = exchange, zookeeper, candidate, clock
         self.looked_at = 0.0
         self.full_since: float | None = None
         self.room_since: float | None = None
@@ -37,7 +39,7 @@ class MemoryWatch:
     def look(self, views: Iterable[StreamView]) -> None:
         """Pause the heaviest running query once FULL_SHARE has been passed for FULL_S, and another if that did not help;
         resume the one that was paused first once less than ROOM_SHARE has been used for ROOM_S."""
-        now = time.monotonic()
+        now = self.clock.monotonic_s()
         if now - self.looked_at < LOOK_S:
             return
         self.looked_at = now

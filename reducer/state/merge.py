@@ -150,7 +150,7 @@ class QueryState:
             commit.counters["late"] += tuple_count(late)
         if table.num_rows:
             self.delta.append(table)
-            self.earliest = min(self.earliest, _first_start(table))
+            self.earliest = min(self.earliest, first_start(table))
         if len(self.delta) >= FOLD_TABLES:
             self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
 
@@ -237,8 +237,9 @@ class QueryState:
         return rest
 
     def _find_earliest(self) -> None:
-        self.earliest = min((_first_start(table) for table in self.open + self.delta if table.num_rows), default=math.inf)
+        self.earliest = min((first_start(table) for table in self.open + self.delta if table.num_rows), default=math.inf)
 
 
-def _first_start(table: pa.Table) -> int:
+def first_start(table: pa.Table) -> int:
+    """The least start of a window of which there are cells."""
     return pc.min(table["w"]).as_py()

@@ -66,7 +66,7 @@ def check(select: SelectStatement, continuous: bool) -> None:
 
 
 def check_group(select: SelectStatement) -> None:
-    """Checks that GROUP BY is a plain list."""
+    """Checks that Checks that GROUP BY is a plain list."""
     group = select.tree.args.get("group")
     for name, value in (group.args.items() if group else ()):
         if name != "expressions" and value not in (None, []):

@@ -29,6 +29,7 @@ from mars.model.log_epochs import Epochs, compare
 from reducer.leading.watch_topic import Seen, TopicWatch
 from tests.cluster import Cluster
 from tests.conftest import Stack
+from tests.reducer import handed
 
 pytestmark = [pytest.mark.services, pytest.mark.faults]
 COUNTED, LEFT, BATCH = 1_000, 600, 100
@@ -82,8 +83,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 def told(wire: Wire) -> Epochs:
     """What the leader tells of partition 0."""
-    watch = object.__new__(TopicWatch)
-    watch.wire = wire
+    watch = TopicWatch(handed.connections(wire=wire))
     return Epochs.load(watch._logs(Seen(), wire.topic("t"))["log:0"])
 
 

@@ -47,7 +47,7 @@ class ListWire:
 
 
 def answer(records: bytes = b"", lso: int = 1000, throttled: bool = False) -> FetchedPartition:
-    return FetchedPartition(0, lso, lso, 0, [], records, throttled)
+    return FetchedPartition(0, lso, [], records, throttled)
 
 
 def reader(*answers) -> Reader:

@@ -113,12 +113,12 @@ def ids(table: Table) -> list[int]:
 
 
 def first_start(table: Table) -> int:
-    """Stands for reducer.state.merge._first_start."""
+    """Stands for reducer.state.merge.first_start."""
     return table[0] >> ID_BITS
 
 
-def describe(table: Table, segment: Segment) -> ResultSegment:
-    """Stands for reducer.committing.commit.describe."""
+def describe(table: Table, segment: Segment, now_ms: int) -> ResultSegment:
+    """Stands for reducer.committing.results.describe."""
     first, last = (cell >> ID_BITS for cell in (table[0], table[-1]))
     return ResultSegment(segment, len(table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0)
 

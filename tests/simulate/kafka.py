@@ -215,7 +215,7 @@ class Ends:
 class Group:
     """Stands for the consumer that tells Kafka how far a stream is; nobody reads it."""
 
-    def __init__(self, *_: object, **__: object) -> None:
+    def __init__(self, stream: object) -> None:
         pass
 
     def poll(self, timeout: float) -> None:

@@ -6,6 +6,7 @@ import contextlib
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 
 import orjson
 
@@ -137,6 +138,16 @@ class Exchange:
         return seq
 
     # -- reducers -----------------------------------------------------------------------------------------------
+
+    def log(self, stream_id: int, *, generation: int, key_part: int, epoch: int) -> SimpleNamespace:
+        """Stands for OwnedLog."""
+        return SimpleNamespace(receive=partial(self.receive, stream_id, generation, key_part),
+                               trim=partial(self.trim, stream_id, generation, key_part, epoch))
+
+    def lead(self, stream_id: int, *, generation: int, epoch: int) -> SimpleNamespace:
+        """Stands for LedStream."""
+        return SimpleNamespace(**{name: partial(getattr(self, name), stream_id, generation, epoch)
+                                  for name in ("install", "attach", "detach", "publish_facts")})
 
     def receive(self, stream_id: int, generation: int, key_part: int, after: int,
                 bytes_max: int) -> tuple[dict[str, str], list[Entry]]:

@@ -11,6 +11,7 @@ from kazoo.exceptions import SessionExpiredError
 
 from mars.adapters.storage import CorruptFileError
 from mars.model import names
+from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from reducer.leading.lead import Leader
 from tests.simulate import faults, patches, zookeeper
@@ -139,7 +140,8 @@ def test_key_parts_of_a_stream_that_is_not_recovered_are_read_now_and_then(world
     assert 4 <= len(loads) <= 40
     recovered = world.scheduler.now
     world.scheduler.sleep(1.5)
-    assert {k for worker in world.workers.values() for _, k in getattr(worker, "parts", {})} == {0, 1}
+    held = [worker.holdings.parts for worker in world.workers.values() if isinstance(worker, Reducer)]
+    assert {k for parts in held for _, k in parts} == {0, 1}
     assert max(loads) < recovered + 1.0
     driver.heal()
     world.checker.finish()

@@ -17,6 +17,7 @@ from mars.model.expressions import Column
 from mars.model.log_epochs import Epochs
 from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
+from reducer.keypart import KeyPart
 from tests.simulate import ensemble, kafka, redis, storage, threads, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
@@ -140,9 +141,6 @@ class World:
         def work() -> None:
             try:
                 worker = self.workers[name] = WORKERS[name](self, int(name[1]))
-                if isinstance(worker, Reducer):
-                    ask = worker._ask_for_recovery
-                    worker._ask_for_recovery = lambda view, error: (self._met(name, view, error), ask(view, error))
                 try:
                     worker.run()
                 finally:
@@ -156,7 +154,7 @@ class World:
         self.restart_at.pop(name, None)
         self.actors[name] = self.scheduler.spawn(name, name, work)
 
-    def _met(self, name: str, view: StreamView, error: InvariantError) -> None:
+    def met(self, name: str, view: StreamView, error: InvariantError) -> None:
         """A reducer has met a broken invariant: allowed only where Redis has lost something since the generation of the
         key part was installed."""
         self.tell(f"{name}: {error}")
@@ -235,13 +233,11 @@ class World:
 
     def nothing_waits(self) -> None:
         """I8: once everything is committed, no owner holds pieces that wait for others, and no lease is left of a claim."""
-        owners = self.owners()
-        for name, worker in self.workers.items():
-            for (_, k), part in worker.parts.items() if isinstance(worker, Reducer) else ():
-                pieces = [piece for state in part.states.values() for held in state.waiting.values() for piece in held]
-                if pieces and worker.id == owners.get(k):
-                    raise Broken(f"I8: {name} holds pieces of key part {k} that nothing will ever wake: "
-                                 f"{[piece.header for piece in pieces]}")
+        for k, part in self._held().items():
+            waiting = [state.waiting for state in part.queries.states.values()]
+            if pieces := [piece for held in waiting for place in held.values() for piece in place]:
+                raise Broken(f"I8: {self.owners()[k]} holds pieces of key part {k} that nothing will ever wake: "
+                             f"{[piece.header for piece in pieces]}")
         store = self.server.stores[self.checker.stream_id]
         if store.leases:
             raise Broken(f"I8: leases of claims that are gone: {store.leases}")
@@ -267,21 +263,24 @@ class World:
     def is_followed(self) -> bool:
         """Has each key part's owner taken it up as it was assigned last, and does it know the query set as it is now? Until
         then it may hold pieces of a dropped query, or those of an assignment before."""
-        nodes, owners, id_ = self.ensemble.now, self.owners(), self.checker.stream_id
+        nodes, id_ = self.ensemble.now, self.checker.stream_id
         version = nodes[self.checker.queries_path].version
         wanted = {k: (nodes[names.owner(id_, k)].version, version) for k in range(self.key_parts)}
-        known = {k: (part.owner_version, part.view.queries_version) for worker in self.workers.values()
-                 if isinstance(worker, Reducer) for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
-        return known == wanted
+        return wanted == {k: (part.assignment.owner_version, part.view.queries_version) for k, part in self._held().items()}
 
     def is_compared(self) -> bool:
         """Has each key part's owner compared what it has counted with the logs that have got another leader?"""
-        epochs, owners = {p: log.epoch for p, log in enumerate(self.topic.logs) if log.epoch}, self.owners()
-        parts = [part for worker in self.workers.values() if epochs and isinstance(worker, Reducer)
-                 for (_, k), part in worker.parts.items() if worker.id == owners.get(k)]
-        return all(p in part.facts.logs and Epochs.load(part.facts.logs[p]).current == epoch
-                   and not any(p in state.read_on for state in part.states.values())
+        epochs = {p: log.epoch for p, log in enumerate(self.topic.logs) if log.epoch}
+        parts = self._held().values() if epochs else ()
+        return all(p in part.inbox.facts.logs and Epochs.load(part.inbox.facts.logs[p]).current == epoch
+                   and not any(p in state.read_on for state in part.queries.states.values())
                    for part in parts for p, epoch in epochs.items())
+
+    def _held(self) -> dict[int, KeyPart]:
+        """Each key part that its owner holds."""
+        owners = self.owners()
+        return {k: part for worker in self.workers.values() if isinstance(worker, Reducer)
+                for (_, k), part in worker.holdings.parts.items() if worker.id == owners.get(k)}
 
     def owners(self) -> dict[int, str]:
         """Who owns each key part, for the story."""

@@ -11,15 +11,11 @@ from sql.say.render import caret
 
 
 def show(error: Exception) -> int:
-    """Print a MarsError on stderr and return its exit code. Any other error is a defect and is raised again."""
+    """Print a MarsError on stderr and return its exit code: 3 not running, 4 set-up incomplete, else 1. Any other error is a
+    defect and is raised again."""
     if not isinstance(error, MarsError):
         raise error
     print(text(error), file=sys.stderr)
-    return code(error)
-
-
-def code(error: MarsError) -> int:
-    """The exit code of an error: 3 not running, 4 set-up incomplete, else 1."""
     return 3 if isinstance(error, NotRunningError) else 4 if isinstance(error, SetupError) else 1
 
 

@@ -14,7 +14,7 @@ from api.instance import runfile
 from mars.adapters.kafka.security import security_of
 
 
-def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | None, time_column: str | None,
+def load(path: Path, topic: str, rate: int | None, stamp: str | None, header: bool | None, time_column: str | None,
          kafka: str | None, data: Path | None) -> None:
     """Send the file and say what was sent; see `mars load --help`."""
     file = LineFile(path, header)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from api.instance.services.errors import SetupError
 from api.instance.services.service import Service
@@ -14,12 +14,16 @@ from mars.config import Config
 __all__ = ["Service", "Services", "SetupError", "start_all"]
 
 
-class Services(NamedTuple):
+@dataclass
+class Services:
     """All three, ready."""
 
     kafka: Service
     zookeeper: Service
     redis: Service
+
+    def __iter__(self) -> Iterator[Service]:
+        return iter((self.kafka, self.zookeeper, self.redis))
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Stops those that Mars started, all at once, within `timeout_s` and a moment; safe to call again."""

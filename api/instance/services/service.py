@@ -26,10 +26,9 @@ class Service:
     def pid(self) -> int | None:
         return self.child.pid if self.child else None
 
-    def check(self) -> None:
-        """Raises NotReadyError with the last log lines if the process, not a foreign one, has ended."""
-        if self.child:
-            self.child.check()
+    def fault(self) -> NotReadyError | None:
+        """Why the process, not a foreign one, has ended, with its last log lines; None while it runs."""
+        return self.child.fault() if self.child else None
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Stops the process within `timeout_s` and a moment; leaves a foreign service alone."""
@@ -37,13 +36,11 @@ class Service:
             self.child.stop(timeout_s)
 
 
-def ready(name: str, address: str, child: Child, probe: Callable[[], bool], timeout_s: float,
-          version: Callable[[], str]) -> Service:
-    """A service of our own once `probe` says that it is ready. If it does not get ready, it is ended, and the error goes
-    on."""
+def ready(name: str, address: str, child: Child, version: Callable[[], str], timeout_s: float) -> Service:
+    """A service of our own once it tells its version. If it does not get ready, it is ended, and the error goes on."""
     try:
-        child.wait_ready(probe, timeout_s)
-        return Service(name, address, version(), child, time.monotonic() - child.began)
+        told = child.wait_ready(version, timeout_s)
+        return Service(name, address, told, child, time.monotonic() - child.began)
     except BaseException:
         child.stop()
         raise

@@ -57,8 +57,7 @@ def start(config: Config, data_dir: Path) -> Service:
     line = command(java.find(config), f"{spark_jars()}/*", config.zookeeper_heap_mb, log, main)
     child = Child(NAME, line, logs / "zookeeper.out", more_logs=[log], environment=ENVIRONMENT)
     address = f"127.0.0.1:{port}"
-    return ready(NAME, address, child, lambda: _version(address, 0.2) != "", TIMEOUT_S,
-                 lambda: _version(address, FOREIGN_S))
+    return ready(NAME, address, child, lambda: _version(address, 0.2), TIMEOUT_S)
 
 
 def server_jar() -> Path:

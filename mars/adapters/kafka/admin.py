@@ -6,7 +6,6 @@ NotReadyError.
 
 from __future__ import annotations
 
-import difflib
 import logging
 import time
 import uuid
@@ -17,7 +16,8 @@ from typing import TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 
-from mars.adapters.catalog_names import how_to_fill
+from mars.adapters.catalog_names import did_you_mean, how_to_fill
+from mars.adapters.kafka.cluster import TopicInfo
 from mars.adapters.kafka.errors import UnknownTopic
 from mars.adapters.kafka.security import Security, librdkafka
 from mars.adapters.kafka.wire import Wire
@@ -28,15 +28,6 @@ HEARD_S = 1.0  # how long a broker may take to hear of a topic that another one 
 ELECTION_S = 5.0
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A topic as the broker describes it: its id as UUID text, and its partitions, ascending."""
-
-    name: str
-    id: str
-    partitions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -62,29 +53,27 @@ class KafkaAdmin:
         """The names of all topics that are not Kafka's own, sorted."""
         return [name for name in self._ask(Wire.topics) if not name.startswith("__")]
 
-    def describe(self, topic: str, patience_s: float = 0.0) -> Topic | None:
+    def describe(self, topic: str, patience_s: float = 0.0) -> TopicInfo | None:
         """The topic, or None if no broker that is asked within `patience_s` has it. A topic with an impossible name does
         not exist."""
         with suppress(UnknownTopic):
-            found = self._ask(lambda wire: wire.topic(topic), patience_s)
-            return Topic(topic, found.topic_id, tuple(found.partitions))
+            return self._ask(lambda wire: wire.topic(topic), patience_s)
         return None
 
-    def describe_new(self, topic: str) -> Topic | None:
+    def describe_new(self, topic: str) -> TopicInfo | None:
         """Like `describe`, for a topic that may have just been created, so that the broker may not have heard of it
         yet."""
         return self.describe(topic, HEARD_S)
 
-    def require(self, topic: str) -> Topic:
+    def require(self, topic: str) -> TopicInfo:
         """The topic; NotFoundError with a did-you-mean and how to make it."""
         found = self.describe_new(topic)
         if found is not None:
             return found
-        near = difflib.get_close_matches(topic, self.topics(), n=1, cutoff=0.6)
-        meant = f"did you mean '{near[0]}'? " if near else ""
-        raise NotFoundError("unknown topic", f"Kafka at {self.address} has no topic '{topic}'", meant + how_to_fill(topic))
+        raise NotFoundError("unknown topic", f"Kafka at {self.address} has no topic '{topic}'",
+                            did_you_mean(topic, self.topics()) + how_to_fill(topic))
 
-    def create(self, topic: str, partitions: int = 1, settings: dict[str, str] | None = None) -> Topic:
+    def create(self, topic: str, partitions: int = 1, settings: dict[str, str] | None = None) -> TopicInfo:
         """Create the topic unless it exists. Returns its description either way."""
         self._ask(lambda wire: wire.create(topic, partitions, settings or {}))
         return self.describe(topic, ELECTION_S) or self.require(topic)

@@ -46,9 +46,7 @@ class FetchedPartition:
     (producer id, first offset); `throttled`: the broker holds back, so empty `records` mean nothing."""
 
     partition: int
-    high_watermark: int
     last_stable_offset: int
-    log_start_offset: int
     aborted: list[tuple[int, int]]
     records: bytes | memoryview
     throttled: bool
@@ -124,9 +122,8 @@ class Wire(Cluster):
             for data in (p for t in response.responses for p in t.partitions):
                 self._check_partition(info, wants[data.partition_index], data)
                 aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
-                fetched.append(FetchedPartition(
-                    data.partition_index, data.high_watermark, data.last_stable_offset, data.log_start_offset, aborted,
-                    data.records or b"", response.throttle_time_ms > 0))
+                fetched.append(FetchedPartition(data.partition_index, data.last_stable_offset, aborted, data.records or b"",
+                                                response.throttle_time_ms > 0))
         return fetched
 
     def _check_partition(self, info: TopicInfo, want: Want, data) -> None:

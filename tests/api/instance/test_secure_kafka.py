@@ -71,7 +71,7 @@ def test_tuples_from_claim_to_result(broker: SecureKafka, stack: Stack, tmp_path
         assert found == {k: (len(range(k, TUPLES, 7)), WIDE) for k in range(7)}
         stream, query = cluster.context.catalog.query("q")
         task = Task(cluster.config, stream, query.plan, [(1, 10, 110)])
-        told = dict(mapping(task.to_json())(0))
+        told = dict(mapping(task)(0))
         assert FAULT not in told
         assert json.loads(told[COUNTS])["tuples"] == 100
         logs = "".join(file.read_text(errors="replace") for file in (tmp_path / "cluster" / "logs").iterdir())
@@ -88,7 +88,7 @@ def test_every_client_speaks_every_way(broker: SecureKafka, listener: str, mecha
     settings = broker.settings(listener, mechanism)
     address, security = settings["kafka_address"], security_of(load(settings, environment={}))
     admin, topic = KafkaAdmin(address, security=security), f"{listener}-{mechanism}"
-    id_ = admin.create(topic).id
+    id_ = admin.create(topic).topic_id
     sent = lines(5_000)
     assert send(iter(sent), address, security, topic, 1, None, lambda *_: None) == len(sent)
     for opened in (open_reader, ConfluentReader):

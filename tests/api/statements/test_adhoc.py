@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
+from pyspark import cloudpickle
 
 from api.instance.spark_session import session
 from api.rest.problems import status_of
@@ -162,8 +164,8 @@ def test_a_fault_of_a_task_keeps_its_kind(monkeypatch):
         raise NotReadyError("Kafka does not answer", "at 127.0.0.1:9", "wait")
 
     def without_spark(_context: object, task: adhoc_job.Task, _progress: object) -> list:
-        text = task.to_json()
-        return [adhoc_job.merging(text)((part, [data])) for part, data in adhoc_job.mapping(text)(0)]
+        mapping, merging = (pickle.loads(cloudpickle.dumps(stage(task))) for stage in (adhoc_job.mapping, adhoc_job.merging))
+        return [merging((part, [data])) for part, data in mapping(0)]
 
     monkeypatch.setattr(adhoc_job, "_aggregate_range", away)
     monkeypatch.setattr(adhoc, "_on_spark", without_spark)

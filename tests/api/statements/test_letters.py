@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from api.cli.commands.redrive import statement
 from api.statements import redrive
 from api.statements.letter_pages import Condition
 from mars.adapters.kafka.transactions import Transactions
@@ -264,11 +263,3 @@ def test_letters_go_with_their_stream(sql, some, stream, context):
     """Its folder is what the leader deletes of a stream that is gone."""
     id_ = context.catalog.stream(stream).id
     assert [path.name for path in (context.storage.root / str(id_)).iterdir()] == ["dead-letters"]
-
-
-@pytest.mark.parametrize(("options", "text"), [
-    (("s", None, None, None, False), "REDRIVE DEAD LETTERS FROM `s`"),
-    (("s", "a'b", "v: x", "partition = 0 OR cut", True),
-     "REDRIVE DEAD LETTERS FROM `s` INTO 'a''b' WHERE contains(reason, 'v: x') AND (partition = 0 OR cut) DRY RUN")])
-def test_the_command_is_the_statement(options, text):
-    assert statement(*options) == text

@@ -45,12 +45,11 @@ def post(client):
 
 @pytest.mark.services
 @pytest.mark.parametrize(("sql", "counts", "segments"), [
-    ("SELECT * FROM {q} ORDER BY window_start DESC LIMIT 5", [39, 39, 38, 38, 37], 20),
-    ("SELECT sip, window_start, count FROM {q} WHERE count % 2 = 0 ORDER BY window_end DESC, sip LIMIT 1", [38], 20),
+    ("SELECT * FROM {q} ORDER BY window_start DESC LIMIT 5", [39, 39, 38, 38, 37], 40),
+    ("SELECT sip, window_start, count FROM {q} WHERE count % 2 = 0 ORDER BY window_end DESC, sip LIMIT 1", [38], 40),
     ("SELECT * FROM {q} WHERE window_start >= '1970-01-01T00:38:00Z' AND window_end < '1970-01-01T00:40:00Z'", [38, 38], 1),
     ("SELECT 1, 2, max(count) FROM {q} WHERE window_start < '1970-01-01T00:03:00Z'", [2], 3)])
-def test_no_more_is_read_than_a_statement_needs(post, minutes, reads, monkeypatch, sql, counts, segments):
-    monkeypatch.setattr(select_results, "LOOK_ROWS", 8, raising=False)
+def test_no_more_is_read_than_a_statement_needs(post, minutes, reads, sql, counts, segments):
     status, document = post(sql.format(q=minutes))
     place = [column["name"] for column in document["columns"]].index("count") if "max" not in sql else 2
     assert (status, [row[place] for row in document["rows"]]) == (200, counts)

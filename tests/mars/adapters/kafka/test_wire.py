@@ -158,7 +158,7 @@ def test_a_log_is_cut_or_gone_only_by_the_word_of_its_latest_leader(refusal, rai
     """A broker that is cut off goes on with what it led, and its log ends before what the next leader has taken."""
     wants = {0: Want(100, last_epoch=6)}
     fetched, = wire_of(Cluster(refusal, _1=(ID, 1, 5), _2=(ID, 2, 6))).fetch("t", ID, wants)
-    assert fetched.high_watermark == 100
+    assert fetched.last_stable_offset == 100
     with pytest.raises(raised):
         wire_of(Cluster(refusal, _1=(ID, 1, 6), _2=(ID, 1, 6))).fetch("t", ID, wants)
 

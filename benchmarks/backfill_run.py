@@ -22,6 +22,7 @@ from benchmarks.backfill_figures import WARM, Fresh, Phase, both, by_phase, mome
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
 from benchmarks.latency_bench import start_producer
 from benchmarks.latency_figures import Load, freshness
+from benchmarks.parts import output
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
@@ -121,7 +122,7 @@ class Scene:
         finally:
             process.kill()
             process.wait()
-            process.stdout.close()
+            output(process).close()
 
     def _begin(self, name: str, at: float = 0.0) -> None:
         self.phases.append(Phase(name, time.time() * 1000, at))

@@ -8,12 +8,14 @@ from benchmarks.side_by_side_table import markdown
 def figure(document: dict) -> list[str]:
     """Limits, memory under twice the load, stop and start."""
     twice, restart = document["twice"], document["restart"]
-    limits = [("queries", "M tuples/s", "M answers/s", "created in, s", "MB mappers", "MB reducers", "MB redis", "answers")]
+    limits: list[tuple[str, ...]] = [
+        ("queries", "M tuples/s", "M answers/s", "created in, s", "MB mappers", "MB reducers", "MB redis", "answers")]
     limits += [(f"{found['queries']}", f"{found['tuples_per_s'] / 1e6:.2f}",
                 f"{found['queries'] * found['tuples_per_s'] / 1e6:.1f}", f"{found['created_s']:.1f}",
                 *(f"{found['memory_mb'][part]:,.0f}" for part in ("mappers", "reducers", "redis")), _answers(found))
                for found in document["limits"]]
-    growth = [("part", "MB after a fifth of the time", "at the end", "greatest", "MB a minute", "when all was read")]
+    growth: list[tuple[str, ...]] = [
+        ("part", "MB after a fifth of the time", "at the end", "greatest", "MB a minute", "when all was read")]
     growth += [(found["part"], f"{found['first_mb']:,.0f}", f"{found['last_mb']:,.0f}", f"{found['greatest_mb']:,.0f}",
                 f"{found['mb_a_minute']:+.1f}", f"{twice['memory_after_mb'][found['part']]:,.0f}")
                for found in twice["growths"]]

@@ -82,7 +82,10 @@ class Steps:
                     plain.get(b"roofline%d" % place, buffer)
         plain.close()
         tuples = self.mapper.topic.tuples * LOOPS
-        ms = lambda seconds: max(scaled(seconds * 1e3, tuples), 1e-3)  # noqa: E731
+
+        def ms(seconds: float) -> float:
+            return max(scaled(seconds * 1e3, tuples), 1e-3)
+
         size = sum(len(blob) for blob, _ in blobs) // len(self.made) >> 10
         return ([Step("claim, register, push", ms(kept.own_s), ms(out.own_s), f"SET of the {size} KiB"),
                  Step("Redis: claim to push", ms(kept.server_s), ms(out.server_s), "SET")],
@@ -94,6 +97,7 @@ class Steps:
         for request, (start, end, done, parts, greatest) in enumerate(self.made, 1):
             claim = exchange.claim(STREAM_ID, 1, "w", request, lease_ms=10_000, most=end - start, bound=FAR, key_parts=PARTS,
                                    ends={0: self.made[-1][1]}, stay=None, allow_new=True)
+            assert claim is not None
             assert (claim.start, claim.end) == (start, end)
             assert exchange.register(STREAM_ID, 1, claim, file)
             result = TaskResult("q1", parts, done.counts, done.bad_reasons)
@@ -113,7 +117,9 @@ class Steps:
                     state = QueryState.resume(self.query, self.stream, None, [])
                     for piece in pieces:
                         state.accept(piece)
-                    state.close(pieces[-1].header.max_event_time - BEHIND_S)
+                    greatest = pieces[-1].header.max_event_time
+                    assert greatest is not None
+                    state.close(greatest - BEHIND_S)
                     commit.prepare(storage, Manifest(STREAM_ID, part), {"q1": state}, WEEK_MS)
                 with moved:
                     assert zookeeper.transact(*(("check", path, 0) for path in paths[:3]),
@@ -124,7 +130,10 @@ class Steps:
             for _ in range(LOOPS * PARTS):
                 zookeeper.client.set(paths[3], b"x" * 200)
         zookeeper.stop()
-        ms = lambda seconds: max(scaled(seconds * 1e3 / LOOPS, TUPLES_PER_COMMIT), 1e-3)  # noqa: E731
+
+        def ms(seconds: float) -> float:
+            return max(scaled(seconds * 1e3 / LOOPS, TUPLES_PER_COMMIT), 1e-3)
+
         return [Step("merge, close, commit files", ms(plain.own_s) + self._sums_ms(received), ms(files.own_s),
                      "a sum a cell; the bytes of the files written, fsynced"),
                 Step("commit transaction", ms(single.own_s), ms(moved.own_s),

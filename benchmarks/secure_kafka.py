@@ -75,7 +75,7 @@ def secure_kafka(config: Config, folder: Path) -> Iterator[SecureKafka]:
     service = kafka.start(config, folder, more + "".join(_SCRAM.format(mechanism=m.lower()) for m in MECHANISMS[1:]))
     try:
         _make_user(service.address)
-        yield SecureKafka(service.pid, addresses, ca, keys)
+        yield SecureKafka(service.own().pid, addresses, ca, keys)
     finally:
         service.stop()
 

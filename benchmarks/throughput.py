@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class Measured:
     keys: str
 
 
-def measure(config: Config, tuples: int, partitions: int, packed: int, say=lambda text: None,
+def measure(config: Config, tuples: int, partitions: int, packed: int, say: Callable[[str], None] = lambda text: None,
             format_: str = "csv", keys: str = UNIFORM) -> Measured:
     """Start, fill, run, check; everything is stopped again."""
     run = up.detach(config, lambda name, detail, seconds: say(f"  {name:<16} {seconds:5.1f} s"))

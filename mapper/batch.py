@@ -1,4 +1,4 @@
-"""The result of reading a batch: offsets and columns, independent of any query."""
+"""What goes from step to step: messages, the tuples of a batch, the cells of its queries."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ class Messages:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all values."""
+        return int(self.length.sum())
 
     def part(self, first: int, end: int) -> Messages:
         """The messages from number `first` up to `end`, as views."""
@@ -61,6 +66,29 @@ class ParsedBatch:
 
     def __len__(self) -> int:
         return len(self.event_time)
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered."""
+
+    query: str
+    parts: list[bytes]
+    counts: dict[str, int]
+    bad_reasons: dict[str, int]
+
+
+@dataclass(frozen=True)
+class CountedBatch:
+    """What all queries of one batch make of it, whose tuples were never kept: `results` by query id. `tuples` is how many
+    there were; `max_event_time` as in ParsedBatch."""
+
+    results: dict[str, TaskResult]
+    tuples: int
+    max_event_time: int | None
+
+    def __len__(self) -> int:
+        return self.tuples
 
 
 REASONS = ("", "not a number", "out of range", "not a boolean", "not a date", "not a timestamp", "invalid UTF-8",

@@ -7,13 +7,12 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
-from mapper.batch import Messages, ParsedBatch
+from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
 from mapper.handoff import Fetched
-from mapper.parse import Parser
+from mapper.parsing import Parsing
 from mapper.push import (
     ENDS_PROCESS,
     GROUP_BYTES,
-    TaskResult,
     entries,
     groups,
     never_taken,
@@ -21,8 +20,10 @@ from mapper.push import (
     unread,
     without_letters,
 )
+from mapper.records import CorruptRecords, Records
 from mapper.shared import Shared
 from mapper.steps import Steps
+from mapper.stop import state_of, why
 from mars import faults
 from mars.adapters.exchange import FULL_SHARE, ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.view import StreamView, stop_queries
@@ -33,7 +34,6 @@ from mars.model.plan import QueryPlan
 from mars.runtime.system import Clock
 
 log = logging.getLogger("mars.mapper")
-PARSERS_MAX = 16  # parsers kept; each holds dictionaries of its columns' texts
 REFUSED_S = 10.0  # how long a Redis that has room may refuse a push
 AWAY_S = 0.5  # the pause after a claim was left to others: the disk may be full, or ZooKeeper away
 SWEPT_LEASES = 10  # a local file this many leases old belongs to a worker that is gone
@@ -55,12 +55,12 @@ class Refused:
 
 
 class Computing:
-    """Holds parsers by stream and columns, and the folders for local files and dead letters."""
+    """How batches are parsed, and where local files and dead letters go."""
 
     def __init__(self, shared: Shared, steps: Steps) -> None:
         self.shared, self.config, self.steps = shared, shared.config, steps
         self.spill, self.letters = shared.connections.spill, shared.connections.letters
-        self.parsers: dict[tuple, Parser] = {}
+        self.parsing = Parsing(steps, self.letters, self.config.future_limit_ms)
 
     def sweep(self) -> None:
         """Delete the local files of mappers that were killed on this host."""
@@ -72,9 +72,9 @@ class Computing:
         file = claim.file
         try:
             batch = fetched.content
-            if isinstance(batch, Messages):
+            if isinstance(batch, Messages | Records):
                 batch = self._parse(fetched)
-                file = self._keep(fetched, batch)
+                file = self._keep(fetched, batch) if batch is not None else None
             elif claim.kills == "reading":
                 fetched.letters_kept = self.letters.keep_unread(view.stream, claim, ENDS_PROCESS)
             self._push(fetched, batch)
@@ -88,7 +88,7 @@ class Computing:
             self.shared.leases.drop(view.stream.id, claim)
             self.spill.delete(file)
 
-    def _keep(self, fetched: Fetched, batch: ParsedBatch) -> dict | None:
+    def _keep(self, fetched: Fetched, batch: ParsedBatch | CountedBatch) -> dict | None:
         """Write the local file and register it. A range shorter than a batch gets no file, because reading it again from
         Kafka is as fast. A batch whose letters could not be written gets none either: it must be read again, because the
         file cannot give the letters."""
@@ -105,22 +105,23 @@ class Computing:
         faults.point("mapper.registered")
         return file
 
-    def _parse(self, fetched: Fetched) -> ParsedBatch:
-        stream = fetched.view.stream
-        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
-        parser = self.parsers.pop((stream.id, columns), None) or self.steps.parser(stream, columns)
-        self.parsers[(stream.id, columns)] = parser  # the most recently used one is last
-        if len(self.parsers) > PARSERS_MAX:
-            del self.parsers[next(iter(self.parsers))]
-        claim = fetched.claim
+    def _parse(self, fetched: Fetched) -> ParsedBatch | CountedBatch | None:
+        """The claim's tuples, their dead letters written; None if its records are corrupt: then its queries are stopped."""
+        view, claim = fetched.view, fetched.claim
         faults.poison("reading", claim.partition, claim.start, claim.end)
-        batch = self.steps.judge(stream, parser.parse(fetched.content), fetched.content, self.config.future_limit_ms)
-        fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
-        if sizes := self.shared.sizes.get(stream.id):  # the stream may have just been dropped
+        try:
+            batch = self.parsing.parse(fetched)
+        except CorruptRecords as error:
+            if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
+                raise StaleEpochError("another has got the claim", f"{claim.id}") from error
+            stop_queries(self.shared.zookeeper, view.stream, fetched.plans, state_of(claim, error), why(claim, error))
+            fetched.plans = {}
+            return None
+        if sizes := self.shared.sizes.get(view.stream.id):  # the stream may have just been dropped
             sizes.learn_tuples(claim.end - claim.start, len(batch))
         return batch
 
-    def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
+    def _push(self, fetched: Fetched, batch: ParsedBatch | CountedBatch | None) -> None:
         view, claim = fetched.view, fetched.claim
         self.shared.insist(partial(self.shared.isolation.compute, view, claim))
         results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
@@ -154,7 +155,7 @@ class Computing:
             raise
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
-              batch: ParsedBatch | None) -> TaskResult:
+              batch: ParsedBatch | CountedBatch | None) -> TaskResult:
         """One task's cells; none for a dead task. A query that cannot be computed is quarantined and harms no other
         query."""
         nothing = self._nothing(view, query)
@@ -167,20 +168,25 @@ class Computing:
             return nothing
         faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
         try:
-            done = self.steps.aggregate(plan, view.stream, batch, claim.partition)
+            done = self._result(view, claim, query, plan, batch)
         except Exception as error:
             log.exception("query %s cannot be computed", query)
             stop_queries(self.shared.zookeeper, view.stream, [query], "QUARANTINED",
                          f"offsets [{claim.start}, {claim.end}) of partition {claim.partition}: "
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
-        parts = [self.steps.encode(part) if part.num_rows else b"" for part in done.parts]
-        size = sum(map(len, parts))
+        size = sum(map(len, done.parts))
         _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
         if reason := too_many_cells(claim, size, self.config, redis_bytes):
             stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", reason)
             return nothing
-        return TaskResult(query, parts, done.counts, done.bad_reasons)
+        return done
+
+    def _result(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan,
+                batch: ParsedBatch | CountedBatch) -> TaskResult:
+        if isinstance(batch, CountedBatch):
+            return batch.results[query]
+        return self.steps.result(query, self.steps.aggregate(plan, view.stream, batch, claim.partition))
 
     def _nothing(self, view: StreamView, query: str) -> TaskResult:
         return TaskResult(query, [b""] * view.stream.key_parts, {}, {})

@@ -39,7 +39,7 @@ class CsvFields:
             start, length, kind = (self._room.take(name, room, dtype, len(self.columns)) for name, dtype in
                                    (("start", np.int64), ("length", np.int64), ("kind", np.uint8)))
             tuple_bad = np.zeros(room, np.uint8)
-            place = (np.empty((2, room), np.int64),) if placed else ()
+            place: tuple[np.ndarray, ...] = (np.empty((2, room), np.int64),) if placed else ()
             find = csv.place_fields if placed else csv.find_fields
             n = find(messages.buffer, messages.start, messages.length, self.delimiter, self.quote, self.numbers,
                      self.null_text, self.strict, message, line, start, length, kind, tuple_bad, *place)

@@ -1,16 +1,15 @@
-"""Reads offset ranges of a topic as messages: everything that a read-committed consumer sees of [start, end), or
-nothing."""
+"""Offset ranges of a topic as records: all that a read-committed consumer sees of [start, end), or nothing."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
+from functools import cached_property
 
 from mapper.batch import Messages
-from mapper.decode import CorruptRecords, Decoded, decode, no_messages
+from mapper.decode import CorruptRecords, Decoded, decode
+from mapper.records import Records, following
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
 from mars.adapters.kafka.security import Security
@@ -19,7 +18,7 @@ from mars.errors import MarsError
 from mars.runtime.periods import Backoff, Every
 from mars.runtime.system import SYSTEM, Clock
 
-AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # bytes bytes of each partition, when something is awaited
+AWAITED_BYTES, AWAITED_BYTES_MAX = 64 << 10, 2 << 20  # bytes bytes bytes of each partition, when something is awaited
 LISTED_S = 1.0  # how long a list of partitions counts as current
 PAUSES_S = (0.05, 1.0)  # pauses between answers of a broker that throttles: the first and the longest
 STUCK_S = 1.0  # how long a log may end before offsets that were seen in it, as after a change of leaders
@@ -28,16 +27,26 @@ REMOTE_S = 5.0  # how long a broker may take to read a place from its remote sto
 
 @dataclass
 class Range:
-    """All visible messages of [start, end) of a partition, possibly none; `leader_epoch` is that of the last record batch
-    before `end`; pass it as `last_epoch` for the range that starts there. `log` is that epoch and the offset up to which
-    the log certainly belongs to it; keep it with the position. None if no record batch was seen."""
+    """All that is visible of [start, end) of a partition, possibly nothing; `leader_epoch` is that of the last record
+    batch before `end`; pass it as `last_epoch` for the range that starts there. `log` is that epoch and the offset up to
+    which the log certainly belongs to it; keep it with the position. None if no record batch was seen."""
 
     partition: int
     start: int
     end: int
-    messages: Messages
+    content: Records | Messages
     leader_epoch: int = -1
     log: tuple[int, int] | None = None
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes were read."""
+        return self.content.bytes
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Where the values lie. Raises CorruptRecords."""
+        return self.content.messages() if isinstance(self.content, Records) else self.content
 
 
 class RangeTooLarge(MarsError):
@@ -111,11 +120,11 @@ class Reader:
         and a larger range in several answers. Raises KafkaUnreachable if nothing comes for a while, RangeTooLarge once
         more than `range_bytes_max` were read and offsets are left, and the other errors of mars.adapters.kafka.errors.
         """
-        held = self._surplus.take(partition, start, end) or Held(start, start, Decoded(no_messages(), start))
+        held = self._surplus.take(partition, start, end) or Held(start, start, Decoded(Records((), start, start), start))
         parts, at, epoch, log, bytes_ = [], start, last_epoch, None, 0
         while True:
-            parts.append(_slice(held.decoded.messages, at, end))
-            at, bytes_ = max(at, held.end), bytes_ + int(parts[-1].length.sum())
+            parts.append(held.decoded.records.within(at, end))
+            at, bytes_ = max(at, held.end), bytes_ + parts[-1].bytes
             found = held.decoded.epoch_before(min(at, end))
             if found is not None:
                 epoch, log = found[0], found if found[1] > start else log
@@ -127,7 +136,7 @@ class Reader:
             if held is None:
                 return None
         self._surplus.keep(partition, held, end)
-        return Range(partition, start, end, _join(parts), epoch, log)
+        return Range(partition, start, end, following(parts, start, end), epoch, log)
 
     def close(self) -> None:
         """Ends the connections."""
@@ -143,7 +152,7 @@ class Reader:
         ask_bytes = self._size.ask(end - start, limit_bytes)
         while not should_stop():
             answers = self.wire.fetch(self.topic, self.topic_id, {partition: Want(start, epoch, ask_bytes)})
-            if not answers or answers[0].throttled and not answers[0].records:
+            if not answers or (answers[0].throttled and not answers[0].records):
                 # Over a quota the broker leaves out all partitions. Keep what was read before; otherwise it would be sent
                 # again.
                 self._clock.sleep(pause.begin())
@@ -170,31 +179,9 @@ class Reader:
         return None
 
     def _decode(self, fetched: FetchedPartition, start: int) -> Decoded:
-        """The messages of one answer; a corrupt batch is named with its topic and partition."""
+        """The records of one answer; a corrupt batch is named with its topic and partition."""
         try:
             return decode(fetched.records, start, aborted=fetched.aborted)
         except CorruptRecords as error:
             raise CorruptRecords(f"topic {self.topic}, partition {fetched.partition}: {error.detail}",
                                  error.offset) from error
-
-
-def _slice(messages: Messages, start: int, end: int) -> Messages:
-    """The messages with offset in [start, end), as views."""
-    low, high = np.searchsorted(messages.offset, (start, end))
-    return Messages(messages.buffer, messages.start[low:high], messages.length[low:high], messages.offset[low:high],
-                    messages.time_ms[low:high])
-
-
-def _join(parts: list[Messages]) -> Messages:
-    """One Messages of several in offset order; copies only if more than one holds any."""
-    parts = [part for part in parts if len(part)]
-    if len(parts) < 2:
-        return parts[0] if parts else no_messages()
-    buffers, starts, at = [], [], 0
-    for part in parts:
-        first, last = int(part.start[0]), int(part.start[-1] + part.length[-1])
-        buffers.append(part.buffer[first:last])
-        starts.append(part.start + (at - first))
-        at += last - first
-    return Messages(np.concatenate(buffers), np.concatenate(starts), *(
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("length", "offset", "time_ms")))

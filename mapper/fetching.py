@@ -190,9 +190,9 @@ class Fetching:
             self.shared.let_go(view, claim)  # we are told to stop
             return None
         # Before the next claim, so that none is larger than it may be.
-        reading.claimer.sizes.learn_bytes(claim.end - claim.start, int(got.messages.length.sum()))
+        reading.claimer.sizes.learn_bytes(claim.end - claim.start, got.bytes)
         faults.point("mapper.fetched")
-        return Fetched(view, claim, plans, got.messages, got.log)
+        return Fetched(view, claim, plans, got.content, got.log)
 
     def _fetch(self, reading: Reading, claim: Claim) -> Range | None:
         """The claim's range. If this worker read up to its start, the broker is told the leader epoch that was read

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from mapper.batch import Messages, ParsedBatch
+from mapper.batch import CountedBatch, Messages, ParsedBatch
+from mapper.records import Records
 from mars.adapters.view import StreamView
 from mars.model.claims import Claim
 from mars.model.plan import QueryPlan
@@ -16,12 +17,13 @@ PLACES = 2  # batches that may wait: one is ready when the current one is comput
 
 @dataclass
 class Fetched:
-    """A claim whose tuples are here: as messages, or already parsed if the local file was found. `log`: see Range."""
+    """A claim whose tuples are here: as records or messages, or, if the local file was found, parsed or counted. `log`:
+    see Range."""
 
     view: StreamView
     claim: Claim
     plans: dict[str, QueryPlan]
-    content: Messages | ParsedBatch | None
+    content: Records | Messages | ParsedBatch | CountedBatch | None
     log: tuple[int, int] | None = None
     letters_kept: bool = True
 

@@ -17,7 +17,7 @@ from mapper.fetching import Fetching
 from mapper.shared import Shared
 from mapper.steps import Steps
 from mars import faults
-from mars.adapters.computable import admit_worker
+from mars.adapters.computability import admit_worker
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import NotReadyError

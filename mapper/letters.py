@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mapper.aggregate import time_reasons
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.kernels import texts
 from mapper.parse import Parser
+from mapper.timing import time_reasons
 from mars import faults
 from mars.adapters.letters import LetterStore
 from mars.adapters.storage import STATE_AWAY, Storage

@@ -63,7 +63,9 @@ class Parser:
             readers.append((self.time_column, self._time))
         for _, reader in readers:
             reader.begin(expected(messages, self._tuples_per_message))
-        offsets, lines, reasons = [], [], []
+        offsets: list[np.ndarray] = []
+        lines: list[np.ndarray] = []
+        reasons: list[np.ndarray | None] = []
         for block in blocks(messages):
             fields = self._fields.fields(block)
             for name, reader in readers:
@@ -73,11 +75,12 @@ class Parser:
             reasons.append(fields.tuple_bad)
         if not offsets:
             return np.empty(0, np.int64), np.empty(0, np.int32), None
+        bad = None
         if any(part is not None for part in reasons):
-            reasons = [np.zeros(len(offset), np.uint8) if part is None else part
-                       for part, offset in zip(reasons, offsets, strict=True)]
+            bad = np.concatenate([np.zeros(len(offset), np.uint8) if part is None else part
+                                  for part, offset in zip(reasons, offsets, strict=True)])
         self._tuples_per_message = max(1.0, 1.1 * sum(map(len, offsets)) / len(messages))
-        return np.concatenate(offsets), np.concatenate(lines), None if reasons[0] is None else np.concatenate(reasons)
+        return np.concatenate(offsets), np.concatenate(lines), bad
 
     def places(self, messages: Messages) -> tuple[np.ndarray, ...]:
         """(offset, line, start and length in the buffer) of all tuples of the messages, as `parse` cuts them."""

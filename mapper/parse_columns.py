@@ -48,7 +48,7 @@ class ColumnReader:
         """Starts a batch of about that many tuples. The arrays of the last batch stay as they are."""
         if self.dictionary is not None:
             self.dictionary.trim()
-        self._values = np.empty(expected * self._width, _numpy_type(self.type))
+        self._values: np.ndarray = np.empty(expected * self._width, _numpy_type(self.type))
         self._states = np.empty(expected, np.uint8)
         self._count = self._others = 0
 
@@ -110,8 +110,8 @@ def _numpy_type(type_: str) -> type:
 def _read_block(read: Read, column: Column, values: np.ndarray, states: np.ndarray) -> int:
     """The values of a block. Fields with escapes are read from their plain text, all together."""
     others = read(column, values, states)
-    rows = column.escaped() if others else ()
-    if len(rows):
+    rows = column.escaped() if others else None
+    if rows is not None and len(rows):
         width = len(values) // len(column)
         plain_values, plain_states = np.empty(len(rows) * width, values.dtype), np.empty(len(rows), np.uint8)
         others += read(column.unescape(column.at(rows)), plain_values, plain_states) - len(rows)

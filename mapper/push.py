@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from mapper.batch import TaskResult
 from mars.config import Config
 from mars.model.claims import Claim
 from mars.model.entries import Header, Share, encode
@@ -13,16 +14,6 @@ from mars.model.letters import NOT_KEPT
 GROUP_BYTES = 512 * 1024
 REDIS_SHARE_MAX = 0.25  # of Redis's limit, for the cells of one task: while they are pushed, Redis holds them more than once
 ENDS_PROCESS = "reading it ended the worker process"
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered."""
-
-    query: str
-    parts: list[bytes]
-    counts: dict[str, int]
-    bad_reasons: dict[str, int]
 
 
 def without_letters(result: TaskResult) -> TaskResult:

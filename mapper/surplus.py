@@ -15,7 +15,7 @@ SPARE = 1.02
 
 @dataclass
 class Held:
-    """Decoded messages of a partition that cover the offsets [start, end)."""
+    """Decoded records of a partition that cover the offsets [start, end)."""
 
     start: int
     end: int
@@ -23,8 +23,8 @@ class Held:
 
     @property
     def bytes(self) -> int:
-        """The size of the buffer that these messages keep alive, however few they are."""
-        return len(self.decoded.messages.buffer)
+        """The buffers that these records keep alive, however few of them they are."""
+        return self.decoded.records.buffer_bytes
 
 
 @dataclass

@@ -81,9 +81,14 @@ def time_reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarr
         reasons.append(("", batch.tuple_bad))
     if name in batch.bad:
         reasons.append((f"{name}: ", batch.bad[name]))
-    second = UNITS_PER_SECOND[stream.time_unit]
-    # In ns the calendar does not fit int64, and the ends of windows must still fit.
-    first, end = max(FIRST_SECOND * second, -2**63 + MARGIN_S * second), min(END_SECOND * second, 2**63 - MARGIN_S * second)
+    first, end = calendar(stream)
     if len(time) and not first <= int(time.min()) <= int(time.max()) < end:
         reasons.append((f"{name}: ", ((time < first) | (time >= end)) * np.uint8(NO_CALENDAR_TIME)))
     return reasons
+
+
+def calendar(stream: Stream) -> tuple[int, int]:
+    """The first event time that there is, and the first one after all, in the stream's unit."""
+    second = UNITS_PER_SECOND[stream.time_unit]
+    # In ns the calendar does not fit int64, and the ends of windows must still fit.
+    return max(FIRST_SECOND * second, -2**63 + MARGIN_S * second), min(END_SECOND * second, 2**63 - MARGIN_S * second)

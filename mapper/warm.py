@@ -12,6 +12,7 @@ GROUPS = {
     "numbers": "numbers",
     "times": "dates and times",
     "texts": "strings",
+    "fused": "records of CSV",
     "json": "JSON",
 }
 

@@ -34,7 +34,7 @@ def differences(plan: QueryPlan, stream: Stream) -> list[str]:
     wanted = plan.versions
     if wanted is None:
         wanted = tuple((part, UNRECORDED.get(part, 1)) for part in sorted({*_parts(plan, stream)}))
-    return [f"version {version} of {part}, while this Mars has {VERSIONS.get(part, 'none')}"
+    return [f"{part} of version {version}, where this Mars has {VERSIONS.get(part, 'none')}"
             for part, version in wanted if VERSIONS.get(part) != version]
 
 
@@ -63,6 +63,7 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
 
 def _expressions(plan: QueryPlan) -> Iterator[Expression | None]:
     yield from (plan.where, plan.having)
-    yield from (part.expression for part in (*plan.keys, *plan.outputs))
+    yield from (key.expression for key in plan.keys)
+    yield from (output.expression for output in plan.outputs)
     for call in plan.aggregates:
         yield from (call.argument, call.filter)

@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar, cast
+
+__all__ = ["cache_folder", "kernel", "numba"]
 
 MARS = Path(__file__).parent
 MAPPER = MARS.parent / "mapper" / "kernels"
@@ -37,4 +41,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(cache_folder())
 
 import numba  # noqa: E402
 
-kernel = numba.njit(nogil=True, cache=True)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """A compiled kernel, for each combination of argument types that it is called with."""
+    return cast(Function, numba.njit(function, nogil=True, cache=True))

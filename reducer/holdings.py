@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 
-from mars.adapters.computable import stop_uncomputable
+from mars.adapters.computability import stop_uncomputable
 from mars.adapters.exchange import Exchange
 from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.storage import STATE_AWAY, Storage

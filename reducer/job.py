@@ -10,7 +10,7 @@ import orjson
 
 import mars.warm
 from mars import faults
-from mars.adapters.computable import admit_worker
+from mars.adapters.computability import admit_worker
 from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache

@@ -78,7 +78,7 @@ class Remedies:
 
     def recover(self, assignment: Assignment, error: InvariantError) -> None:
         """A broken invariant is answered by one recovery (rule 13): the leader raises the generation."""
-        log.exception("%s asks for a recovery", assignment)
+        log.error("%s asks for a recovery", assignment, exc_info=error)
         try:
             answer(self.zookeeper, assignment.view, error)
         except ZOOKEEPER_AWAY as away:

@@ -48,18 +48,17 @@ def whole_number(value: int) -> Literal | None:
 def negated(literal: Literal) -> Literal | None:
     """The constant with the other sign, and the type that it then has (-9223372036854775808 is BIGINT); None if it is not
     a number."""
-    if literal.value is None or literal.type in ("STRING", "BOOLEAN", "DATE", "TIMESTAMP", "FLOAT"):
-        return None
-    if literal.type == "DOUBLE":
-        return Literal(-literal.value, "DOUBLE")
     if literal == Literal(INT_MAX + 1, "BIGINT"):
         return Literal(-INT_MAX - 1, "INT")
-    if literal.type in ("INT", "BIGINT") and literal.value > 0:
-        return Literal(-literal.value, literal.type)
-    if decimal_parts(literal.type) and literal.value == str(BIGINT_MAX + 1):
-        return Literal(-BIGINT_MAX - 1, "BIGINT")
-    if decimal_parts(literal.type) and not literal.value.startswith("-"):
-        return Literal("-" + literal.value, literal.type)
+    match literal.value:
+        case float(value) if literal.type == "DOUBLE":
+            return Literal(-value, "DOUBLE")
+        case int(value) if literal.type in ("INT", "BIGINT") and value > 0:
+            return Literal(-value, literal.type)
+        case str(value) if decimal_parts(literal.type) and value == str(BIGINT_MAX + 1):
+            return Literal(-BIGINT_MAX - 1, "BIGINT")
+        case str(value) if decimal_parts(literal.type) and not value.startswith("-"):
+            return Literal("-" + value, literal.type)
     return None
 
 
@@ -70,7 +69,7 @@ def fold(literal: Literal, target: str) -> Literal | None:
         return Literal(None, target)
     if isinstance(value, bool) or source == "FLOAT":
         return None
-    if source == "STRING":
+    if source == "STRING" and isinstance(value, str):
         return fold_text(value, target)
     if target == "STRING":
         return Literal(str(value), "STRING") if source in ("INT", "BIGINT") else None

@@ -18,8 +18,11 @@ KEYWORDS = (
 class Place(Protocol):
     """A part of a statement: sql[start:end]."""
 
-    start: int
-    end: int
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
 
 
 def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: str = "") -> SqlError:
@@ -27,7 +30,7 @@ def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: 
     start = min(start, len(sql))
     line = sql.count("\n", 0, start) + 1
     column = start - (sql.rfind("\n", 0, start) + 1) + 1
-    marked = sql[start:end].split("\n")[0].rstrip()
+    marked = sql[start:end].split("\n", maxsplit=1)[0].rstrip()
     return SqlError(title, detail, hint, sql=sql, line=line, column=column, length=max(1, len(marked)))
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sql.read.clauses import Clauses
-
 
 @dataclass(frozen=True)
 class Name:
@@ -39,6 +37,19 @@ class CreateStream:
     time_column: Name
     unit: Name | None
     sql: str
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    end) of each clause by its keyword."""
+
+    window_ms: int | None = None
+    watermark_ms: int | None = None
+    idle_ms: int | None = None
+    grace_ms: int | None = None
+    start: str | None = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

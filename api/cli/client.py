@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from api.instance.tls import Trust, explain
+from api.tls import Trust, explain
 from mars.errors import ConflictError, GoneError, MarsError, NotFoundError, NotReadyError, SqlError
 
 if TYPE_CHECKING:

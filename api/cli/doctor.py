@@ -14,7 +14,7 @@ from types import ModuleType
 
 import psutil
 
-from api.instance import tls
+from api import tls
 from api.instance.services import jars, java, kafka, ports, redis, zookeeper
 from mars.config import Config
 from mars.errors import MarsError

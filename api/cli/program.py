@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,7 +23,8 @@ FORMATS = ("table", "json", "csv", "arrow")
 class Folder(click.Path):
     """A path, but not the empty text, which pathlib takes for the current folder."""
 
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> object:
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None,
+                context: click.Context | None) -> str | bytes | os.PathLike[str]:
         """The path, as click does it."""
         if value == "":
             self.fail("the name is empty; leave out --data for the default folder", param, context)
@@ -127,7 +129,7 @@ def load(**options: object) -> None:
 @click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="The unit of the event time, if it is an integer.")
 @click.option("--sql", "select", metavar="SELECT", help="The query to run.")
 @click.option("--stop/--keep", default=False, help="Stop everything at the end, or keep it running (the default).")
-def demo(**options: object) -> None:
+def demo(**options: Any) -> None:
     """Show exact live results from nothing: start, feed, query, watch, check."""
     run("api.demo.command", "demo", options)
 
@@ -166,6 +168,6 @@ def main(arguments: list[str] | None = None) -> None:
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except Exception as error:
-        from api.cli.commands.errors import show
+        from api.cli.errors import show
 
         sys.exit(show(error))

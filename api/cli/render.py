@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mars.model import types
 
@@ -87,9 +87,9 @@ def arrow(columns: Sequence[dict], rows: Sequence[list]) -> bytes:
     arrays = []
     for index, column in enumerate(columns):
         values = [_read(row[index], column["type"]) for row in rows]
-        if column["type"] in TIMES:  # numpy reads years beyond 9999 too
-            values = np.array(values, TIMES[column["type"]])
-        arrays.append(pa.array(values).cast(types.to_arrow(column["type"])))
+        unit = TIMES.get(column["type"])  # numpy reads years beyond 9999 too
+        array = pa.array(values if unit is None else np.array(values, unit))
+        arrays.append(array.cast(types.to_arrow(column["type"])))
     schema = pa.schema([(column["name"], types.to_arrow(column["type"])) for column in columns])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -99,7 +99,7 @@ def arrow(columns: Sequence[dict], rows: Sequence[list]) -> bytes:
 
 def _read(value: object, type_: str) -> object:
     """A JSON value in a form that Arrow can cast. Values that JSON cannot express come as text."""
-    if type_ in TIMES and value is not None:
+    if type_ in TIMES and isinstance(value, str):
         return value.removeprefix("+").removesuffix("Z")
     return float(value) if type_ in ("FLOAT", "DOUBLE") and isinstance(value, str) else value
 
@@ -117,6 +117,6 @@ def _plain(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def _width(measure, text: str) -> int:
+def _width(measure: Callable[[str], int], text: str) -> int:
     """Terminal columns; control characters have none, so their count stands in."""
     return max(measure(text), 0) or len(text)

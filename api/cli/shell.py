@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
 from api.cli.client import Client
-from api.cli.commands.errors import text
+from api.cli.errors import text
 from api.cli.running import read, run, show
 from mars.errors import MarsError
 from sql.read.parse import split_statements
@@ -39,13 +41,13 @@ class Names(Completer):
         self.words: list[str] = []
         self.read_at = 0.0
 
-    def get_completions(self, document, event):
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """Words that complete the text before the cursor, in its upper or lower case."""
         before = document.text_before_cursor
         if before.lstrip().startswith("\\") and " " not in before.lstrip():
             options, start = ["\\d", "\\dl", "\\i", "\\q", "\\timing", "\\x", "\\?"], before.lstrip()
         else:
-            options, start = None, document.get_word_before_cursor()
+            options, start = [], document.get_word_before_cursor()
         if not start:
             return
         for word in options or [*KEYWORDS, *self.known()]:
@@ -78,8 +80,9 @@ class Shell:
     def run(self) -> None:
         """Read and run until \\q or end of input. Ctrl-C discards what was typed, or stops waiting for a statement."""
         print(f"Mars at {self.client.url}   \\? for help, \\q to leave", file=sys.stderr)
-        session = PromptSession(history=FileHistory(str(history_file())), completer=Names(self.client),
-                                complete_while_typing=False, lexer=PygmentsLexer(SqlLexer))
+        session: PromptSession[str] = PromptSession(
+            history=FileHistory(str(history_file())), completer=Names(self.client), complete_while_typing=False,
+            lexer=PygmentsLexer(SqlLexer))
         while True:
             try:
                 line = session.prompt("  ...> " if self.pending else "mars> ")

@@ -30,7 +30,8 @@ class Stamper:
     def __call__(self, line: bytes) -> bytes:
         """The line with the current time. A tuple that cannot be read, or whose event time is missing or NULL, stays as
         it is. A line of JSON may be an array of tuples."""
-        stamp, at, parts = self._now(), 0, []
+        parts: list[bytes] = []
+        stamp, at = self._now(), 0
         for start, end in self._times_in(line):
             # The place of a JSON text is inside its quotes; no other value has a quote before it.
             quotes = self._is_json and line[start - 1:start] == b'"'

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.commands.instance import reporter, settings
@@ -23,7 +24,7 @@ ROWS_SHOWN = 8
 SETTLE_S = 120.0
 
 
-def demo(data: Path | None, stop: bool, **options: object) -> None:
+def demo(data: Path | None, stop: bool, **options: Any) -> None:
     """Run the demo; exit code 1 if the results are not exact. See `mars demo --help`."""
     config = settings(data)
     if data is None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Protocol
+from typing import IO, Protocol
 
 import pyarrow as pa
 
@@ -101,10 +101,11 @@ class PaperSource:
         with open(self.log, "wb") as errors:
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors,
                                             stdin=subprocess.DEVNULL)
-        threading.Thread(target=self._listen, name="feed", daemon=True).start()
+        threading.Thread(target=self._listen, args=[self.process.stdout], name="feed", daemon=True).start()
 
     def done(self) -> bool:
         """Whether all was sent; MarsError with the end of its log if the generator failed."""
+        assert self.process is not None, "it was not started"
         code = self.process.poll()
         if code:
             raise MarsError("The generator ended", f"{self.log}:\n{tail(self.log)}")
@@ -127,6 +128,6 @@ class PaperSource:
             expected = pa.ipc.open_file(source).read_all()
         return compare(expected, pa.concat_tables(client.pages(self.name, partial="true")))
 
-    def _listen(self) -> None:
-        for line in self.process.stdout:
+    def _listen(self, lines: IO[bytes]) -> None:
+        for line in lines:
             self.sent = json.loads(line)["sent"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -34,9 +35,9 @@ class View:
             self.live.__enter__()
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, type_: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.live:
-            self.live.__exit__(*raised)
+            self.live.__exit__(type_, error, trace)
 
     def show(self, source: Source, query: dict, newest: dict, last: bool = False) -> None:
         """Show one moment: the query and its newest closed windows, as the API tells of them. On a pipe at most every few

@@ -68,6 +68,13 @@ def spawn(module: str, data: Path, log: str) -> subprocess.Popen:
                                 env={**os.environ, "PYTHONPATH": path})
 
 
+def pipes(process: subprocess.Popen) -> tuple[IO[bytes], IO[bytes]]:
+    """The stdin and stdout of a process of `spawn`."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
 def tell(stream: IO[bytes], message: dict) -> None:
     """Send one message as a JSON line; a reader that has gone is no error, its end is noticed elsewhere."""
     try:

@@ -103,7 +103,7 @@ def make_folder(data: Path) -> None:
     # Kafka and Spark take a path with a comma for several; letters that are no text stand in no file of settings.
     unfit = next((letter for letter in str(data) if letter == "," or unicodedata.category(letter) in ("Cc", "Cs")), "")
     if unfit:
-        raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {ascii(unfit)} "
+        raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {unfit!a} "
                                  "in a path", "give a folder without it, with --data or MARS_DATA; a symbolic link will do")
     others = [name for name in foreign(data) if name not in BESIDE and not name.startswith(".")]
     if others and not (data / LOCK).exists():

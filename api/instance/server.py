@@ -27,7 +27,7 @@ from api.instance.identity import Identity, admit, guard, hold, hold_first
 from api.instance.jobs import Workers
 from api.instance.services import ports
 from mars.adapters.changes import PATIENCE_S, answering
-from mars.adapters.computable import require_computable
+from mars.adapters.computability import require_computable
 from mars.adapters.exchange import Exchange, ExchangeFullError
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper

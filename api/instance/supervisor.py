@@ -1,7 +1,7 @@
 """The supervisor: it starts the services and the server, keeps them up, holds the run file, and ends them all.
 
 The first start of an instance succeeds or fails as a whole. From then on no part's end ends another: each is started again,
-by itself, until it is up (`api/instance/watched.py`).
+by itself, until it is up (`api/instance/restarts.py`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 import psutil
 
-from api.instance import processes, runfile, tls
+from api import tls
+from api.instance import processes, runfile
 from api.instance.processes import Process
+from api.instance.restarts import Watched, in_background
 from api.instance.runfile import Run
 from api.instance.services import Service, ports, start_all
 from api.instance.services.paths import log_dir, tail
-from api.instance.watched import Watched, in_background
 from mars.config import Config
 from mars.errors import ConflictError, MarsError
 
@@ -110,14 +112,14 @@ class Supervisor:
         case."""
         self.run.api_name, self.run.api_certificate = tls.certificate_name(self.config), self.config.api_tls_certificate
         self.config = self.config.model_copy(update={"api_port": self._api_port()})
-        self._start_server()
+        server = self._start_server()
         self.services = list(start_all(self.config, self.config.data, self._service_ready))
-        self._server_ready(self.server.ready(self._with_addresses()))
+        self._server_ready(server.ready(self._with_addresses()))
         return self.run
 
     def watch(self) -> None:
         """Start again what ends by itself, for ever. Nothing that a part does ends this."""
-        parts = [self._watched_server(), *(self._watched_service(i) for i in range(len(self.services)))]
+        parts: list[Watched[Any]] = [self._watched_server(), *(self._watched_service(i) for i in range(len(self.services)))]
         while True:
             time.sleep(WATCH_S)
             for part in parts:
@@ -152,16 +154,17 @@ class Supervisor:
         self.reserved = ports.reserve(port)
         return self.reserved is not None
 
-    def _watched_server(self) -> Watched:
-        def begin() -> Future:
-            self._start_server()
-            server, config = self.server, self._with_addresses()
+    def _watched_server(self) -> Watched[str]:
+        def fault() -> MarsError | None:
+            return self.server.failure() if self.server and self.server.ended() else None
+
+        def begin() -> Future[str]:
+            server, config = self._start_server(), self._with_addresses()
             return in_background(lambda: server.ready(config))
 
-        return Watched("server", lambda: self.server.failure() if self.server.ended() else None, begin,
-                       self._server_ready, lambda: self.server.stop(LEFT_OVER_S))
+        return Watched("server", fault, begin, self._server_ready, self._stop_server)
 
-    def _watched_service(self, place: int) -> Watched:
+    def _watched_service(self, place: int) -> Watched[Service]:
         name = self.services[place].name
         start = importlib.import_module(f"api.instance.services.{name}").start
 
@@ -170,15 +173,21 @@ class Supervisor:
             self.services[place] = service
             self._service_ready(service)
             if moved:  # the server knows the old address; it ends, and begins anew with this one
-                self.server.stop(LEFT_OVER_S)
+                self._stop_server()
 
-        return Watched(name, lambda: self.services[place].fault(),
+        return Watched(name, lambda: self.services[place].fault(),  # noqa: PLW0108 each start puts another service there
                        lambda: in_background(lambda: start(self.config, self.config.data)), adopt)
 
-    def _start_server(self) -> None:
+    def _start_server(self) -> ServerProcess:
         self.run.state = runfile.STARTING
         self.server = ServerProcess(self.config, self.report)
         self._add("server", self.server.process.pid)
+        return self.server
+
+    def _stop_server(self) -> None:
+        """End what is left of the server that was last."""
+        if self.server is not None:
+            self.server.stop(LEFT_OVER_S)
 
     def _server_ready(self, url: str) -> None:
         self.run.api, self.run.state = url, runfile.READY

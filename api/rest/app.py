@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -62,7 +63,7 @@ class _Server(uvicorn.Server):
         super().__init__(settings)
         self.context = context
 
-    def handle_exit(self, sig: int, frame: object) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         logging.getLogger("mars.api").info("stopping on signal %d", sig)
         self.context.shutdown.set()
         super().handle_exit(sig, frame)

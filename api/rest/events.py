@@ -40,7 +40,7 @@ class _Troubles:
         if isinstance(error, NotReadyError) or str(error) == self.told:
             return format_sse_event(comment=f"waiting: {error.title}")
         self.told = str(error)
-        return format_sse_event(event="error", data_str=of_error(error).body.decode())
+        return format_sse_event(event="error", data_str=bytes(of_error(error).body).decode())
 
 
 async def stream(context: Context, tail: Tail) -> AsyncIterator[bytes]:
@@ -49,7 +49,11 @@ async def stream(context: Context, tail: Tail) -> AsyncIterator[bytes]:
     changed, loop, troubles = asyncio.Event(), asyncio.get_running_loop(), _Troubles()
     spoke_at = time.monotonic()
     yield format_sse_event(comment="connected", retry=1000)
-    with context.snapshots.told(lambda: loop.call_soon_threadsafe(changed.set)):
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    with context.snapshots.told(wake):
         while not context.shutdown.is_set():
             changed.clear()
             try:
@@ -98,6 +102,7 @@ def _next_events(context: Context, tail: Tail, troubles: _Troubles) -> bytes | N
 
 def _events(tail: Tail, block: Block) -> Iterator[bytes]:
     """An event for each chunk of the block, with the commit and the watermark as of which it was read."""
+    assert tail.snapshot is not None, tail  # whoever has a block has read it from one
     about = {"columns": named_types(block.table.schema), "commit": tail.snapshot.commit,
              "watermark": timestamp_text(tail.snapshot.watermark_us)}
     values, begin = rows(block.table), 0  # convert the block at once, because small chunks one by one would take much longer

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.instance.tls import certificate_names
 from api.rest.problems import problem, shown
+from api.tls import certificate_names
 from mars.config import Config
 
 READING = ("GET", "HEAD")

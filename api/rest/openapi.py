@@ -57,10 +57,11 @@ def install(app: FastAPI, open_paths: tuple[str, ...], is_guarded: bool) -> None
 
     def document() -> dict:
         if app.openapi_schema is None:
-            _complete(make(), open_paths if is_guarded else None)
+            app.openapi_schema = make()
+            _complete(app.openapi_schema, open_paths if is_guarded else None)
         return app.openapi_schema
 
-    app.openapi = document
+    app.openapi = document  # type: ignore[method-assign]  # FastAPI's own way to change the document
 
 
 def _complete(document: dict, open_paths: tuple[str, ...] | None) -> None:

@@ -15,7 +15,8 @@ from anyio.lowlevel import RunVar
 from mars.errors import NotReadyError
 
 QUEUE_S = 10.0
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 _SEMAPHORES: RunVar[dict[Pool, Semaphore]] = RunVar("pools")
 
 

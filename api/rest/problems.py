@@ -46,10 +46,10 @@ STATUSES: dict[type[MarsError], int] = {
 def install(app: FastAPI) -> None:
     """Make the application answer every error with a problem. The handlers are asynchronous, so an error needs no free
     thread."""
-    app.add_exception_handler(MarsError, _mars_error)
-    app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _defect)
+    app.exception_handler(MarsError)(_mars_error)
+    app.exception_handler(RequestValidationError)(_invalid_request)
+    app.exception_handler(HTTPException)(_http_error)
+    app.exception_handler(Exception)(_defect)
 
 
 def problem(status: int, title: str, detail: str = "", hint: str = "", type_: str = "", **more: object) -> JSONResponse:

@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,9 @@ from mars.errors import MarsError, NotReadyError, SqlError
 from mars.model import types
 from mars.model.expressions import Literal
 from mars.model.plan import QueryPlan, Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROWS_MAX = 10_000
 RANGE_MIN, RANGE_MAX = 20_000, 1_000_000
@@ -116,7 +120,7 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
     return answer
 
 
-def _done(spark, group: str) -> int:
+def _done(spark: SparkSession, group: str) -> int:
     """How many ranges the job's first stages have finished."""
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for job in tracker.getJobIdsForGroup(group)

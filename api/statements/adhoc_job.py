@@ -209,8 +209,9 @@ def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
 
 def _as_messages(messages: list[Message]) -> Messages:
     held = [message for message in messages if message.value is not None]
-    lengths = np.array([len(message.value) for message in held], np.int64)
-    return Messages(buffer=np.frombuffer(b"".join(message.value for message in held), np.uint8),
+    values = [message.value for message in messages if message.value is not None]
+    lengths = np.array([len(value) for value in values], np.int64)
+    return Messages(buffer=np.frombuffer(b"".join(values), np.uint8),
                     start=np.cumsum(lengths) - lengths, length=lengths,
                     offset=np.array([message.offset for message in held], np.int64),
                     time_ms=np.array([message.time_ms for message in held], np.int64))

@@ -17,7 +17,7 @@ from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.results.embedded.engine import Engine
-from mars.results.partial import PartialPages
+from mars.results.partial_pages import PartialPages
 from mars.results.snapshot import SnapshotReader
 from mars.results.source import ResultSource
 from mars.results.tables import ResultTables

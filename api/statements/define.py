@@ -71,6 +71,7 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
         except ConflictError:  # an equal request may have made it meanwhile, and another request may have dropped it again
             if not tries_left:
                 raise
+    assert there is not None, name  # the last try raises
     if replace(there.plan, sql="") != replace(plan, sql=""):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
                             f"choose another name, or DROP QUERY {identifier(there.name)} first")

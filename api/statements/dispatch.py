@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from api.statements import define, letters, select_results, select_stream, show
 from api.statements.answers import Answer
 from api.statements.context import Context
@@ -18,12 +21,12 @@ def execute(context: Context, sql: str, id_: str = "") -> Answer:
     return RUN[type(statement)](context, statement)
 
 
-RUN_LONG = {
+RUN_LONG: dict[type[kinds.Statement], Callable[[Context, Any, str], Answer]] = {
     kinds.SelectStatement: select_stream.over_stream,
     kinds.SelectFromQuery: select_results.over_queries,
     kinds.RedriveDeadLetters: letters.redrive_letters,
 }
-RUN = {
+RUN: dict[type[kinds.Statement], Callable[[Context, Any], Answer]] = {
     kinds.CreateStream: define.create_stream,
     kinds.DropStream: define.drop_stream,
     kinds.CreateQuery: define.create_query,

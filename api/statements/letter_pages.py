@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from api.statements.context import Context
 from mars.adapters.letters import LetterStore
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.algebra.evaluate import evaluate
 from mars.errors import RequestError, SqlError
 from mars.model import letters, types
@@ -54,8 +54,8 @@ class Condition:
         except SqlError as error:
             before = sql[:start]
             column = error.column + (start - before.rfind("\n") - 1 if error.line == 1 else 0)
-            raise SqlError(error.title, error.detail, error.hint, sql=sql or text, line=error.line + before.count("\n"),
-                           column=column, length=error.length) from None
+            raise SqlError(error.title, error.detail, error.hint, sql=sql or text or "",
+                           line=error.line + before.count("\n"), column=column, length=error.length) from None
 
     def rows(self, shown: pa.Table) -> np.ndarray:
         """The numbers of the rows that meet it."""

@@ -1,7 +1,7 @@
 """Sends dead letters again: into the stream's topic or another one, each once.
 
-Every chunk is one Kafka transaction, and the places of its letters are written down before it ends. If a run was killed,
-the next run settles it: it asks Kafka which transaction was the last (mars.adapters.redriven).
+Every chunk is one Kafka transaction, and the places of its letters are written down before it ends. A run that was killed
+is settled by the next one, which asks Kafka which transaction was the last (mars.adapters.redrive_marks).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from api.statements.letter_pages import Condition, chunks, matching
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.transactions import Transactions
 from mars.adapters.letters import LetterStore
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.model.plan import Stream
 
 CHUNK_LETTERS, CHUNK_BYTES = 10_000, 8 << 20

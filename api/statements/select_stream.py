@@ -53,7 +53,7 @@ def _uncounted(counts: dict[str, int]) -> list[str]:
     if not lost:
         return []
     reasons = {name.removeprefix("bad: "): n for name, n in counts.items() if name.startswith("bad: ")}
-    most = f" (most often: {max(reasons, key=reasons.get)})" if reasons else ""
+    most = f" (most often: {max(reasons, key=reasons.__getitem__)})" if reasons else ""
     verb = "is" if sum(lost.values()) == 1 else "are"
     return [f"Of {counts.get('tuples', 0)} tuples, {', '.join(f'{n} {name}' for name, n in lost.items())} "
             f"{verb} left out{most}."]

@@ -103,6 +103,7 @@ def explain(context: Context, statement: kinds.Explain) -> Answer:
         stream, query = context.catalog.query(statement.query.text)
         lines = _plan_lines(query.plan, stream, statement.format)
         return _plan([*lines, *(_why(context, stream, query) if statement.why else [])])
+    assert statement.select is not None, statement  # of the two there is always one
     stream = source(context, statement.select)
     # A SELECT with a window may be meant for CREATE QUERY. Given alone, it differs only in where it starts.
     return _plan(_plan_lines(compile_select(statement.select, stream, continuous=False), stream, statement.format))
@@ -147,7 +148,7 @@ def _query_facts(context: Context, stream: Stream, query: Query) -> list[tuple[s
     document = status.query_document(context, stream, query)
     facts = [(name, document[key]) for name, key in (("query", "name"), ("state", "state"), ("reason", "reason"))
              if document[key]]
-    facts += [tuple(part.strip() for part in (line[:WIDTH], line[WIDTH:])) for line in explain_plan(query.plan, stream)]
+    facts += [(line[:WIDTH].strip(), line[WIDTH:].strip()) for line in explain_plan(query.plan, stream)]
     facts += [("watermark now", document["watermark"] or "not known yet"), ("commit", _figure(document["commit"]))]
     lag = document["lag"]
     facts.append(("lag", f"{lag['tuples']} tuples" if lag else f"not known: {document['lag_unknown']}"))

@@ -27,8 +27,9 @@ def query_document(context: Context, stream: Stream, query: Query, asked_at: flo
     """A query as `GET /v1/queries/{name}` shows it. `lag` counts everything that was in the topic at `asked_at`
     (monotonic; None: now). It is null while it is not known, and then `lag_unknown` says why. All figures are null if the
     query's commits cannot be read, so that a list of queries still shows the others, and this one's state."""
-    document = {"name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
-                "reason": query.reason or None}
+    document: dict[str, object] = {
+        "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
+        "reason": query.reason or None}
     try:
         snapshot = context.snapshots.read(stream, query)
     except CorruptFileError as error:
@@ -88,9 +89,9 @@ def workers(context: Context, kind: Kind) -> list[dict]:
 def dependencies(context: Context) -> dict[str, dict]:
     """Each part by name: {"ready": bool, "detail": text}; all are asked at once, none for longer than some seconds."""
     checks: dict[str, Callable[[], str]] = {
-        "zookeeper": lambda: context.catalog.catalog() and context.config.zookeeper_address,
+        "zookeeper": lambda: _catalog(context),
         "state folder": lambda: _require_room(context),
-        "kafka": lambda: context.kafka.topics() is not None and context.config.kafka_address,
+        "kafka": lambda: _topics(context),
         "redis": lambda: _ping_redis(context.config.redis_address),
         "spark": lambda: _spark(context),
         **{kind.plural: partial(_alive, context, kind) for kind in KINDS},
@@ -129,10 +130,20 @@ def _require_room(context: Context) -> str:
     return str(context.storage.root)
 
 
+def _catalog(context: Context) -> str:
+    context.catalog.catalog()
+    return context.config.zookeeper_address
+
+
+def _topics(context: Context) -> str:
+    context.kafka.topics()
+    return context.config.kafka_address
+
+
 def _spark(context: Context) -> str:
     if context.spark is None:
         raise MarsError("the session is not up")
-    return context.spark.sparkContext.master
+    return str(context.spark.sparkContext.master)
 
 
 def _alive(context: Context, kind: Kind) -> str:

@@ -6,10 +6,14 @@ that would write to them. `python -m mapper.warm` compiles them all; mars/kernel
 
 from __future__ import annotations
 
+from llvmlite import ir
+
 from mars.kernel_cache import numba
 
 njit, types = numba.njit, numba.types
+CHECKED = bool(numba.config.BOUNDSCHECK)  # by NUMBA_BOUNDSCHECK, in tests
 U8 = types.Array(types.uint8, 1, "C", readonly=True)  # the type of input arrays; writable arrays convert to it
+I32 = types.Array(types.int32, 1, "C", readonly=True)
 I64 = types.Array(types.int64, 1, "C", readonly=True)
 I64_2D = types.Array(types.int64, 2, "C", readonly=True)
 OUT_U8 = types.uint8[::1]
@@ -24,6 +28,14 @@ OUT_U64_2D = types.uint64[:, ::1]
 # The kinds of content at a field's place; 128 + reason is a field that cannot be read.
 NULL, TEXT, ESCAPED, NUMBER, FRACTION, LITERAL, NESTED, SPECIAL = range(8)
 BAD = 128
+
+
+def check_span(context, builder, array, index, width):
+    """Where bounds are checked, a read of `width` bytes at array[index] that leaves the array raises IndexError: numba
+    itself checks single elements alone."""
+    if CHECKED:
+        for at in (index, builder.add(index, ir.Constant(index.type, width - 1))):
+            numba.core.cgutils.do_boundscheck(context, builder, at, array.nitems)
 
 
 def kernel(signature):

@@ -27,12 +27,13 @@ NEWLINE = 10
 class Tree(NamedTuple):
     """The wanted paths as nodes. Node 0 is the tuple; the children of a node are adjacent.
 
-    `first` and `count` tell a node's children; its key is keys[key_end[i - 1]:key_end[i]]; `column` is -1 for a node
-    that is only on the way; `under[node, column]`: the column lies at or below the node.
+    `first` and `children` tell where a node's children begin and how many there are; its key is
+    keys[key_end[i - 1]:key_end[i]]; `column` is -1 for a node that is only on the way; `under[node, column]`: the column
+    lies at or below the node.
     """
 
     first: np.ndarray
-    count: np.ndarray
+    children: np.ndarray
     keys: np.ndarray
     key_end: np.ndarray
     column: np.ndarray
@@ -67,9 +68,9 @@ def work_for(tree: Tree, key_bytes_max: int, work: Work | None = None) -> Work:
 def find_child(buffer, begin, end, node, tree, hints):
     """The child of `node` whose key is [begin, end), or -1. Tries the child after the last one found first."""
     first = tree.first[node]
-    behind = first + tree.count[node]
+    behind = first + tree.children[node]
     child = hints[node]
-    for _ in range(tree.count[node]):
+    for _ in range(tree.children[node]):
         if child == behind:
             child = first
         at = tree.key_end[child - 1]
@@ -106,7 +107,7 @@ def read_key(buffer, at, end, node, tree, work):
 def enter(i, node, tree, work, stamp, kind):
     """Called for a key that names `node`. If the key came before in this tuple, only the new value counts. True if that
     replaced a value; then the tuple gives no shape."""
-    if tree.count[node] == 0:
+    if tree.children[node] == 0:
         return False
     repeated = work.seen[node] == stamp
     if repeated:

@@ -23,7 +23,7 @@ PLACE, LENGTH, COLUMN, NEXT, OTHER = range(5)  # of a step: its text, the scalar
 UNWANTED, END = -1, -2  # in place of a column: the scalar is not wanted; no scalar follows and the tuple ends
 STEPS, TEXT_BYTES, OTHERS_MAX, SEPARATOR_MAX = 1024, 65_536, 8, 256
 USED_STEPS, USED_BYTES, FULL = range(3)
-TOKENS = 256  # tuples of more scalars have no shape
+TOKENS = np.int64(256)  # tuples of more scalars have no shape
 
 
 class Shapes(NamedTuple):

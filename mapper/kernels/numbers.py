@@ -27,7 +27,7 @@ NOT_A_NUMBER, OUT_OF_RANGE, WRONG_JSON_TYPE = 1, 2, 8  # indices of mapper.batch
 LIBRARY, NULLED = 254, 255  # states of a value besides 0 and reasons: a library must read it, or it is NULL
 POWERS = np.array([float(10**i) for i in range(23)])  # all exact
 ZEROS = np.uint64(0x3030303030303030)  # eight '0'
-FAR = 10**12  # any larger exponent counts as this one
+FAR = np.int64(10**12)  # any larger exponent counts as this one
 
 
 @helper

@@ -10,14 +10,17 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from mapper.kernels import check_span
+
 WIDTH = 32
 VECTOR = ir.VectorType(ir.IntType(8), WIDTH)
 
 
 def load(context, builder, kind, array, index, vector=VECTOR):
     """The vector at array[index]."""
-    data = context.make_array(kind)(context, builder, array).data
-    place = builder.gep(data, [index], source_etype=ir.IntType(8))
+    made = context.make_array(kind)(context, builder, array)
+    check_span(context, builder, made, index, vector.count)
+    place = builder.gep(made.data, [index], source_etype=ir.IntType(8))
     return builder.load(builder.bitcast(place, vector.as_pointer()), align=1, typ=vector)
 
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import redis
 from redis.backoff import ExponentialBackoff
@@ -73,7 +74,7 @@ class Exchange:
         self._scripts = {name: self.redis.register_script(
             resources.files("mars").joinpath(f"lua/{name}.lua").read_text()) for name in SCRIPTS}
 
-    def _call(self, script: str, stream_id: int, *arguments: object) -> object:
+    def _call(self, script: str, stream_id: int, *arguments: bytes | str | float) -> Any:
         with self._translated():
             return self._scripts[script](keys=[Keys(stream_id).prefix], args=arguments)
 
@@ -127,8 +128,8 @@ class Exchange:
         """One entry, as `entries.encode` gives it, per key part, under one new SEQ, which is returned. 0 if these tasks
         were pushed already, or the claim was split or is gone."""
         flat = [part for entry in entries for part in entry]
-        return self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
-                          json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat)
+        return int(self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
+                          json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat))
 
     # -- reducers -----------------------------------------------------------------------------------------------
 
@@ -165,7 +166,9 @@ class Exchange:
         keys = Keys(stream_id)
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
-            pipe.info("server").info("replication").hmget(keys.generation, "generation", "server")
+            pipe.info("server")
+            pipe.info("replication")
+            pipe.hmget(keys.generation, "generation", "server")
             for partition in partitions:
                 pipe.hgetall(keys.lanes(partition))
             process, replication, (generation, server), *lanes = pipe.execute()
@@ -197,13 +200,13 @@ class Exchange:
     def hold(self, mark: str) -> str:
         """Mark this Redis as this instance's, unless it is marked. Returns the mark that it then has."""
         with self._translated():
-            held = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
+            held: Any = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
         return held.decode() if held else mark
 
     def instance(self) -> str | None:
         """The instance that owns this Redis; None if it is not marked."""
         with self._translated():
-            held = self.redis.get(INSTANCE_KEY)
+            held: Any = self.redis.get(INSTANCE_KEY)
         return held.decode() if held else None
 
     def memory(self) -> tuple[int, int]:

@@ -14,6 +14,8 @@ from mars.algebra import aggregates_moments, aggregates_picks, aggregates_sets, 
 from mars.algebra.aggregates_family import Family, Input, Order
 from mars.model.plan import AggregateCall
 
+__all__ = ["Order", "finish", "is_tuple_count", "merge", "partial_columns", "update", "warm"]
+
 FAMILIES: dict[str, Family] = {
     **aggregates_sums.FAMILIES, **aggregates_moments.FAMILIES, **aggregates_picks.FAMILIES, **aggregates_sets.FAMILIES,
 }

@@ -27,7 +27,8 @@ def _update(call: AggregateCall, given: Input) -> Partials:
 
 
 def _merge(call: AggregateCall, partials: Partials, ids: np.ndarray, groups: int) -> Partials:
-    return _arrays(merge_moments(ids, *(numbers(column) for column in partials), groups))
+    counts, means, squares = (numbers(column) for column in partials)
+    return _arrays(merge_moments(ids, counts, means, squares, groups))
 
 
 def _arrays(columns: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Partials:

@@ -16,7 +16,7 @@ from mars.model.plan import AggregateCall
 
 
 def _extreme_columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
-    return [("value", partial_type(call.argument.type))]
+    return [("value", partial_type(call.argument_type))]
 
 
 def _extreme_update(call: AggregateCall, given: Input) -> Partials:
@@ -39,12 +39,12 @@ def _extreme_finish(call: AggregateCall, partials: Partials) -> pa.Array:
 
 def _pick(call: AggregateCall, values: pa.Array, rows: np.ndarray) -> pa.Array:
     """values[rows], NULL where the row is -1."""
-    values = coded(values) if call.argument.type == "STRING" else values
+    values = coded(values) if call.argument_type == "STRING" else values
     return values.take(masked(rows, rows >= 0, pa.int64()))
 
 
 def _event_columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
-    return [("time", pa.int64()), ("value", partial_type(call.argument.type)), ("partition", pa.int32()),
+    return [("time", pa.int64()), ("value", partial_type(call.argument_type)), ("partition", pa.int32()),
             ("offset", pa.int64()), ("line", pa.int32())]
 
 
@@ -59,7 +59,8 @@ def _event_merge(call: AggregateCall, partials: Partials, ids: np.ndarray, group
     partials, ids = without_nulls(partials, ids)
     time, values, *place = partials
     keys = [numbers(column).astype(np.int64) for column in (time, *place)]
-    rows = earliest_row(ids, *(~key if call.function == "last" else key for key in keys), groups)
+    at, partition, offset, line = [~key for key in keys] if call.function == "last" else keys
+    rows = earliest_row(ids, at, partition, offset, line, groups)
     picked = masked(rows, rows >= 0, pa.int64())
     return [time.take(picked), _pick(call, values, rows), *(column.take(picked) for column in place)]
 

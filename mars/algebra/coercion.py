@@ -7,7 +7,7 @@ Stricter than Spark: text cannot be calculated with (`'1' + 2`), and truth value
 from __future__ import annotations
 
 from mars.model.expressions import Expression, Literal
-from mars.model.types import decimal_parts, is_numeric
+from mars.model.types import decimal_parts, decimal_size, is_numeric
 
 LADDER = ("INT", "BIGINT", "FLOAT", "DOUBLE")
 TIMES = ("DATE", "TIMESTAMP")
@@ -51,7 +51,7 @@ def as_decimal(type_: str) -> str:
 
 def decimal_result(name: str, left: str, right: str) -> str:
     """The type of add, subtract, multiply, divide, modulo of two DECIMALs."""
-    (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
+    (p1, s1), (p2, s2) = decimal_size(left), decimal_size(right)
     scale = max(s1, s2)
     if name in ("add", "subtract"):
         return adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
@@ -65,7 +65,7 @@ def decimal_result(name: str, left: str, right: str) -> str:
 
 def wider_decimal(left: str, right: str) -> str:
     """The DECIMAL that holds the values of both; above 38 digits the fraction is shortened, so that whole parts fit."""
-    (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
+    (p1, s1), (p2, s2) = decimal_size(left), decimal_size(right)
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
     return bounded(precision, max(0, scale - max(0, precision - 38)))
@@ -94,15 +94,16 @@ def operand_types(left: Expression, right: Expression) -> tuple[str, str]:
         constant = (left, right)[here]
         if types[here] == "VOID":
             types[here] = "DOUBLE" if types[there] == "VOID" else types[there]
-        elif decimal_parts(types[there]) and is_whole_constant(constant):
-            types[here] = f"DECIMAL({len(str(abs(constant.value)))},0)"
+        elif decimal_parts(types[there]) and isinstance(constant, Literal) and is_whole_constant(constant):
+            types[here] = f"DECIMAL({len(str(constant.value).lstrip('-'))},0)"
     return types[0], types[1]
 
 
 def is_whole_constant(value: Expression) -> bool:
     """True for a constant integer that is not NULL and was not cast."""
-    is_bare = isinstance(value, Literal) and not isinstance(value, CastLiteral)
-    return is_bare and value.type in ("INT", "BIGINT") and value.value is not None
+    if not isinstance(value, Literal) or isinstance(value, CastLiteral):
+        return False
+    return value.type in ("INT", "BIGINT") and value.value is not None
 
 
 def check_calculable(type_: str) -> None:

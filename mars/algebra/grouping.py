@@ -113,7 +113,7 @@ def number_by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def slot_of(table: np.ndarray, codes: np.ndarray, first_row: np.ndarray, code: int, seed: np.uint64) -> int:
+def slot_of(table: np.ndarray, codes: np.ndarray, first_row: np.ndarray, code: int, seed: np.uint64) -> np.int64:
     """The slot that holds `code`, or the free one where it belongs. `table` has a power-of-two size and free slots."""
     mask = len(table) - 1
     word = np.uint64(code) ^ seed  # the rest is the finalizer of splitmix64

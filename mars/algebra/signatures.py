@@ -36,9 +36,11 @@ def arithmetic(name: str) -> Rule:
         for type_ in types:
             coercion.check_calculable(type_)
         wider = coercion.tightest(*types)
+        assert wider is not None, types  # two numbers always meet
         if decimal_parts(wider):
-            operands = tuple(coercion.as_decimal(t) for t in types)
-            return operands, "BIGINT" if name == "div" else coercion.decimal_result(name, *operands)
+            left_type, right_type = (coercion.as_decimal(t) for t in types)
+            return (left_type, right_type), \
+                "BIGINT" if name == "div" else coercion.decimal_result(name, left_type, right_type)
         if name == "div":
             if wider in ("FLOAT", "DOUBLE"):
                 raise TypeMismatch("div divides whole numbers", "write floor(a / b)")

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +52,7 @@ class LetterFile:
     def of(name: str) -> LetterFile | None:
         """The file of a name, None for any other name."""
         found = NAME.fullmatch(name)
-        return LetterFile(*map(int, found.groups()[:4]), found[5]) if found else None
+        return LetterFile(int(found[1]), int(found[2]), int(found[3]), int(found[4]), found[5]) if found else None
 
 
 def digest(*parts: str) -> str:
@@ -108,7 +108,8 @@ def in_order(files: Iterable[LetterFile], load: Callable[[LetterFile], pa.Table]
     wanted = sorted(file for file in files if (file.partition, file.end) > after[:2])
     for _, group in groupby(wanted, key=lambda file: file.partition):
         waiting: list[pa.Table] = []
-        for file, following in pairwise([*group, None]):
+        first, *others = group
+        for file, following in zip([first, *others], [*others, None], strict=True):
             waiting.append(behind(load(file), after))
             yield from _settled(waiting, None if following is None else following.start)
 

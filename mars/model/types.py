@@ -43,6 +43,13 @@ def nearest_decimal(text: str) -> str | None:
     return f"DECIMAL({precision}, {min(scale, precision)})"
 
 
+def decimal_size(type_: str) -> tuple[int, int]:
+    """(precision, scale) of a type that is known to be a DECIMAL."""
+    parts = decimal_parts(type_)
+    assert parts is not None, type_
+    return parts
+
+
 def decimal_parts(type_: str) -> tuple[int, int] | None:
     """(precision, scale) of a DECIMAL, or None for any other type."""
     match = DECIMAL.match(type_)

@@ -106,7 +106,7 @@ def _converter(type_: pa.DataType) -> Callable[[pa.ChunkedArray], list]:
 def _timestamps(column: pa.ChunkedArray) -> list[str | None]:
     # Many rows share few instants, so each instant is written once.
     coded = column.cast(pa.timestamp("us")).combine_chunks().dictionary_encode()
-    texts = [f"{_trimmed(text)}Z" for text in _written(coded.dictionary.cast(pa.int64()), "us")]
+    texts = [text and f"{_trimmed(text)}Z" for text in _written(coded.dictionary.cast(pa.int64()), "us")]
     return [None if code is None else texts[code] for code in coded.indices.to_pylist()]
 
 

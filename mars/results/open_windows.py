@@ -72,8 +72,10 @@ class OpenWindows:
         So if one of the merged segments is still named, the merged cells hold everything that is still open of the
         others. Only a fall-back leaves out segments that are merged again; then `held` is None."""
         stream, plan, watermark = snapshot.stream, snapshot.query.plan, part.watermark
-        goes_on = held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments)
-        known, tables = (set(held.segments), [held.cells]) if goes_on else (set(), [])
+        known: set[Segment] = set()
+        tables: list[pa.Table] = []
+        if held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments):
+            known, tables = set(held.segments), [held.cells]
         schema = cells.schema(plan, stream)
         try:
             tables += [cells.decode(self.storage.read(segment), schema) for segment in segments if segment not in known]

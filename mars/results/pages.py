@@ -12,7 +12,7 @@ from mars.adapters.storage import CorruptFileError
 from mars.results import cursors
 from mars.results.cursors import CURSOR, Cursor, Selection, no_cursor
 from mars.results.formats import timestamp_text
-from mars.results.partial import open_rows
+from mars.results.partial_pages import open_rows
 from mars.results.reason import why_empty
 from mars.results.rows import Choice, Place, first_rows, gone
 from mars.results.snapshot import FRESH_S, Snapshot

@@ -9,7 +9,7 @@ from mars.errors import MarsError
 from mars.model.registry import RUNNING
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
-from mars.results.partial import open_rows
+from mars.results.partial_pages import open_rows
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
 from mars.results.waits import held_by, holder, last_closed_us, later_windows, mark, stopped, what_it_waits_for
@@ -51,12 +51,14 @@ def _visible(source: ResultSource, snapshot: Snapshot) -> tuple[int, int] | None
 
 def _left_out(snapshot: Snapshot, selection: Selection, first_us: int, last_us: int) -> str:
     """There are rows, but none that was asked for: the request left them out, or their window is not closed yet."""
-    if selection.first_us is not None and selection.first_us > last_closed_us(snapshot):
+    closed_us = last_closed_us(snapshot)
+    assert closed_us is not None, snapshot.query.name  # else no window with rows is closed
+    if selection.first_us is not None and selection.first_us > closed_us:
         return (f"No window that begins at {timestamp_text(selection.first_us)} or later is closed yet: "
                 f"{what_it_waits_for(snapshot)}.")
     left_out = (f"No row matches: the windows that have rows begin between {timestamp_text(first_us)} and "
                 f"{timestamp_text(last_us)}, but from, to or where leaves them out.")
-    asks_for_later = selection.end_us is None or selection.end_us - 1 > last_closed_us(snapshot)
+    asks_for_later = selection.end_us is None or selection.end_us - 1 > closed_us
     return f"{left_out} {later_windows(snapshot)}" if asks_for_later else left_out
 
 

@@ -91,8 +91,8 @@ class Choice:
             return table
         way, nulls = ("descending", "at_end") if self.selection.descending else ("ascending", "at_start")
         levels = [single(table[name]) for name in ("window_start", "window_end", *order_of(self.plan))]
-        levels = {str(place): _sortable(level) for place, level in enumerate(levels)}
-        return table.take(pc.sort_indices(pa.table(levels), [(name, way, nulls) for name in levels]))
+        sortable = {str(place): _sortable(level) for place, level in enumerate(levels)}
+        return table.take(pc.sort_indices(pa.table(sortable), [(name, way, nulls) for name in sortable]))
 
 
 def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:

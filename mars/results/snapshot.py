@@ -47,7 +47,7 @@ class Snapshot:
         """The watermark that every key part has published, in the stream's unit; windows before it are visible. It never
         goes back: while a key part computes lost rows again, this is still the watermark that readers knew."""
         marks = [(part.watermark if part.published is None else part.published) if part else None for part in self.parts]
-        return None if None in marks else min(marks)
+        return least(marks)
 
     @property
     def watermark_us(self) -> int | None:
@@ -96,7 +96,13 @@ class Snapshot:
 
     def _max_event_time(self, partition: int) -> int | None:
         times = [part.max_event_time.get(partition) if part else None for part in self.parts]
-        return None if None in times else min(times)
+        return least(times)
+
+
+def least(numbers: list[int | None]) -> int | None:
+    """The least of the numbers; None if one of them is not known."""
+    known = [number for number in numbers if number is not None]
+    return min(known) if len(known) == len(numbers) else None
 
 
 @dataclass

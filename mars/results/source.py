@@ -8,7 +8,7 @@ from typing import Protocol
 
 from mars.adapters.catalog import CatalogStore
 from mars.model.plan import Stream
-from mars.results.partial import PartialPages
+from mars.results.partial_pages import PartialPages
 from mars.results.rows import CompileCondition
 from mars.results.snapshot import SnapshotReader
 from mars.results.tables import ResultTables

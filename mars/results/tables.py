@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -128,7 +127,8 @@ def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Tab
     ordered = sorted(pieces, key=lambda piece: -piece.last_us if descending else piece.first_us)
     held: list[pa.Table] = []
     looked = 0
-    for piece, following in pairwise([*ordered, None]):
+    followers: list[Piece | None] = [*ordered[1:], None]
+    for piece, following in zip(ordered, followers, strict=False):
         held.append(piece.load())
         looked += piece.rows
         if following is None:

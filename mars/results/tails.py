@@ -84,11 +84,12 @@ def next_block(source: ResultSource, tail: Tail) -> Block | None:
     given."""
     _look(source, tail)
     try:
-        while tail.waiting is not None or _begin(source, tail):
-            block = next(tail.waiting, None)
+        while (waiting := tail.waiting or _begin(source, tail)) is not None:
+            block = next(waiting, None)
             if block is not None:
                 tail.place = block.chunks[-1].behind
                 return block
+            assert tail.snapshot is not None, tail  # rows are opened as of one
             tail.above_us, tail.waiting = tail.snapshot.watermark_us, None
     except Exception:
         tail.waiting = None
@@ -96,29 +97,29 @@ def next_block(source: ResultSource, tail: Tail) -> Block | None:
     return None
 
 
-def _begin(source: ResultSource, tail: Tail) -> bool:
-    """Open the rows after the reader's place. False if there is nothing new."""
+def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
+    """The rows behind the reader's place, which wait for it from now on; None if there is nothing new."""
     tail.snapshot = source.snapshots.read_whole(tail.stream, tail.query)
     visible, after = tail.snapshot.watermark_us, None
     if visible is None or (tail.above_us is not None and visible <= tail.above_us):
-        return False
+        return None
     if tail.place is not None:
         closes_us = tail.place.end_us + tail.snapshot.grace_us
         if closes_us > visible:  # the id comes from an API process that knows a newer commit
-            return False
+            return None
         after = tail.place if tail.above_us is None or closes_us > tail.above_us else None
     _require_kept(source, tail, tail.snapshot)
     first_us = tail.place.start_us if tail.place else tail.selection.first_us
     pieces = source.tables.closed(tail.snapshot, visible, tail.above_us, first_us)
     choice = Choice.of(tail.query.plan, tail.selection, source.compile_condition, after)
     tail.waiting = _blocks(all_rows(choice, pieces), after)
-    return True
+    return tail.waiting
 
 
 def _require_kept(source: ResultSource, tail: Tail, snapshot: Snapshot) -> None:
     """GoneError if rows that the reader has yet to get may be missing. A reader that has nothing yet begins with what is
     kept."""
-    gone_us, end_us = source.tables.gone_us(snapshot), tail.place and tail.place.end_us
+    gone_us, end_us = source.tables.gone_us(snapshot), None if tail.place is None else tail.place.end_us
     if tail.above_us is not None:
         above_us = tail.above_us - snapshot.grace_us + 1  # the first windows that it does not have end there
         end_us = above_us if end_us is None else max(end_us, above_us)

@@ -35,7 +35,9 @@ def last_closed_us(snapshot: Snapshot) -> int | None:
     the first watermark."""
     if snapshot.watermark_us is None:
         return None
-    return snapshot.watermark_us - snapshot.grace_us - snapshot.query.plan.window.size_ms * 1000
+    window = snapshot.query.plan.window
+    assert window is not None, snapshot.query.name  # a query that runs for ever has one
+    return snapshot.watermark_us - snapshot.grace_us - window.size_ms * 1000
 
 
 def later_windows(snapshot: Snapshot) -> str:
@@ -63,7 +65,7 @@ def held_by(snapshot: Snapshot, found: Holder) -> str:
             else f"the query waits for it until it has been idle for {plan.idle_ms / 1000:g} s"
         return f"{place} has shown no event time yet ({idle})"
     time = timestamp_text(stream.micros(found.time))
-    if found.behind is not None:
+    if found.behind is not None and plan.idle_ms is not None:
         return (f"{place} holds it back (newest event time: {time}); so does partition {found.behind}, which is further "
                 f"behind, unless it has been idle for {plan.idle_ms / 1000:g} s")
     if snapshot.watermark is not None and found.time - stream.units(plan.watermark_ms) > snapshot.watermark:

@@ -108,7 +108,7 @@ class Leader:
                 self.damaged.add(view.stream.id)  # only now: a request that got lost is made again
             log.error("stream %s: %s", view.stream.name, error)
         elif error.remedy is Remedy.RECOVER:
-            log.exception("stream %s asks for a recovery", view.stream.name)
+            log.error("stream %s asks for a recovery", view.stream.name, exc_info=error)
             answer(self.zookeeper, view, error)
         else:
             log.warning("stream %s: %s", view.stream.name, error)

@@ -10,6 +10,7 @@ from mars.model.plan import Stream, StreamColumn
 from sql.check.compile import NO_AGGREGATE, plan_of
 from sql.check.scopes import SEE_COLUMNS
 from sql.read.parse import parse
+from sql.statements import SelectStatement
 
 HEAD = "SELECT * FROM result WHERE\n"
 ONE = ("expressions", "from_", "where")
@@ -26,11 +27,14 @@ def compile_condition(text: str, columns: tuple[tuple[str, str], ...], see_colum
     rows = Stream("result", 0, "", "", tuple(StreamColumn(name, type_) for name, type_ in columns), "CSV", "")
     try:
         statement = parse(HEAD + text)
+        assert isinstance(statement, SelectStatement), statement
         more = [name for name, part in statement.tree.args.items() if part and name not in ONE]
         if more or statement.clauses.places:
             raise SqlError("this is more than a condition", f"{', '.join(more) or 'a clause'} after it",
                            "a condition is an expression, for example: count > 10")
-        return plan_of(statement, rows, continuous=False).where
+        condition = plan_of(statement, rows, continuous=False).where
+        assert condition is not None, text  # a WHERE without one does not parse
+        return condition
     except SqlError as error:
         line = error.line - HEAD.count("\n")
         place = (line, error.column) if line > 0 else (1, 1)

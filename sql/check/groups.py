@@ -26,7 +26,7 @@ def read_groups(
     select: SelectStatement,
     stream: Stream,
     scope: TupleScope,
-    aliases: dict[str, exp.Expression],
+    aliases: dict[str, exp.Expr],
     windowed: bool,
 ) -> Groups:
     """The keys in the order of GROUP BY; a repeated one counts once."""
@@ -56,9 +56,9 @@ def read_groups(
     return Groups(keys, time_is_key)
 
 
-def listed(terms: list[exp.Expression]) -> list[exp.Expression]:
+def listed(terms: list[exp.Expr]) -> list[exp.Expr]:
     """The terms of a GROUP BY; parentheses around some of them or all mean nothing."""
-    flat = []
+    flat: list[exp.Expr] = []
     for term in terms:
         inside = term.unnest()
         flat += listed(inside.expressions) if isinstance(inside, exp.Tuple) else [inside]
@@ -66,12 +66,12 @@ def listed(terms: list[exp.Expression]) -> list[exp.Expression]:
 
 
 def resolved(
-    node: exp.Expression,
+    node: exp.Expr,
     select: SelectStatement,
     scope: TupleScope,
-    aliases: dict[str, exp.Expression],
+    aliases: dict[str, exp.Expr],
     lowering: Lowering,
-) -> exp.Expression:
+) -> exp.Expr:
     """The expression that an ordinal or an alias means; a column of the stream takes precedence over an alias of the same
     name."""
     if isinstance(node, exp.Literal) and not node.is_string:
@@ -92,7 +92,7 @@ def check_windowed(node: exp.Column, windowed: bool, lowering: Lowering) -> None
                               "add WINDOWING 60 s")
 
 
-def refuse_time_inside(node: exp.Expression, stream: Stream, lowering: Lowering) -> None:
+def refuse_time_inside(node: exp.Expr, stream: Stream, lowering: Lowering) -> None:
     """Refused because the event time inside a GROUP BY expression would cut windows into parts."""
     for column in node.find_all(exp.Column):
         if column.name.lower() == stream.time_column.lower():

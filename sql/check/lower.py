@@ -12,7 +12,7 @@ from sql.check.lowering import Lowering
 class TreeLowering(Lowering):
     """The Lowering that knows every kind of node of the dialect (`nodes`)."""
 
-    def inside(self, node: exp.Expression) -> Expression:
+    def inside(self, node: exp.Expr) -> Expression:
         """Lowers the node according to its kind."""
         if type(node) in nodes.BINARY:
             operands = (self.lower(node.this), self.lower(node.expression))

@@ -24,7 +24,7 @@ MAX_SIZE = 100_000
 class Scope(Protocol):
     """The meaning of names and calls at one place of the statement."""
 
-    def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
+    def given(self, node: exp.Expr, lowering: Lowering) -> Expression | None:
         """The expression that a whole node means (a key, an aggregate), or None to lower its parts."""
 
     def column(self, node: exp.Column, lowering: Lowering) -> Expression:
@@ -39,7 +39,7 @@ class Lowering(ABC):
         self.scope = scope
         self.depth = 0
 
-    def lower(self, node: exp.Expression) -> Expression:
+    def lower(self, node: exp.Expr) -> Expression:
         """The typed expression of a tree; SqlError with the place of what is not valid."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -58,10 +58,10 @@ class Lowering(ABC):
         return found
 
     @abstractmethod
-    def inside(self, node: exp.Expression) -> Expression:
+    def inside(self, node: exp.Expr) -> Expression:
         """Lowers the node according to its kind."""
 
-    def call(self, name: str, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
+    def call(self, name: str, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
         """A call with each argument cast to the type that the function takes."""
         try:
             wanted, result = functions.resolve(name, arguments)
@@ -75,7 +75,13 @@ class Lowering(ABC):
             name, tuple(self.cast(a, t, node) for a, t in zip(arguments, wanted, strict=True)), result
         )
 
-    def cast(self, value: Expression, target: str, node: exp.Expression) -> Expression:
+    def predicate(self, name: str, arguments: tuple[Expression, ...], node: exp.Expr) -> Call:
+        """A function whose result is BOOLEAN, and that is therefore a call even of NULLs."""
+        found = self.call(name, arguments, node)
+        assert isinstance(found, Call), found
+        return found
+
+    def cast(self, value: Expression, target: str, node: exp.Expr) -> Expression:
         """An implicit cast. A constant is cast here, and refused if it would become NULL."""
         if value.type == target:
             return value
@@ -83,12 +89,12 @@ class Lowering(ABC):
             folded = literals.fold(value, target)
             if folded is not None:
                 return folded
-            if value.type == "STRING" and not literals.reads(value.value, target):
+            if isinstance(value.value, str) and value.type == "STRING" and not literals.reads(value.value, target):
                 raise self.refuse(node, f"'{value.value}' is not a valid {target}",
                                   "it would always be NULL", f"write a constant of type {target}")
         return Call("cast", (value,), target)
 
-    def refuse(self, node: exp.Expression, title: str, detail: str = "", hint: str = "") -> SqlError:
+    def refuse(self, node: exp.Expr, title: str, detail: str = "", hint: str = "") -> SqlError:
         """The refusal that points at a node."""
         start, end = span(node)
         return refusal(self.sql, start, end, title, detail, hint)

@@ -5,6 +5,9 @@ Each takes the Lowering that it is part of and the node, and gives the typed exp
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
@@ -17,7 +20,9 @@ from sql.check.lowering import Lowering
 from sql.places import call_name, span
 from sql.refusals import did_you_mean, no_type
 
-BINARY = {
+Method = Callable[[Lowering, Any], Expression]  # the node is of the kind that the method is entered for
+
+BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "add",
     exp.Sub: "subtract",
     exp.Mul: "multiply",
@@ -97,7 +102,7 @@ def lower_in(lowering: Lowering, node: exp.In) -> Expression:
         raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
                               "write x IN (1, 2, 3)")
     value = lowering.lower(node.this)
-    call = lowering.call("in", (value, *(lowering.lower(member) for member in node.expressions)), node)
+    call = lowering.predicate("in", (value, *(lowering.lower(member) for member in node.expressions)), node)
     value, *members = call.arguments
     if all(isinstance(member, Literal) for member in members):
         return call
@@ -117,7 +122,7 @@ def lower_between(lowering: Lowering, node: exp.Between) -> Expression:
     )
 
 
-def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> Expression:
+def lower_like(lowering: Lowering, node: exp.Expr, escape: str = "\\") -> Expression:
     """LIKE with the backslash as its escape; ILIKE by small letters."""
     value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
     if isinstance(pattern, Literal) and isinstance(pattern.value, str):
@@ -235,15 +240,15 @@ def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
     )
 
 
-def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
+def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
     """nullif(a, b); as CASE if Spark compares in another type than that of a."""
-    equal = lowering.call("eq", arguments, node)
+    equal = lowering.predicate("eq", arguments, node)
     if equal.arguments[0] == arguments[0]:
         return Call("nullif", equal.arguments, arguments[0].type)
     return lowering.call("case", (equal, Literal(None, arguments[0].type), arguments[0]), node)
 
 
-def lower_refused(lowering: Lowering, node: exp.Expression) -> Expression:
+def lower_refused(lowering: Lowering, node: exp.Expr) -> Expression:
     """Refuses a kind of node of which REFUSED says what to write instead."""
     raise lowering.refuse(node, *REFUSED[type(node)])
 
@@ -254,7 +259,7 @@ CLOCK = ("the clock is not part of the dialect", "a result must not depend on wh
          "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'")
 SUB_QUERY = ("sub-queries are not part of the dialect", "a SELECT reads one stream",
              "sub-queries work over the results of queries")
-REFUSED = {
+REFUSED: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Filter: AGGREGATE_ONLY, exp.Distinct: AGGREGATE_ONLY, exp.IgnoreNulls: AGGREGATE_ONLY,
     exp.RespectNulls: AGGREGATE_ONLY, exp.CurrentDate: CLOCK, exp.CurrentTimestamp: CLOCK, exp.CurrentTime: CLOCK,
     exp.Subquery: SUB_QUERY, exp.Select: SUB_QUERY, exp.Exists: SUB_QUERY,
@@ -263,7 +268,7 @@ REFUSED = {
     exp.Window: ("OVER is not part of the dialect", "WINDOWING makes windows of time",
                  "make a query, and use OVER on its results"),
 }
-METHODS = dict.fromkeys(REFUSED, lower_refused) | {
+METHODS: dict[type[exp.Expr], Method] = dict.fromkeys(REFUSED, lower_refused) | {
     exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
     exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
     exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,

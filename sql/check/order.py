@@ -35,7 +35,7 @@ def read(
 
 
 def index_of(
-    select: SelectStatement, node: exp.Expression, outputs: tuple[Output, ...], windowed: bool
+    select: SelectStatement, node: exp.Expr, outputs: tuple[Output, ...], windowed: bool
 ) -> int:
     """The output that a term names: by ordinal, name, alias, or the same expression. `s.column` is never an alias."""
     if isinstance(node, exp.Literal) and not node.is_string:
@@ -68,7 +68,7 @@ def numbered(select: SelectStatement, node: exp.Literal, outputs: tuple[Output, 
     return number - sum(is_window(item, windowed) for item in items[:number])
 
 
-def is_window(item: exp.Expression, windowed: bool) -> bool:
+def is_window(item: exp.Expr, windowed: bool) -> bool:
     """Is an item of the select list a window column without an alias? Results have these columns anyway, before all
     others."""
     return windowed and isinstance(item, exp.Column) and item.name.lower() in WINDOW_COLUMNS
@@ -90,7 +90,7 @@ def read_limit(select: SelectStatement) -> int | None:
     return int(digits)
 
 
-def at(select: SelectStatement, node: exp.Expression, title: str, detail: str, hint: str) -> SqlError:
+def at(select: SelectStatement, node: exp.Expr, title: str, detail: str, hint: str) -> SqlError:
     """The refusal at a node."""
     start, end = span(node)
     return refusal(select.sql, start, end, title, detail, hint)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from mars.errors import SqlError
 from mars.model.plan import Stream
+from sql.check.node_parts import refuse_unread
 from sql.check.scopes import is_aggregate
 from sql.check.strength import refuse_ambiguous
-from sql.check.unread import refuse_unread
 from sql.places import span
 from sql.refusals import refusal, refusal_at
 from sql.statements import SelectStatement
@@ -90,17 +91,17 @@ def is_star(select: SelectStatement) -> bool:
                                 or (isinstance(items[0], exp.Column) and isinstance(items[0].this, exp.Star)))
 
 
-def expand_star(select: SelectStatement, stream: Stream) -> list[exp.Expression]:
+def expand_star(select: SelectStatement, stream: Stream) -> list[exp.Expr]:
     """The select list, with * as all columns."""
     if is_star(select):
         return [exp.column(exp.to_identifier(c.name, quoted=True)) for c in stream.columns]
     return select.tree.expressions
 
 
-def at(select: SelectStatement, part: object, title: str, detail: str, hint: str):
+def at(select: SelectStatement, part: object, title: str, detail: str, hint: str) -> SqlError:
     """The refusal at a part of the tree, or at the stream's name if the part has no place."""
     node = part[0] if isinstance(part, list) and part else part
-    start, end = span(node) if isinstance(node, exp.Expression) else (0, 0)
+    start, end = span(node) if isinstance(node, exp.Expr) else (0, 0)
     if end == 0:
         start, end = select.source.start, select.source.end
     return refusal(select.sql, start, end, title, detail, hint)

@@ -13,13 +13,15 @@ from mars.errors import SqlError
 from sql.places import span
 from sql.refusals import refusal
 
-COMPARISONS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>"}
-PREDICATES = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Escape: "LIKE", exp.RegexpLike: "RLIKE", exp.In: "IN",
-              exp.Between: "BETWEEN", exp.Is: "IS", exp.Not: "NOT"}
-SIGNS = {exp.Add: "+", exp.Sub: "-"}
+COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>"}
+PREDICATES: dict[type[exp.Expr], str] = {
+    exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Escape: "LIKE", exp.RegexpLike: "RLIKE", exp.In: "IN",
+    exp.Between: "BETWEEN", exp.Is: "IS", exp.Not: "NOT"}
+SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-"}
 
 
-def refuse_ambiguous(sql: str, tree: exp.Expression) -> None:
+def refuse_ambiguous(sql: str, tree: exp.Expr) -> None:
     """Raises SqlError at the first operator whose operands Spark would group differently."""
     for node in tree.walk():
         if isinstance(node, exp.DPipe) and type(node.expression) in SIGNS:
@@ -32,6 +34,6 @@ def refuse_ambiguous(sql: str, tree: exp.Expression) -> None:
                               f"write the part with {word} in parentheses")
 
 
-def refused(sql: str, node: exp.Expression, what: str, detail: str, hint: str) -> SqlError:
+def refused(sql: str, node: exp.Expr, what: str, detail: str, hint: str) -> SqlError:
     """The refusal of two operators side by side."""
     return refusal(sql, *span(node), f"{what} needs parentheses", detail, hint)

@@ -123,7 +123,8 @@ def guess_json(objects: list[dict]) -> Guess:
     for value in objects:
         for key, inner in value.items():
             inside = inner.items() if isinstance(inner, dict) and inner else ()
-            for path, leaf in [((key, k), v) for k, v in inside] or [((key,), inner)]:
+            leaves: list[tuple[tuple[str, ...], object]] = [((key, k), v) for k, v in inside]
+            for path, leaf in leaves or [((key,), inner)]:
                 seen.setdefault(path, Seen()).add_json(leaf)
     names = FreeNames(RESERVED)
     columns = [GuessedColumn(names.take("_".join(path)), found.type(), None) for path, found in seen.items()]
@@ -225,7 +226,7 @@ def with_time(
 ) -> Guess:
     """The guess, with the event time: a column whose values are times. A column with a telling name is preferred to the
     first one."""
-    times = []
+    times: list[tuple[int, int, str, str | None]] = []
     for column, found in zip(columns, seen, strict=True):
         unit = time_unit(found) if column.type in ("INT", "BIGINT") else None
         iso = column.type in ("TIMESTAMP", "STRING") and found.are_times()

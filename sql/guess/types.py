@@ -39,7 +39,8 @@ class Seen:
             found = type_of(value)
             self.types.add(found if found in ("DATE", "TIMESTAMP") else "STRING")
         else:
-            self.types.add({bool: "BOOLEAN", float: "DOUBLE"}.get(type(value)) or self.number_or_text(value))
+            kinds: dict[type, str] = {bool: "BOOLEAN", float: "DOUBLE"}
+            self.types.add(kinds.get(type(value)) or self.number_or_text(value))
         if len(self.texts) < KEPT:
             self.texts.append(str(value))
 
@@ -63,8 +64,8 @@ class Seen:
     def are_times(self) -> bool:
         """True if every kept value is an instant, and one of them can be an event time. (Times in the calendar's first
         and last years cannot.)"""
-        times = [parse_time(value) for value in self.texts]
-        return None not in times and any(1 < time.year < 9999 for time in times)
+        times = [time for value in self.texts if (time := parse_time(value))]
+        return len(times) == len(self.texts) and any(1 < time.year < 9999 for time in times)
 
 
 def type_of(value: str) -> str | None:
@@ -95,7 +96,8 @@ def parse_time(text: str) -> datetime.datetime | None:
     if int(minutes or 0) > 59 or offset > OFFSET_MAX:
         return None
     try:
-        time = datetime.datetime(*(int(number or 0) for number in numbers))  # noqa: DTZ001 - an offset is taken off here
+        year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
+        time = datetime.datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - an offset is taken off here
         return time + offset if sign == "-" else time - offset
     except (ValueError, OverflowError):
         return None

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from sql.read.reader import Reader, is_duration
-from sql.read.stray import stray
+from sql.read.strays import stray
 from sql.read.words import Word
 from sql.refusals import not_supported, refusal_at
+from sql.statements import Clauses
 
 FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
@@ -26,19 +27,6 @@ EXPECTS_MORE = (
     "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
     "JOIN", "ON"
 )
-
-
-@dataclass(frozen=True)
-class Clauses:
-    """The contents of the clauses; None for a clause that was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
-    end) of each clause by its keyword."""
-
-    window_ms: int | None = None
-    watermark_ms: int | None = None
-    idle_ms: int | None = None
-    grace_ms: int | None = None
-    start: str | None = None
-    places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:

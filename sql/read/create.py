@@ -10,6 +10,7 @@ from mars.errors import SqlError
 from mars.model import types
 from mars.model.plan import UNITS_PER_SECOND, Stream, StreamColumn
 from sql.read.reader import Reader
+from sql.read.words import Word
 from sql.refusals import did_you_mean, no_type, refusal_at
 from sql.statements import ColumnDefinition, CreateStream, Name
 
@@ -200,7 +201,7 @@ def refuse_options(create: CreateStream) -> dict:
     return {}
 
 
-def named(word) -> Name:
+def named(word: Word) -> Name:
     """A word as a name with its place."""
     return Name(word.value, word.start, word.end)
 

@@ -56,7 +56,7 @@ def refuse_unreadable(sql: str) -> None:
         sql.encode()
     except UnicodeEncodeError as error:
         raise refusal(sql, error.start, error.end, "the statement has half of a character",
-                      f"{ascii(sql[error.start])} is not a character by itself",
+                      f"{sql[error.start]!a} is not a character by itself",
                       "send the text in UTF-8, or both halves of the character") from None
 
 
@@ -124,8 +124,7 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
                       "make a query of the stream's part, and read both queries' results")
     if queries:
         return read_from_query(reader, queries)
-    select = read_select(sql, reader.words[reader.position:])
-    return select
+    return read_select(sql, reader.words[reader.position:])
 
 
 def read_create(reader: Reader) -> Statement:

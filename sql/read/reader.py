@@ -103,7 +103,7 @@ class Reader:
                           f"did you mean {near}?" if near else hint)
 
 
-def amount(word: Word) -> re.Match | None:
+def amount(word: Word) -> re.Match[str] | None:
     """The digits and letters of a whole number with or without letters: `60s` is a number in Spark, and `60min` a name."""
     return AMOUNT.fullmatch(word.value) if word.kind in ("number", "name") else None
 

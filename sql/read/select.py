@@ -67,7 +67,7 @@ def refuse_set_operation(sql: str, words: list[Word]) -> None:
                              "it reads one stream", "make a query of each SELECT, and combine their results")
 
 
-def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
+def parse_plain(sql: str, words: list[Word]) -> exp.Expr | None:
     """sqlglot's tree of the words; SqlError if they cannot be parsed."""
     tokens = [token for i, word in enumerate(words[:-1]) for token in call_tokens(words, i)]
     try:
@@ -153,8 +153,8 @@ def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
                       "a SELECT reads a stream or a query's results", "write SELECT ... FROM stream")
     table = from_.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or table.args.get("db"):
-        place = next((w for w in words if w.is_("FROM")), words[0])
-        raise refusal_at(sql, place, "a SELECT reads one stream by its name",
+        word = next((w for w in words if w.is_("FROM")), words[0])
+        raise refusal_at(sql, word, "a SELECT reads one stream by its name",
                          "sub-queries and qualified names work over the results of queries alone",
                          "write FROM stream")
     place = table.this.meta

@@ -13,6 +13,7 @@ from sqlglot import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
+from mars.errors import SqlError
 from sql.refusals import refusal, refusal_at
 
 SPARK = Dialect.get_or_raise("spark")
@@ -94,7 +95,7 @@ def text_word(sql: str, start: int, token: Token) -> Word:
     return Word("text", value, start, token.end + 1, (whole,))
 
 
-def unescape(match: re.Match) -> str:
+def unescape(match: re.Match[str]) -> str:
     """The character of one backslash escape; `\\%` and `\\_` stay, for LIKE."""
     code = match[1]
     if code[0] in "uU" and len(code) > 1:
@@ -103,7 +104,7 @@ def unescape(match: re.Match) -> str:
     return chr(int(code, 8)) if len(code) == 3 else CONTROL.get(code, code)
 
 
-def unclosed(sql: str) -> Exception:
+def unclosed(sql: str) -> SqlError:
     """The refusal of a text whose quote or comment is not closed, at the place where it opens."""
     for kind, start, end in spans(sql):
         if kind == "open":
@@ -125,8 +126,9 @@ def spans(sql: str) -> list[tuple[str, int, int]]:
     )
     found = []
     for match in pattern.finditer(sql):
-        found.append((match.lastgroup, match.start(), match.end()))
-        if match.lastgroup == "open":
+        kind = match.lastgroup or ""  # one of the four always matches
+        found.append((kind, match.start(), match.end()))
+        if kind == "open":
             break
     return found
 

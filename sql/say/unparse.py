@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mars.model.expressions import Call, Column, Expression, Literal
+from mars.model.expressions import Call, Column, Constant, Expression, Literal
 from mars.model.identifiers import quoted
 from mars.model.types import decimal_parts
 
@@ -69,26 +69,26 @@ def strength(expression: Expression) -> int:
     return STRENGTH.get(expression.function, 9) if isinstance(expression, Call) else 9
 
 
-def spark_literal(value: object, type_: str) -> str:
+def spark_literal(value: Constant, type_: str) -> str:
     """A constant that Spark types as `type_`."""
     if value is None:
         return "NULL" if type_ == "VOID" else f"cast(NULL AS {type_})"
     if isinstance(value, bool):
         return "true" if value else "false"
     if type_ in ("STRING", "DATE", "TIMESTAMP"):
-        return ("" if type_ == "STRING" else type_) + text_literal(value)
+        return ("" if type_ == "STRING" else type_) + text_literal(str(value))
     suffix = {"BIGINT": "L", "DOUBLE": "D"}.get(type_, "BD" if decimal_parts(type_) else "")
     if decimal_parts(type_):
         return f"cast({value}{suffix} AS {type_})"
     return f"({value}{suffix})" if str(value).startswith("-") else f"{value}{suffix}"
 
 
-def plain_literal(value: object, type_: str) -> str:
+def plain_literal(value: Constant, type_: str) -> str:
     """A constant as people write it."""
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "true", False: "false"}[value]
     if type_ == "STRING":
-        return "'" + value.replace("'", "''") + "'"
+        return "'" + str(value).replace("'", "''") + "'"
     return f"{type_} '{value}'" if type_ in ("DATE", "TIMESTAMP") else str(value)
 
 

@@ -115,5 +115,5 @@ def test_a_wrong_file_is_named(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="missing.toml"):
+    with pytest.raises(ConfigurationError, match=r"missing\.toml"):
         load(file=tmp_path / "missing.toml", environment={})

@@ -110,7 +110,7 @@ class Scheduler:
         actor.ticket += 1
         actor.sleeping = True
         self.numbers += 1
-        heappush(self.sleeping, (self.now + (seconds if seconds > STEP_S else STEP_S), self.numbers, actor, actor.ticket))
+        heappush(self.sleeping, (self.now + max(STEP_S, seconds), self.numbers, actor, actor.ticket))
         if source is None:
             self._switch(actor)
             return

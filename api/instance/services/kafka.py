@@ -107,7 +107,7 @@ def _format(config: Config, data_dir: Path, settings: Path) -> None:
     # Begins with "A": one that began with "-" would read as an option.
     cluster_id = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
     log = log_dir(data_dir) / "kafka-format.out"
-    main = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]
+    main: list[str | Path] = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]
     line = _java(config, log.parent, 128, main)
     with log.open("wb") as output:
         code = subprocess.run(line, stdout=output, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,

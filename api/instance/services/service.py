@@ -48,7 +48,7 @@ def ready(name: str, address: str, child: Child, version: Callable[[], str], tim
 
 def host_port(address: str, setting: str) -> tuple[str, int]:
     """The first host and port of an address. Raises ConfigurationError that names the setting."""
-    host, _, port = address.split(",")[0].rpartition(":")
+    host, _, port = address.split(",", maxsplit=1)[0].rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise ConfigurationError(f"{setting} = {address!r} is no address", "give it as host:port")
     return host, int(port)

@@ -53,7 +53,7 @@ def start(config: Config, data_dir: Path) -> Service:
     settings = folder / "zoo.cfg"
     settings.write_text(_SETTINGS.format(folder=property_value(folder), port=port))
     log = logs / "zookeeper.log"
-    main = [*_OPTIONS, MAIN, settings]
+    main: list[str | Path] = [*_OPTIONS, MAIN, settings]
     line = command(java.find(config), f"{spark_jars()}/*", config.zookeeper_heap_mb, log, main)
     child = Child(NAME, line, logs / "zookeeper.out", more_logs=[log], environment=ENVIRONMENT)
     address = f"127.0.0.1:{port}"

@@ -88,7 +88,8 @@ class Brokers:
             limit_s = max(limit_s, self._timeout_s)
         for left in reversed(range(tries)):
             try:
-                return self._manager.bootstrap(timeout_ms=int(limit_s * 1000 / tries))
+                self._manager.bootstrap(timeout_ms=int(limit_s * 1000 / tries))
+                return
             except errors.KafkaTimeoutError:
                 if not left:
                     raise

@@ -12,6 +12,7 @@ import socket
 import ssl
 import struct
 from collections import deque
+from typing import Any
 
 import numpy as np
 from kafka import errors
@@ -40,7 +41,7 @@ class Channel:
         self._sent: deque = deque()
         self._last_id = 0
 
-    def send(self, request) -> None:
+    def send(self, request: Any) -> None:
         """Send a request of kafka.protocol, in the highest version that it and the broker allow."""
         request.API_VERSION = self._versions.api_version(request)
         self._last_id = (self._last_id + 1) % (1 << 31)
@@ -48,7 +49,7 @@ class Channel:
         self._sock.sendall(request.encode(framed=True, header=True))
         self._sent.append(request.header)
 
-    def receive(self):
+    def receive(self) -> Any:
         """The response to the oldest unanswered request."""
         asked = self._sent.popleft()
         size, = struct.unpack(">i", self._read(4))
@@ -71,7 +72,7 @@ class Channel:
 
     def _read(self, size: int) -> memoryview:
         """The next bytes, in memory that is not zeroed first."""
-        frame = memoryview(np.empty(size, np.uint8))
+        frame = np.empty(size, np.uint8).data
         at, late = 0, self._wakes_late and size > LARGE_BYTES
         while at < size:
             if late:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Callable
 
 from mars.adapters.kafka.errors import KafkaDistrust
 from mars.config import Config
@@ -83,9 +84,10 @@ def _check_files(config: Config) -> None:
                  lambda: context.load_cert_chain(config.kafka_tls_certificate, config.kafka_tls_key, lambda: ""))
 
 
-def _checked(setting: str, file: str, what: str, load) -> None:
+def _checked(setting: str, file: str, what: str, load: Callable[[], object]) -> None:
     try:
         load()
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        raise ConfigurationError(f"{setting} = {file} cannot be used", error.strerror or str(error),
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ConfigurationError(f"{setting} = {file} cannot be used", reason or str(error),
                                  f"it must be {what}, readable on every machine that has workers") from None

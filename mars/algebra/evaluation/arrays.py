@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -59,7 +60,7 @@ def valid_mask(array: pa.Array) -> np.ndarray | None:
     return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def fixed_width(array: pa.Array, dtype: object) -> np.ndarray:
+def fixed_width(array: pa.Array, dtype: npt.DTypeLike) -> np.ndarray:
     """The values of a fixed-width array as a read-only view of its buffer; the value at a NULL is undefined."""
     if len(array) == 0:
         return read_only(np.empty(0, dtype))

@@ -15,13 +15,14 @@ from mars.algebra.evaluation.function import Function, Value
 from mars.algebra.evaluation.mathematics import to_long
 from mars.algebra.evaluation.to_text import to_text
 from mars.model import types
+from mars.model.expressions import Constant
 
 INT64, DOUBLE, INSTANT = pa.int64(), pa.float64(), pa.timestamp("us", "UTC")
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 
 
-def literal(value: object, type_: str) -> pa.Scalar:
+def literal(value: Constant, type_: str) -> pa.Scalar:
     """The constant of a Literal: DECIMAL, DATE and TIMESTAMP are read from their text."""
     arrow = types.to_arrow(type_)
     if value is None or type_ == "STRING":

@@ -105,8 +105,10 @@ def _date(text: str) -> date | None:
 
 def _timestamp(text: str) -> datetime | None:
     match = TIME.match(text)
-    day = match and match["date"] and _date(match["date"])
-    if not day:
+    if not match or not match["date"]:
+        return None
+    day = _date(match["date"])
+    if day is None:
         return None
     fraction = (match["fraction"] or "")[:6].ljust(6, "0")
     try:

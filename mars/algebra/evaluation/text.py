@@ -24,8 +24,7 @@ def _with_constants(compute: Callable) -> Function:
         column, *others = arguments
         if isinstance(column, pa.Array) and all(isinstance(other, pa.Scalar) for other in others):
             constants = [other.as_py() for other in others]
-            result = pa.nulls(len(column)) if None in constants else compute(column, *constants)
-            return result
+            return pa.nulls(len(column)) if None in constants else compute(column, *constants)
         return _by_combination(compute, arrays(arguments))
     return Function(run)
 

@@ -16,8 +16,8 @@ LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), INSTANT
 FIRST_DAY, LAST_DAY = pa.scalar(date.min), pa.scalar(date.max)
 
 
-def by_distinct(column: pa.Array, convert: Callable[[object], object], type_: pa.DataType) -> pa.Array:
-    """`convert` on each distinct value that is not NULL, as an array of `type_`: the slow and sure way."""
+def by_distinct(column: pa.Array, convert: Callable[[str], object], type_: pa.DataType) -> pa.Array:
+    """`convert` on each distinct text that is not NULL, as an array of `type_`: the slow and sure way."""
     codes = column.dictionary_encode()
     values = [None if value is None else convert(value) for value in codes.dictionary.to_pylist()]
     return pa.array(values, type_).take(codes.indices)

@@ -16,7 +16,7 @@ from mars.results.embedded.refusal import refused
 from mars.results.embedded.scan import Closed, Scan, without_zone
 from mars.results.embedded.watch import Limits, Watch
 
-SETTINGS = {
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
     "allow_community_extensions": "false", "python_enable_replacements": "false", "temp_directory": "",
     "memory_limit": "1GB", "threads": "2", "lock_configuration": "true",

@@ -37,7 +37,9 @@ def _place(sql: str, text: str) -> tuple[int, int, int]:
     if marked and (place := _marked(sql, int(marked[1]), marked[2], len(marked[3]) - len(f"LINE {marked[1]}: "))):
         return place
     named = re.search(r'(?:column|name|alias) "?([^\s"!]+)"?', text)
-    found = named and re.search(rf"(?<!\w){re.escape(named[1])}(?!\w)", sql, re.IGNORECASE)
+    if not named:
+        return 0, 0, 0
+    found = re.search(rf"(?<!\w){re.escape(named[1])}(?!\w)", sql, re.IGNORECASE)
     if not found:
         return 0, 0, 0
     return sql.count("\n", 0, found.start()) + 1, found.start() - sql.rfind("\n", 0, found.start()), len(named[1])

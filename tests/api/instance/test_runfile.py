@@ -133,7 +133,7 @@ def test_nothing_and_half_a_start_are_not_running(tmp_path):
 def test_a_folder_is_locked_once_and_free_again_afterwards(tmp_path):
     Run(Process.of(os.getpid()), runfile.READY, api="http://127.0.0.1:1").save(tmp_path)
     descriptor = runfile.lock(tmp_path)
-    with pytest.raises(ConflictError, match="http://127.0.0.1:1"):
+    with pytest.raises(ConflictError, match=r"http://127\.0\.0\.1:1"):
         runfile.lock(tmp_path)
     os.close(descriptor)
     os.close(runfile.lock(tmp_path))

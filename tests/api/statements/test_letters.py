@@ -12,7 +12,7 @@ from api.statements import redrive
 from api.statements.letter_pages import Condition
 from mars.adapters.kafka.transactions import Transactions
 from mars.adapters.letters import LetterStore
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.errors import ConflictError
 from mars.model import letters
 from mars.model.letters import LetterFile

@@ -13,7 +13,7 @@ import pytest
 
 from mars.adapters import letters as adapter
 from mars.adapters.letters import LetterStore, folder
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.model import letters
 from mars.model.letters import LetterFile
@@ -141,6 +141,13 @@ def test_marks_are_read_only_for_the_letters_that_are_looked_at(store):
     marks.settle(STREAM, lambda topic: "ff")
     assert marks.marks(STREAM).of(held[0]).to_pylist() == [True] * 10
     assert marks.marks(STREAM).of(held[1].slice(5)).to_pylist() == [False] * 5
+
+
+def test_a_mark_whose_stream_is_dropped_meanwhile_is_settled_by_that(store, monkeypatch):
+    marks = Redriven(store.storage)
+    marks.begin(STREAM, "ff", "t", table((0, 1, 0)))
+    monkeypatch.setattr(store.storage, "get", lambda path: None)
+    marks.settle(STREAM, lambda topic: "ff")
 
 
 def test_small_files_are_put_together(store):

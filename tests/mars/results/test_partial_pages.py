@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from mars.errors import GoneError
-from mars.results import partial
-from mars.results.partial import KEPT_S, PartialPages
+from mars.results import partial_pages
+from mars.results.partial_pages import KEPT_S, PartialPages
 from mars.runtime.system import SYSTEM
 from tests.clock import ManualClock
 
@@ -38,7 +38,7 @@ def test_rows_are_found_by_their_id_for_a_while(pages, clock):
 
 
 def test_no_more_than_its_share_of_memory_is_kept(clock, monkeypatch):
-    monkeypatch.setattr(partial, "KEPT_BYTES", 2 * ROWS.nbytes)
+    monkeypatch.setattr(partial_pages, "KEPT_BYTES", 2 * ROWS.nbytes)
     pages = PartialPages(replace(SYSTEM, clock=clock))
     ids = [pages.keep(ROWS) for _ in range(3)]
     with pytest.raises(GoneError):

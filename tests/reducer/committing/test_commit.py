@@ -385,7 +385,7 @@ def test_a_segment_whose_windows_have_closed_is_named_no_more(storage):
     for number, times in enumerate([[1, 2], [3, 14], [15]]):
         state.accept(piece(number, 0, number * 2, times))
         manifest = step(storage, manifest, state)
-    first, second, third = manifest.queries["q1"].state
+    _first, second, third = manifest.queries["q1"].state
     state.close(13)
     manifest = step(storage, manifest, state)
     assert manifest.queries["q1"].state == [second, third]

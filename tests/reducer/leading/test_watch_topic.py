@@ -80,7 +80,7 @@ def look(told: Told, epoch: int, times: int) -> None:
 
 def test_a_check_is_numbered_before_the_broker_is_asked_and_done_afterwards(told):
     look(told, 1, 2)
-    assert [list(facts)[0] for facts in told] == ["begun", "done"] * 2
+    assert [next(iter(facts)) for facts in told] == ["begun", "done"] * 2
     assert told[0]["begun"] == told[1]["done"] < told[2]["begun"] == told[3]["done"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def logs(draw) -> list:
     ranges = []
     for partition in (0, 1):
         cuts = sorted(draw(st.sets(st.integers(1, len(TIMES) - 1))) | {0, len(TIMES)})
-        ranges += [(partition, start, TIMES[start:end]) for start, end in zip(cuts, cuts[1:], strict=False)]
+        ranges += [(partition, start, TIMES[start:end]) for start, end in pairwise(cuts)]
     ranges += draw(st.lists(st.sampled_from(ranges), max_size=4))
     order = draw(st.permutations(range(len(ranges))))
     return [piece(seq, *range_) for seq, range_ in zip(order, ranges, strict=True)]

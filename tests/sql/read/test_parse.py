@@ -108,7 +108,8 @@ def test_words_of_the_dialect_are_columns_in_every_place(name):
 @pytest.mark.parametrize("name", ["isnull", "NOTNULL"])
 def test_a_name_after_a_column_is_its_alias_whatever_it_means_elsewhere(name: str) -> None:
     select = parse(f"SELECT a {name}, {name}, isnull({name}) FROM s")
-    assert [(item.alias, item.sql()) for item in select.tree.expressions][0] == (name, f"a AS {name}")
+    first = select.tree.expressions[0]
+    assert (first.alias, first.sql()) == (name, f"a AS {name}")
     assert select.tree.expressions[1].name == name
     with pytest.raises(SqlError, match=f"unexpected {name}"):
         parse(f"SELECT a FROM s WHERE a {name}")

@@ -164,7 +164,7 @@ def test_a_dead_service_is_noticed(config: Config) -> None:
 
 def test_nothing_at_an_address_is_said_with_its_setting(tmp_path: Path) -> None:
     config = load({"zookeeper_address": "127.0.0.1:9"}, environment={})
-    with pytest.raises(NotReadyError, match="zookeeper_address = 127.0.0.1:9"):
+    with pytest.raises(NotReadyError, match=r"zookeeper_address = 127\.0\.0\.1:9"):
         zookeeper.start(config, tmp_path)
     with pytest.raises(ConfigurationError, match="kafka_address"):
         load({"kafka_address": "127.0.0.1"}, environment={})

@@ -19,8 +19,8 @@ from api.cli.program import main
 from api.instance import runfile
 from api.instance.runfile import Process, Run
 from api.instance.server import api_url
-from api.instance.tls import Trust, certificate_name
 from api.instance.up import Supervisor
+from api.tls import Trust, certificate_name
 from mars.config import load
 from mars.errors import ConfigurationError, MarsError, NotReadyError
 
@@ -138,8 +138,8 @@ def test_the_wrong_scheme_is_told(elsewhere, serve):
 def spoil(folder: Path, authority: trustme.CA, how: str) -> None:
     """Something that makes the files of a certificate useless."""
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-    {"certificate gone": lambda: (folder / "chain.pem").unlink(),
-     "key gone": lambda: (folder / "key.pem").unlink(),
+    {"certificate gone": (folder / "chain.pem").unlink,
+     "key gone": (folder / "key.pem").unlink,
      "no certificate": lambda: (folder / "chain.pem").write_text("nothing"),
      "another key": lambda: authority.issue_cert("h").private_key_pem.write_to_path(folder / "key.pem"),
      "a password": lambda: (folder / "key.pem").write_text(PASSWORD_KEY),

@@ -6,8 +6,8 @@ import pytest
 
 from mars.model.plan import Stream
 from sql.check.compile import compile_select
+from sql.check.node_parts import READ
 from sql.check.nodes import BINARY, METHODS, REFUSED
-from sql.check.unread import READ
 from sql.read.parse import parse
 
 

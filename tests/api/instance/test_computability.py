@@ -12,7 +12,7 @@ import reducer.job
 from api.instance import server
 from mars import computing
 from mars.adapters.catalog import CatalogStore
-from mars.adapters.computable import admit_worker, require_computable, stop_uncomputable
+from mars.adapters.computability import admit_worker, require_computable, stop_uncomputable
 from mars.adapters.view import read_stream
 from mars.errors import ConflictError
 from mars.model.plan import QueryPlan, Stream, StreamColumn

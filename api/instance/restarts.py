@@ -10,24 +10,26 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Generic, TypeVar
 
 from mars.errors import MarsError
 
+T = TypeVar("T")  # what a start of the part brings
 LOG = logging.getLogger("mars.supervisor")
 PAUSE_MAX_S = 60.0
 # A part that has lived so long is well again: its next end is not one of a row.
 WELL_S = 60.0
 
 
-class Watched:
+class Watched(Generic[T]):
     """One part, which is up when this is made. `step` is called again and again, by one thread.
 
     `fault` gives the reason once the part has ended, and None while it runs. `begin` starts it and returns at once; what its
     Future brings goes to `adopt`. Any exception of these is a start that failed, after which `clean` removes what it left.
     """
 
-    def __init__(self, name: str, fault: Callable[[], Exception | None], begin: Callable[[], Future],
-                 adopt: Callable[[object], None], clean: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, name: str, fault: Callable[[], Exception | None], begin: Callable[[], Future[T]],
+                 adopt: Callable[[T], None], clean: Callable[[], None] = lambda: None) -> None:
         self.name = name
         self.trouble = ""  # why it is not up, and what comes next; empty while it is up
         self._fault, self._begin, self._adopt, self._clean = fault, begin, adopt, clean
@@ -35,7 +37,7 @@ class Watched:
         self._reason = ""
         self._up_since: float | None = float("-inf")
         self._next_at: float | None = None
-        self._start: Future | None = None
+        self._start: Future[T] | None = None
 
     def step(self, now: float) -> None:
         """Look once, and do what is due at this monotonic time."""
@@ -88,9 +90,9 @@ def pause_s(row: int) -> float:
     return min(2.0 ** min(row - 1, 10), PAUSE_MAX_S) if row else 0.0
 
 
-def in_background(call: Callable[[], object]) -> Future:
+def in_background(call: Callable[[], T]) -> Future[T]:
     """What the call will bring. It runs in a thread of its own, for which the end of this process does not wait."""
-    future: Future = Future()
+    future: Future[T] = Future()
 
     def run() -> None:
         try:

@@ -93,7 +93,10 @@ class Redriven:
         if `last` says that it is the last one of its topic."""
         for file in self._files(stream_id, "pending"):
             path = f"{folder(stream_id)}/{file.name}"
-            topic = letters.decode(self.storage.get(path)).schema.metadata[b"topic"].decode()
+            data = self.storage.get(path)
+            if data is None:  # the stream has just been dropped
+                continue
+            topic = letters.decode(data).schema.metadata[b"topic"].decode()
             if file.id == last(topic):
                 self.confirm(stream_id, file.id)
             else:

@@ -11,12 +11,15 @@ import contextlib
 import os
 import re
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from mars.config import Config
 from mars.errors import ConfigurationError, MarsError
 
+T = TypeVar("T")
 FIRST = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 ENVIRONMENT = "SSL_CERT_FILE"
 _NAME = "call it by a name that stands in its certificate"
@@ -89,7 +92,7 @@ def _verified(config: Config) -> dict:
         _read(setting, file, Path(file).read_bytes)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _read("api_tls_certificate", certificate, lambda: _pinned(certificate))
-    # A key that has a password is refused by this empty one; without it OpenSSL would ask at the terminal.
+    # This empty password makes OpenSSL refuse a key that has one; otherwise OpenSSL would ask at the terminal.
     _read("api_tls_key", key, lambda: server.load_cert_chain(certificate, key, lambda: ""),
           f"it must be the key of {certificate}, as PEM without a password")
     return _read("api_tls_certificate", certificate, lambda: _shaken(server, _pinned(certificate)))
@@ -110,7 +113,7 @@ def _pinned(certificate: str) -> ssl.SSLContext:
     return context
 
 
-def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict:
+def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict[str, Any]:
     """The server's certificate as a client has verified it, after a handshake within memory."""
     client.check_hostname = False  # its name is what we want to know
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -120,7 +123,9 @@ def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict:
         for side in (mine, other):
             with contextlib.suppress(ssl.SSLWantReadError):
                 side.do_handshake()
-    return mine.getpeercert()
+    certificate = mine.getpeercert()
+    assert certificate is not None  # the handshake has verified it
+    return dict(certificate)
 
 
 def _names(certificate: dict) -> list[str]:
@@ -134,7 +139,7 @@ def _names(certificate: dict) -> list[str]:
     return usable
 
 
-def _read(setting: str, file: str, load, hint: str = ""):
+def _read(setting: str, file: str, load: Callable[[], T], hint: str = "") -> T:
     try:
         return load()
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError

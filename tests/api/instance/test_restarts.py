@@ -1,10 +1,11 @@
 """What keeps a part up: starts are repeated with growing pauses, and nothing that a part does reaches the others."""
 
 from concurrent.futures import Future
+from itertools import pairwise
 
 import pytest
 
-from api.instance.watched import PAUSE_MAX_S, Watched, in_background, pause_s
+from api.instance.restarts import PAUSE_MAX_S, Watched, in_background, pause_s
 from mars.errors import NotReadyError
 
 
@@ -57,7 +58,7 @@ def test_starts_that_fail_are_repeated_for_ever_with_growing_pauses():
             began.append(now)
             part.starts[-1].set_exception(NotReadyError("ZooKeeper does not answer"))
         now += 0.5
-    pauses = [later - sooner for sooner, later in zip(began, began[1:], strict=False)]
+    pauses = [later - sooner for sooner, later in pairwise(began)]
     assert pauses == [pytest.approx(pause, abs=0.6) for pause in (1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60)]
     assert part.cleaned == 11
     assert "ZooKeeper does not answer" in part.watched.trouble

@@ -1,4 +1,4 @@
-"""Which state a query gets when its tuples cannot be read, and the exact range in words. Pure."""
+"""The state that a query gets if its tuples cannot be read, and the reason with the exact range. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ STOPS = (TopicRecreated, LogTruncated, OffsetOutOfRange, CorruptRecords, Corrupt
 
 
 def state_of(claim: Claim, error: Exception) -> str:
-    """The state. What lies past the log's end was there when it was claimed: no retention deletes that."""
+    """The query's state. An offset past the log's end existed when it was claimed, so retention cannot have deleted it:
+    the log was truncated."""
     if isinstance(error, OffsetOutOfRange) and claim.start > error.end:
         return STATES[LogTruncated]
     return STATES[type(error)]
 
 
 def why(claim: Claim, error: Exception) -> str:
-    """What is missing or damaged where, and the way out, for the query's reason."""
+    """What is missing or damaged, where, and what to do, for the query's reason."""
     place = f"of partition {claim.partition}"
     if isinstance(error, OffsetOutOfRange) and claim.start < error.log_start:
         return (f"offsets [{claim.start}, {error.log_start}) {place} were deleted before they were read, Kafka holds "

@@ -105,7 +105,7 @@ class FileSource(OwnSource):
         topic = options["topic"] or next(free for free in numbered if free not in taken)
         if options["select"] and topic not in (options["topic"], name):
             raise MarsError(f"Topic {name} exists", "its tuples would be counted too", "give another name with --topic, "
-                            "and name the stream so in --sql")
+                            "and use that name for the stream in --sql")
         super().__init__(admin, topic, self.file.guess, options)
         self.kafka, self.security = kafka, security
         self.failure: MarsError | None = None

@@ -24,7 +24,7 @@ from mars.algebra.cells_wire import compact, decode, encode
 from mars.algebra.evaluate import evaluate
 from mars.algebra.evaluation.arrays import numbers, single, taken
 from mars.algebra.grouping import Groups, group
-from mars.model.expressions import columns_of
+from mars.model.expressions import Expression, columns_of
 from mars.model.plan import QueryPlan, Stream
 
 __all__ = ["aggregate", "close", "decode", "encode", "finish", "first_pane", "late_split", "merge", "of_windows",
@@ -140,7 +140,7 @@ def would_close(plan: QueryPlan, stream: Stream, pane: int, before: int | None, 
 
 
 def _columns(plan: QueryPlan) -> list[str]:
-    parts = [key.expression for key in plan.keys]
+    parts: list[Expression | None] = [key.expression for key in plan.keys]
     parts += [part for call in plan.aggregates for part in (call.argument, call.filter)]
     return [name for part in parts for name in columns_of(part)]
 

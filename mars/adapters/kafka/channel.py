@@ -18,11 +18,14 @@ from kafka import errors
 from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.consumer import FetchResponse
 
+from mars.adapters.kafka.buffers import BUFFERS
+
 FETCH_MIN, FETCH_MAX = 13, 17  # the versions that we ask: from 13 on a request names the topic's id
 CLIENT_ID = "mars"
 RESPONSE_MAX = 1 << 30
 HEADER_MAX = 64  # a response's header is shorter than this
 LARGE_BYTES = 64 << 10  # records that are smaller are copied, so that they do not keep the whole response
+KEPT_BYTES = 1 << 20  # memory for a response that is larger is used again
 WAKE_BYTES = 1 << 20  # waiting for a large response, the kernel wakes us for so much at once
 
 
@@ -71,7 +74,7 @@ class Channel:
 
     def _read(self, size: int) -> memoryview:
         """The next bytes, in memory that is not zeroed before."""
-        frame = memoryview(np.empty(size, np.uint8))
+        frame = BUFFERS.take(size) if size > KEPT_BYTES else memoryview(np.empty(size, np.uint8))
         at, late = 0, self._wakes_late and size > LARGE_BYTES
         while at < size:
             if late:

@@ -60,7 +60,7 @@ ifneq ($(UV),)
 	@uv venv -q --allow-existing --python "$(PYTHON)" $(VENV)
 else
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); \
-	    echo "Python's venv module is incomplete. Mend it by: apt install python3-venv"; exit 4; }
+	    echo "Python's venv module is incomplete. Fix it with: apt install python3-venv"; exit 4; }
 endif
 	@touch $@
 

@@ -92,7 +92,7 @@ def _verified(config: Config) -> dict:
         _read(setting, file, Path(file).read_bytes)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _read("api_tls_certificate", certificate, lambda: _pinned(certificate))
-    # A key that has a password is refused by this empty one; without it OpenSSL would ask at the terminal.
+    # This empty password makes OpenSSL refuse a key that has one; otherwise OpenSSL would ask at the terminal.
     _read("api_tls_key", key, lambda: server.load_cert_chain(certificate, key, lambda: ""),
           f"it must be the key of {certificate}, as PEM without a password")
     return _read("api_tls_certificate", certificate, lambda: _shaken(server, _pinned(certificate)))

@@ -22,7 +22,7 @@ from benchmarks.contenders.mars import Mars, committed
 from benchmarks.generator import SCHEMA
 from benchmarks.overload_figures import Sample
 from benchmarks.overload_queries import Shape
-from benchmarks.parts import held_bytes, output, pid_of, processes
+from benchmarks.parts import held_bytes, output, processes
 from mars import config as configuration
 from mars.errors import MarsError, NotReadyError
 
@@ -40,7 +40,7 @@ def started(folder: Path) -> Iterator[Loaded]:
     broker, mars = kafka.start(config, config.data), Mars({"query_groups_max": GROUPS_MAX})
     try:
         mars.start(folder, broker.address)
-        yield Loaded(mars, broker.address, folder, {"kafka": [psutil.Process(pid_of(broker))]})
+        yield Loaded(mars, broker.address, folder, {"kafka": [psutil.Process(broker.pid)]})
     finally:
         mars.stop()
         broker.stop()

@@ -12,7 +12,6 @@ import psutil
 
 from api.cli.commands.status import workers
 from api.instance.runfile import Run
-from api.instance.services import Service
 from mars.config import Config
 
 SAMPLE_S = 0.25
@@ -80,9 +79,3 @@ def output(process: subprocess.Popen[str]) -> IO[str]:
     """What a process says, which was started with a pipe for it."""
     assert process.stdout is not None, process.args
     return process.stdout
-
-
-def pid_of(service: Service) -> int:
-    """The process of a service of our own."""
-    assert service.pid is not None, f"{service.name} is foreign"
-    return service.pid

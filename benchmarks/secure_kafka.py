@@ -15,7 +15,6 @@ from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechani
 from cryptography.hazmat.primitives import serialization
 
 from api.instance.services import kafka, ports
-from benchmarks.parts import pid_of
 from mars.config import Config
 
 LISTENERS = ("PLAINTEXT", "SSL", "SASL_SSL", "MUTUAL")  # the last one is TLS that wants a certificate of ours too
@@ -44,7 +43,7 @@ class SecureKafka:
     """The running broker: its process, its address by listener, and the PEM files of the authority that it is trusted by and
     of a certificate that it trusts."""
 
-    pid: int
+    pid: int | None
     addresses: dict[str, str]
     ca: Path
     certificate: Path
@@ -76,7 +75,7 @@ def secure_kafka(config: Config, folder: Path) -> Iterator[SecureKafka]:
     service = kafka.start(config, folder, more + "".join(_SCRAM.format(mechanism=m.lower()) for m in MECHANISMS[1:]))
     try:
         _make_user(service.address)
-        yield SecureKafka(pid_of(service), addresses, ca, keys)
+        yield SecureKafka(service.pid, addresses, ca, keys)
     finally:
         service.stop()
 

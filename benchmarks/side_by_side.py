@@ -28,7 +28,6 @@ from benchmarks.contenders.protocol import Job
 from benchmarks.exactness import Exactness
 from benchmarks.generator import KEYS, LINE_BYTES, UNIFORM, WINDOW_S
 from benchmarks.machine import command, machine
-from benchmarks.parts import pid_of
 from benchmarks.side_by_side_table import TITLE, describe, picture
 from benchmarks.topics import Topic
 from benchmarks.trees import TreeMeter
@@ -130,7 +129,7 @@ def turn(contender: Contender, broker: Service, warm: Topic | None, topic: Topic
         if warm:
             contender.run(job(0, broker.address, warm, folder), WARM_LIMIT_S)
         asked = job(1 if warm else 0, broker.address, topic, folder)
-        with TreeMeter({"contender": contender.roots(), "broker": [pid_of(broker)]}) as meter:
+        with TreeMeter({"contender": contender.roots(), "broker": [broker.pid] if broker.pid else []}) as meter:
             began = time.monotonic()
             contender.run(asked, LIMIT_S)
             seconds = time.monotonic() - began

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 @dataclass
 class Messages:
-    """Message values of one partition as places in byte buffers; never an object per message.
+    """Message values of one partition, as places in byte buffers. There is never an object per message.
 
     `buffer` is uint8; message i is buffer[start[i]:start[i]+length[i]] (int64 each), `offset[i]` its Kafka offset, and
     `time_ms[i]` its Kafka timestamp. Null messages are left out (they hold no tuple). Offsets ascend, with gaps.

@@ -1,4 +1,5 @@
-"""The computing thread: it parses, spills and registers, aggregates and pushes what the fetching thread brings."""
+"""The computing thread. It parses, spills, registers, aggregates and pushes the batches that the fetching thread
+brings."""
 
 from __future__ import annotations
 
@@ -33,21 +34,21 @@ from mars.model.plan import QueryPlan
 from mars.runtime.system import Clock
 
 log = logging.getLogger("mars.mapper")
-REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
-AWAY_S = 0.5  # a rest after a claim was left to others: the disk may be full, or ZooKeeper away
-SWEPT_LEASES = 10  # a local file so many leases old is of a worker that is gone; if it is not, the range is fetched again
+REFUSED_S = 10.0  # how long a Redis that has room may refuse a push
+AWAY_S = 0.5  # the pause after a claim was left to others: the disk may be full, or ZooKeeper away
+SWEPT_LEASES = 10  # a local file this many leases old belongs to a worker that is gone
 
 
 @dataclass
 class Refused:
-    """A group of tasks that is being pushed, and since when Redis has refused it while it had room."""
+    """A group of tasks that is being pushed, and the time since which Redis has refused it although it had room."""
 
     group: list[TaskResult]
     clock: Clock
     since_s: float | None = None
 
     def for_s(self, has_room: bool) -> float:
-        """For how long it has been refused so, this time included."""
+        """How long it has been refused, including this refusal."""
         now_s = self.clock.monotonic_s()
         self.since_s = (self.since_s or now_s) if has_room else None
         return now_s - self.since_s if self.since_s else 0.0
@@ -66,7 +67,7 @@ class Computing:
         self.spill.sweep(SWEPT_LEASES * self.config.lease_ms / 1000)
 
     def compute(self, fetched: Fetched) -> None:
-        """Parse, spill and register, aggregate, push; the claim is done or no longer ours when this returns."""
+        """Parse, spill, register, aggregate, push. When this returns, the claim is done or no longer ours."""
         view, claim = fetched.view, fetched.claim
         file = claim.file
         try:
@@ -88,8 +89,9 @@ class Computing:
             self.spill.delete(file)
 
     def _keep(self, fetched: Fetched, batch: ParsedBatch | CountedBatch) -> dict | None:
-        """Write the local file and register it. What is less than a batch is as soon read again from Kafka; what has no
-        letters must be, as the file cannot give them."""
+        """Write the local file and register it. A range shorter than a batch gets no file, because reading it again from
+        Kafka is as fast. A batch whose letters could not be written gets none either: it must be read again, because the
+        file cannot give the letters."""
         view, claim = fetched.view, fetched.claim
         if len(batch) < self.config.batch_tuples or not fetched.letters_kept:
             return None
@@ -98,7 +100,7 @@ class Computing:
             faults.point("mapper.spilled")
             self.shared.insist(lambda: self.shared.exchange.register(view.stream.id, view.generation, claim, file))
         except Exception:
-            self.spill.delete(file)  # nobody who gets the claim is told of it
+            self.spill.delete(file)  # no later holder of the claim would know of this file
             raise
         faults.point("mapper.registered")
         return file
@@ -115,7 +117,7 @@ class Computing:
             stop_queries(self.shared.zookeeper, view.stream, fetched.plans, state_of(claim, error), why(claim, error))
             fetched.plans = {}
             return None
-        if sizes := self.shared.sizes.get(view.stream.id):  # the stream may just have been dropped
+        if sizes := self.shared.sizes.get(view.stream.id):  # the stream may have just been dropped
             sizes.learn_tuples(claim.end - claim.start, len(batch))
         return batch
 
@@ -133,8 +135,9 @@ class Computing:
         faults.point("mapper.pushed")
 
     def _push_group(self, fetched: Fetched, refused: Refused, greatest: int | None) -> int:
-        """Push a group of tasks. If Redis has room and refuses it for REFUSED_S, the query with the most cells stops, and
-        they are not pushed: nothing else ends a push that is too large for what Redis holds besides."""
+        """Push a group of tasks. If Redis has room but refuses the push for REFUSED_S, the query with the most cells
+        stops, and its cells are not pushed. Nothing else would end a push that is too large beside what Redis already
+        holds."""
         view, claim = fetched.view, fetched.claim
         made = entries(claim, refused.group, view.stream.key_parts, greatest, fetched.log)
         tasks = {r.query: claim.tasks[r.query] for r in refused.group}
@@ -153,7 +156,8 @@ class Computing:
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
               batch: ParsedBatch | CountedBatch | None) -> TaskResult:
-        """One task's cells; of a dead task none. A query that cannot be computed is quarantined and harms no other."""
+        """One task's cells; none for a dead task. A query that cannot be computed is quarantined and harms no other
+        query."""
         nothing = self._nothing(view, query)
         if claim.kills == "reading":
             return unread(nothing)
@@ -172,7 +176,8 @@ class Computing:
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
         size = sum(map(len, done.parts))
-        _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
+        told = self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None
+        redis_bytes = told[1] if told else 0
         if excess := too_many_cells(claim, size, self.config, redis_bytes):
             stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", excess)
             return nothing

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import cramjam
 import google_crc32c
@@ -20,6 +21,7 @@ CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 XERIAL = b"\x82SNAPPY\x00"
 TRANSACTIONAL, CONTROL = 16, 32
 FOREVER = 2**63 - 1
+FEW_BATCHES = 64
 
 
 @dataclass
@@ -79,8 +81,11 @@ def _epochs(batches: np.ndarray) -> list[tuple[int, int, int]]:
 
 def _batches(buffer: np.ndarray, end: int) -> np.ndarray:
     """The headers of the whole batches that start before `end`, one row of layout.FIELDS each."""
-    rows = np.empty((len(buffer) // layout.HEADER, layout.FIELDS), np.int64)
-    count = layout.batch_headers(buffer, rows)
+    room = count = FEW_BATCHES
+    while count == room:  # as many as there may be would be more than the answer itself
+        room *= 8
+        rows = np.empty((room, layout.FIELDS), np.int64)
+        count = layout.batch_headers(buffer, rows)
     if count == layout.OLD_FORMAT:
         raise CorruptRecords("message format 0 or 1 (of Kafka before 0.11) is not read")
     if count < 0:
@@ -174,20 +179,20 @@ def _plain(data: np.ndarray, codec: int, base: int) -> np.ndarray:
         raise CorruptRecords(f"codec {CODECS.get(codec, codec)}: {error}", base) from error
 
 
+def _bytes_of(buffer: Any) -> np.ndarray:
+    """uint8 over a buffer of cramjam, whose hints do not say that it is one."""
+    return np.frombuffer(buffer, np.uint8)
+
+
 def _snappy(data: np.ndarray) -> np.ndarray:
     """Snappy as Java's producers write it (xerial framing: blocks with their lengths) or as one plain block."""
     if data[:8].tobytes() != XERIAL:
-        return _snappy_block(data)
+        return _bytes_of(cramjam.snappy.decompress_raw(data.data))
     parts, at = [np.empty(0, np.uint8)], 16
     while at < len(data):
         size = int.from_bytes(data[at:at + 4].tobytes(), "big")
         if at + 4 + size > len(data):
             raise ValueError("a block longer than its batch")
-        parts.append(_snappy_block(data[at + 4:at + 4 + size]))
+        parts.append(_bytes_of(cramjam.snappy.decompress_raw(data[at + 4:at + 4 + size].data)))
         at += 4 + size
     return np.concatenate(parts)
-
-
-def _snappy_block(data: np.ndarray) -> np.ndarray:
-    plain = cramjam.snappy.decompress_raw(data.data)
-    return np.frombuffer(plain, np.uint8)  # type: ignore[call-overload]  # its hints do not say that it is a buffer

@@ -21,16 +21,22 @@ FOLDS = {"sum": SUM, "min": LEAST, "max": GREATEST}
 CODE_BITS_MAX = 62
 
 
+def _bare(expression: Expression | None) -> str:
+    """The column's name, as can_count lets nothing else through."""
+    assert isinstance(expression, Column)
+    return expression.name
+
+
 class CellTable:
     """The cells of one query and batch, from the values that a reader takes."""
 
     def __init__(self, plan: QueryPlan, reader: FusedReader) -> None:
-        assert plan.window is not None, plan
         self.plan, self.reader = plan, reader
+        assert plan.window is not None, "can_count asks for one"
         self._size, self._time = reader.stream.units(plan.window.size_ms), reader.names.index(reader.stream.time_column)
-        self._keys = [reader.names.index(_column(key.expression)) for key in plan.keys]
+        self._keys = [reader.names.index(_bare(key.expression)) for key in plan.keys]
         calls = _folded_calls(plan)
-        self._arguments = [reader.names.index(_column(call.argument)) for call in calls]
+        self._arguments = [reader.names.index(_bare(call.argument)) for call in calls]
         self._windows = Numbers()
         self._integers = {k: Numbers() for k in self._keys if not reader.is_text(k)}
         self._cells = Cells([FOLDS[call.function] for call in calls])
@@ -116,9 +122,3 @@ def _folded_calls(plan: QueryPlan) -> list[AggregateCall]:
 def _folds(call: AggregateCall) -> bool:
     return (call.function in FOLDS and call.filter is None and isinstance(call.argument, Column)
             and call.argument.type in INTEGER_RANGES)
-
-
-def _column(expression: Expression | None) -> str:
-    """The name of what `can_count` has found to be a column."""
-    assert isinstance(expression, Column), expression
-    return expression.name

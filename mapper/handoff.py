@@ -1,4 +1,4 @@
-"""What goes from a mapper's fetching thread to its computing thread: batches, a few at a time, one after the other."""
+"""The queue from a mapper's fetching thread to its computing thread: a few batches, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mars.model.claims import Claim
 from mars.model.plan import QueryPlan
 from mars.runtime.system import SYSTEM, Runtime
 
-PLACES = 2  # batches that may wait: the next one is there when one is computed, and another may come meanwhile
+PLACES = 2  # batches that may wait: one is ready when the current one is computed, and another may come meanwhile
 
 
 @dataclass
@@ -53,12 +53,12 @@ class Handoff:
             return True
 
     def release(self) -> None:
-        """Give a reserved place back: nothing came of it."""
+        """Give back a reserved place that was not used."""
         with self._changed:
             self._free += 1
 
     def put(self, fetched: Fetched) -> None:
-        """Hand over a batch, in a place that was reserved for it."""
+        """Put a batch into a reserved place."""
         with self._changed:
             self._waiting.append(fetched)
             self._undone += 1

@@ -15,7 +15,7 @@ from mapper.records import Records
 from mapper.steps import Steps
 from mars.model.plan import Stream
 
-WAYS_MAX = 16  # each keeps dictionaries of its columns' texts
+WAYS_MAX = 16  # parsers kept; each holds dictionaries of its columns' texts
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Parsing:
                 fetched.letters_kept = self.letters.keep(way.parser, fetched.claim, rest.messages, rest.batch)
             return batch
         messages = content.messages() if isinstance(content, Records) else content
-        assert isinstance(messages, Messages), fetched.claim  # what is parsed already is not parsed again
+        assert isinstance(messages, Messages), "what is parsed or counted comes here no more"
         batch = self.steps.judge(fetched.view.stream, way.parser.parse(messages), messages, self.future_limit_ms)
         fetched.letters_kept = self.letters.keep(way.parser, fetched.claim, messages, batch)
         return batch
@@ -63,7 +63,7 @@ class Parsing:
         stream = fetched.view.stream
         columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
         way = self._ways.pop((stream.id, columns), None) or self._new(stream, columns)
-        self._ways[(stream.id, columns)] = way  # the last one used is the last one here
+        self._ways[(stream.id, columns)] = way  # the most recently used one is last
         if len(self._ways) > WAYS_MAX:
             del self._ways[next(iter(self._ways))]
         return way

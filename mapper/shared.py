@@ -20,8 +20,8 @@ from mars.errors import MarsError, NotReadyError
 from mars.model.claims import Claim
 from mars.runtime.system import SYSTEM, Runtime
 
-T = TypeVar("T")
 log = logging.getLogger("mars.mapper")
+T = TypeVar("T")
 GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 INSIST_S = 0.1  # between calls that are repeated: Redis restarts within some of them
 

@@ -1,8 +1,8 @@
 """The local file of a batch: the needed columns as read, or its queries' cells where they were counted at once, so that a
 restarted mapper need not fetch and parse again.
 
-The file is a cache of one generation (rule 16): its name and header carry generation, topic id and range, its
-length and CRC-32C are registered; on any mismatch it is deleted and the batch is read from Kafka.
+The file is a cache of one generation (rule 16): its name and header carry generation, topic id and range, and its length
+and CRC-32C are registered. On any mismatch it is deleted, and the batch is read from Kafka.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ class Spill:
 
     def write(self, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch | CountedBatch,
               log: tuple[int, int] | None = None) -> dict:
-        """Write the batch and return what is to be registered: host, path, length, crc, and of which log it was read."""
+        """Write the batch and return what is to be registered: host, path, length, CRC, and the log from which it was
+        read."""
         table = _cells_of(claim, batch) if isinstance(batch, CountedBatch) else _columns_of(stream, batch)
         data = _encoded(table, _header(stream, generation, claim), batch.max_event_time)
         path = self._folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
         try:
             path.write_bytes(data)
         except OSError:
-            path.unlink(missing_ok=True)  # else a full disk would stay full by pieces of files that nobody is told of
+            path.unlink(missing_ok=True)  # otherwise a full disk would stay full of partial files that nobody knows of
             raise
         crc = google_crc32c.value(np.frombuffer(data, np.uint8))
         return {"host": self.host, "path": str(path), "length": data.size, "crc": crc, **({"log": log} if log else {})}
@@ -73,7 +74,7 @@ class Spill:
         return _batch(table.combine_chunks())
 
     def sweep(self, older_than_s: float) -> None:
-        """Delete what is older: workers that live delete their files themselves."""
+        """Delete older files. Live workers delete their files themselves."""
         self._folder.mkdir(parents=True, exist_ok=True)
         for path in self._folder.glob("*.arrow"):
             with contextlib.suppress(FileNotFoundError):
@@ -88,7 +89,7 @@ class Spill:
 
 
 def log_of(claim: Claim) -> tuple[int, int] | None:
-    """Of which log the registered file was read (see mapper.fetch.Range)."""
+    """The log from which the registered file was read (see mapper.fetch.Range)."""
     log = claim.file.get("log") if claim.file else None
     return tuple(log) if log else None
 
@@ -149,14 +150,14 @@ def _header(stream: Stream, generation: int, claim: Claim) -> str:
 
 
 def _is_column(batch: ParsedBatch, stream: Stream) -> bool:
-    """Is the event time the very memory of its column?"""
+    """Does the event time share the memory of its column?"""
     column = batch.columns.get(stream.time_column)
     return (column is not None and pa.types.is_int64(column.type) and column.null_count == 0 and len(column) > 0
             and column.buffers()[1].address == batch.event_time.ctypes.data)
 
 
 def _is_gapless(batch: ParsedBatch) -> bool:
-    """Is it one tuple for each offset?"""
+    """Is there one tuple for each offset?"""
     return (len(batch) > 0 and int(batch.offset[-1]) - int(batch.offset[0]) == len(batch) - 1
             and not batch.line.any())
 

@@ -1,5 +1,5 @@
-"""The steps from messages to cells, as the computing thread calls them. They know nothing of the outside, so that a
-simulation of all the rest can have simpler ones."""
+"""The steps from messages to cells, as the computing thread calls them. They know nothing of the outside, so a simulation
+can replace them by simpler ones."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ GROUPS = {
 }
 
 
-def warm(say: Callable[..., None] = print) -> None:
-    """Imports every kernel module: what the cache does not hold yet is compiled (about 20 s in all)."""
+def warm(say: Callable[..., object] = print) -> None:
+    """Imports every kernel module, which compiles whatever the cache does not hold yet (about 20 s in all)."""
     begin = time.monotonic()
     say("compiling kernels:", end="", flush=True)
     for name, words in GROUPS.items():

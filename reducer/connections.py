@@ -41,7 +41,8 @@ class Connections:
 
 
 def connect(config: Config) -> Connections:
-    """Those that the configuration names. NotReadyError if ZooKeeper does not answer, StateAwayError as state_folder."""
+    """Connect to what the configuration names. NotReadyError if ZooKeeper does not answer, StateAwayError as
+    state_folder."""
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     storage, security = state_folder(config, zookeeper), security_of(config)
     return Connections(

@@ -7,12 +7,12 @@ from collections.abc import Collection
 
 from mars.adapters.computability import stop_uncomputable
 from mars.adapters.exchange import Exchange
-from mars.adapters.outside import OUTSIDE, known, remedy_of
+from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.storage import STATE_AWAY, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
-from mars.errors import NotReadyError, Remedy
+from mars.errors import MarsError, NotReadyError, Remedy
 from reducer.committing.assignment import Assignment, PartId
 from reducer.keypart import KeyPart
 from reducer.refusals import Refusals
@@ -72,7 +72,7 @@ class Holdings:
             if remedy_of(error) is Remedy.RETRY:
                 raise
             self.parts.pop(id_, None)
-            self.remedies.apply(assignment, known(error))
+            self._apply(assignment, error)
 
     # -- stepping ---------------------------------------------------------------------------------------------------
 
@@ -98,12 +98,17 @@ class Holdings:
             if remedy is Remedy.RETRY:
                 self._wait(part, error)
                 return False
-            self.remedies.apply(part.assignment, known(error))
+            self._apply(part.assignment, error)
         del self.parts[id_]
         self.refusals.note(id_, by_exchange=remedy is Remedy.READ_AGAIN)
         self.remedies.cache.forget()
         self.remedies.news()
         return False
+
+    def _apply(self, assignment: Assignment, error: Exception) -> None:
+        """Only errors of our own have another remedy than to try again."""
+        assert isinstance(error, MarsError)
+        self.remedies.apply(assignment, error)
 
     def _wait(self, part: KeyPart, error: Exception) -> None:
         if isinstance(error, OSError):  # a full disk: what is merged is committed when there is room

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 COUNT, SENT, FOUND = "count", "sent", "found"
-LEFT_OUT = "tuples are bad, late or future to Mars alone"
-UNREAD = "tuples are good to Mars alone"
+LEFT_OUT = "tuples are bad, late or future only for Mars"
+UNREAD = "tuples are good only for Mars"
 
 
 @dataclass(frozen=True)

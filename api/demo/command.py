@@ -54,7 +54,7 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
     """The instance that runs on the demo's folder, else a new one."""
     run = runfile.running(config.data)
     if run is not None:
-        say(f"Mars runs already on {config.data} at {run.api}")
+        say(f"Mars is already running on {config.data} at {run.api}")
         if kafka and kafka != run.kafka:
             raise ConflictError("This instance reads another Kafka", f"{run.kafka}, not {kafka}",
                                 "stop it with `mars down`, or give another folder with --data")
@@ -97,7 +97,7 @@ def create(client: Client, source: Source) -> None:
     if found is None or found["sql"].strip() != source.stream_sql().strip():
         client.sql(source.stream_sql())
     stream = existing(client, "streams", source.stream)
-    assert stream is not None, source.stream  # it was there, or has just been made
+    assert stream is not None, "it was there, or has just been made"
     query, found = source.query_sql(stream), existing(client, "queries", source.name)
     say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
     if found and found["sql"].strip() == query.split(" AS ", 1)[1].strip():
@@ -153,7 +153,7 @@ Try next:
   mars sql {here} -c "SELECT * FROM {source.name} ORDER BY window_start DESC LIMIT 5"
   curl -s '{run.api}/v1/queries/{source.name}/results?limit=3'
   mars sql {here}
-Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} goes on reading topic {source.topic}.
-Its data lies in {config.data}
+Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} keeps reading topic {source.topic}.
+Its data is in {config.data}
   mars down {here}            stops it and keeps the data
   mars down {here} --purge    stops it and deletes the data""")

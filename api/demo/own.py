@@ -57,7 +57,7 @@ class OwnSource(ABC):
 
     def left(self, document: dict) -> int:
         """How many messages below `ends` the query has yet to read."""
-        assert self.ends is not None, "asked before all was sent"
+        assert self.ends is not None, "nothing was sent yet"
         return sum(max(0, end - document["positions"].get(str(p), 0)) for p, end in self.ends.items())
 
     def counters(self, client: Client) -> dict[str, int]:
@@ -105,7 +105,7 @@ class FileSource(OwnSource):
         topic = options["topic"] or next(free for free in numbered if free not in taken)
         if options["select"] and topic not in (options["topic"], name):
             raise MarsError(f"Topic {name} exists", "its tuples would be counted too", "give another name with --topic, "
-                            "and name the stream so in --sql")
+                            "and use that name for the stream in --sql")
         super().__init__(admin, topic, self.file.guess, options)
         self.kafka, self.security = kafka, security
         self.failure: MarsError | None = None
@@ -154,8 +154,9 @@ class FileSource(OwnSource):
                            "compared")
         if sent not in (None, counters["tuples"]):
             return Verdict(0, counters["tuples"], difference=f"{sent:,} tuples were sent, {counters['tuples']:,} arrived")
-        if results is None or self.count is None:
+        if results is None:
             return Verdict(0, counters["tuples"])
+        assert self.count is not None, "the lines are counted before there are results"
         expected = self.count.groups()
         unread = max(0, counters["tuples"] - (pc.sum(expected["count"]).as_py() or 0))
         return compare(expected, results, sum(counters[kind] for kind in ("bad", "late", "future")), unread)

@@ -47,14 +47,15 @@ def over_queries(context: Context, statement: kinds.SelectFromQuery, id_: str) -
 
 @contextmanager
 def _place(engine: Engine, is_stopped: Callable[[], bool]) -> Iterator[None]:
-    """One of the engine's places: what each statement holds is bounded, and so all together hold only so many times that."""
+    """One of the engine's places. The memory of each statement is bounded, so the number of places bounds the memory of
+    all."""
     deadline = time.monotonic() + QUEUE_S
     while not engine.places.acquire(timeout=POLL_S):
         if is_stopped():
             raise stopped()
         if time.monotonic() > deadline:
             raise NotReadyError("too many SELECTs over results at once",
-                                f"{PLACES} are under way, and none ended within {QUEUE_S:g} s", "try again in a moment")
+                                f"{PLACES} are running, and none ended within {QUEUE_S:g} s", "try again in a moment")
     try:
         yield
     finally:
@@ -72,11 +73,11 @@ def _closed(context: Context, snapshot: Snapshot) -> Closed:
     plan, bound = snapshot.query.plan, snapshot.watermark_us
     assert plan.window is not None, snapshot.query.name  # a query that runs for ever has one
     pieces = [] if bound is None else context.tables.closed(snapshot, bound)
-    return Closed(schema_of(plan), tuple(pieces), plan.window.size_ms * 1000)
+    return Closed(schema_of(plan), tuple(pieces))
 
 
 def _has_limit(sql: str) -> bool:
-    """Does the statement itself say how many rows it gives? A LIMIT deeper than its outermost words is of a part of it."""
+    """Does the statement itself limit its rows? A LIMIT inside parentheses belongs to a part of it."""
     depth, depths, limits = 0, [], []
     for word in read_words(sql):
         depth += word.is_("(") - word.is_(")")

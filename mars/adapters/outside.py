@@ -11,9 +11,3 @@ OUTSIDE = (MarsError, OSError, *ZOOKEEPER_AWAY)
 def remedy_of(error: Exception) -> Remedy:
     """What helps against an error that is one of OUTSIDE: files and ZooKeeper come back by themselves."""
     return error.remedy if isinstance(error, MarsError) else Remedy.RETRY
-
-
-def known(error: Exception) -> MarsError:
-    """An error of OUTSIDE that does not pass by itself, which only ours are."""
-    assert isinstance(error, MarsError), error
-    return error

@@ -1,7 +1,7 @@
 """min, max, first and last: each picks one row of a group by order, and its partial is that row's value.
 
-min and max ignore NULL. first and last are by event time, ties by the lowest or highest (partition, offset, line), and
-take the value as it is, also NULL; their partial carries that order.
+min and max ignore NULL. first and last go by event time, and in a tie by the lowest or highest (partition, offset, line).
+They take the value as it is, even NULL. Their partial carries that order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _extreme_update(call: AggregateCall, given: Input) -> Partials:
 def _extreme_merge(call: AggregateCall, partials: Partials, ids: np.ndarray, groups: int) -> Partials:
     (values,), ids = without_nulls(partials, ids)
     if pa.types.is_floating(values.type):
-        values = pa.array(numbers(values) + 0, values.type)  # -0 is 0, else the order of tuples would show
+        values = pa.array(numbers(values) + 0, values.type)  # -0 becomes 0, else the order of tuples would decide
     keys = order_keys(values)
     # Complement reverses the order of int64 without overflow.
     rows = least_row(ids, ~keys if call.function == "max" else keys, groups)

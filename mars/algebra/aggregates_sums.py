@@ -1,7 +1,7 @@
 """count, sum and avg.
 
-Integers wrap as Java's long does. Floats are summed in double with the rounding error kept beside the sum (Neumaier 1974),
-so that the order of tuples and merges hardly shows. Decimals are summed exactly in 256 bits and checked at the end.
+Integers wrap as Java's long does. Floats are summed in double with the rounding error kept beside the sum (Neumaier
+1974), so the order of tuples and merges hardly matters. Decimals are summed exactly in 256 bits and checked at the end.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _sum_finish(call: AggregateCall, partials: Partials) -> pa.Array:
 
 
 def _total(sums: pa.Array, errors: pa.Array) -> pa.Array:
-    """Sum plus its rounding error; once a sum is infinite or NaN its error means nothing."""
+    """Sum plus its rounding error. If the sum is infinite or NaN, its error means nothing."""
     return pc.if_else(pc.is_finite(sums), pc.add(sums, errors), sums)
 
 

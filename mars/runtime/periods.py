@@ -24,7 +24,7 @@ class Every:
         return self._due_s - self._clock.monotonic_s()
 
     def begin(self) -> float:
-        """It is done: a period begins. Its seconds."""
+        """It is done: a period begins. Its seconds, for whoever sleeps them."""
         self._due_s = self._clock.monotonic_s() + self.period_s
         return self.period_s
 
@@ -42,7 +42,7 @@ class Backoff(Every):
         self._first_s, self._most_s, self._next_s = first_s, most_s, first_s
 
     def begin(self) -> float:
-        """It has failed: the next period begins. Its seconds, for whoever sleeps them."""
+        """It has failed: the next period begins. Its seconds."""
         self.period_s = self._next_s
         self._next_s = min(self._most_s, 2 * self.period_s)
         return super().begin()

@@ -42,7 +42,7 @@ class Assignment:
         """The assignment with the pointer as it is now; None if the stream was dropped. The pointer is read after the owner,
         so that a commit of the former owner in between makes ours fail, not vanish."""
         node = zookeeper.get_synced(names.pointer(view.stream.id, key_part))
-        return None if node is None else Assignment(view, key_part, owner_version, node.version, Pointer.load(node.data))
+        return Assignment(view, key_part, owner_version, node.version, Pointer.load(node.data)) if node else None
 
     def read_again(self, zookeeper: ZooKeeper) -> Assignment | None:
         """The same with the pointer as it is now; None if the stream was dropped."""

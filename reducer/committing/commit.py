@@ -37,13 +37,13 @@ class Prepared:
 def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int,
             copied: Iterable[str] = (), clock: Clock = SYSTEM.clock) -> Prepared:
     """Write the next commit: cells, results, and last the manifest that names them, in one file. `manifest` is the last
-    one; `states` are the running queries. Their working state is folded, so that a second call without new entries
-    writes the same again; UncomputableError, for one of them, leaves all as they were. Of the resting queries `copied` the
-    state is written anew as it is; CorruptFileError if it does not read."""
+    one; `states` are the running queries. Their working state is folded, so that a second call without new entries writes
+    the same again; UncomputableError, for one of them, leaves all as they were. Of the resting queries `copied` the state
+    is written anew as it is; CorruptFileError if it cannot be read."""
     file = storage.new_file(manifest.folder, "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
     open_: dict[str, list[pa.Table]] = {}
-    beside: list[str] = []  # what was written for this commit already
+    beside: list[str] = []  # files that were written for this commit already
     try:
         for id_, state in states.items():
             after.queries[id_] = entry = state.commit.copy()

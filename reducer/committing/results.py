@@ -44,9 +44,9 @@ def is_together(path: str) -> bool:
 
 def describe(table: pa.Table, segment: Segment, now_ms: int) -> ResultSegment:
     """What a manifest says of result rows that are committed now."""
-    ends = pc.min_max(table["window_start"].cast(pa.int64()))
-    return ResultSegment(segment, table.num_rows, ends["min"].as_py(), ends["max"].as_py(),
-                         pc.max(table["window_end"].cast(pa.int64())).as_py(), now_ms)
+    starts, ends = (pc.min_max(table[name].cast(pa.int64())) for name in ("window_start", "window_end"))
+    return ResultSegment(segment, table.num_rows, starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(), now_ms,
+                         ends["min"].as_py())
 
 
 def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Table, beside: list[str], now_ms: int,

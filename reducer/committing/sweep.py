@@ -87,8 +87,8 @@ def sweep(storage: Storage, zookeeper: ZooKeeper, assignment: Assignment, manife
     False if nothing was deleted, as this is not the truth any more. They are listed before that is asked, so that no file of
     a successor is among them. StateAwayError where the folder is away."""
     storage.require()
-    assert assignment.pointer is not None, assignment  # without a commit there is nothing to sweep
     queries = assignment.view.queries.queries
+    assert assignment.pointer is not None, "before the first commit nothing is swept"
     unused = unused_files(storage, living(manifest, queries), assignment.pointer.manifest, living_points(points, queries),
                           zookeeper.clock)
     # A query that only a newer query set has is not a dropped one: its version is asked for, too.

@@ -79,10 +79,10 @@ class Truth:
     def require_results(self, queries: Iterable[str]) -> None:
         """CorruptFileError unless the rows that the last commit has added for these queries read. Other files' results are
         read by readers alone; those of this one can still be made again (rule 25)."""
-        pointer = self.assignment.pointer
+        newest = self.assignment.pointer.manifest.path if self.assignment.pointer else ""
         for id_ in queries:
             for result in self.manifest.queries[id_].results if id_ in self.manifest.queries else ():
-                if pointer and result.segment.path == pointer.manifest.path:
+                if result.segment.path == newest:
                     self.storage.read(result.segment)
 
     # -- the next commit --------------------------------------------------------------------------------------------

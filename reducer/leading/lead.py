@@ -12,7 +12,6 @@ import orjson
 
 from mars import faults
 from mars.adapters.exchange import Standing
-from mars.adapters.exchange_roles import LedStream
 from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
@@ -108,11 +107,16 @@ class Leader:
                 self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
                 self.damaged.add(view.stream.id)  # only now: a request that got lost is made again
             log.error("stream %s: %s", view.stream.name, error)
-        elif error.remedy is Remedy.RECOVER and isinstance(error, InvariantError):
+        elif isinstance(error, InvariantError):
             log.error("stream %s asks for a recovery", view.stream.name, exc_info=error)
             answer(self.zookeeper, view, error)
         else:
             log.warning("stream %s: %s", view.stream.name, error)
+
+    def _epoch(self) -> int:
+        """Under which we lead: rounds are those of a leader alone."""
+        assert self.candidate.epoch is not None
+        return self.candidate.epoch
 
     # -- recovery (rule 5) ----------------------------------------------------------------------------------------
 
@@ -141,15 +145,10 @@ class Leader:
         fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:
-            led = self._lead(view, generation)
+            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self._epoch())
             led.install(standing.server, install_state(fresh.queries, manifests))
             faults.point("leader.installed")
         return True
-
-    def _lead(self, view: StreamView, generation: int) -> LedStream:
-        """The exchange's stream, as its leader writes it."""
-        assert self.candidate.epoch is not None, "it does not lead"
-        return self.exchange.lead(view.stream.id, generation=generation, epoch=self.candidate.epoch)
 
     def _manifests(self, view: StreamView) -> list[Manifest]:
         """The committed manifests of all key parts, not older than this call."""
@@ -166,7 +165,7 @@ class Leader:
         """Attach what runs and is not on its lanes with its incarnation; detach what should not be there."""
         attached = standing.attached
         running = view.queries.running()
-        led = self._lead(view, view.generation)
+        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self._epoch())
         for id_ in sorted(attached.keys() - running.keys()):
             # An incarnation that this view does not know yet was attached by another leader, and may run.
             known = {p: i for p, i in attached[id_].items() if i < view.queries.next_incarnation}

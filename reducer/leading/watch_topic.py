@@ -86,11 +86,11 @@ class TopicWatch:
     def _check(self, view: StreamView, seen: Seen, candidate: Candidate, zookeeper: ZooKeeper) -> None:
         """One numbered check (rule 23): its number is published before the brokers are asked, and published as done only
         once whatever is new stands in the query set. No broker is believed alone: one that leads no more may not know."""
-        stream, epoch = view.stream, candidate.epoch
-        assert epoch is not None, "it does not lead"
+        stream = view.stream
+        assert candidate.epoch is not None, "only who leads looks"
         # Above all numbers of every leader before; the clocks of two hosts would not promise that.
-        seen.begun = max(seen.begun, epoch << CHECKS_BITS) + 1
-        led = self.exchange.lead(stream.id, generation=view.generation, epoch=epoch)
+        seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
+        led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.epoch)
         led.publish_facts({"begun": seen.begun})
         missing_since, seen.missing_since = seen.missing_since, None
         try:

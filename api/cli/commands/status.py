@@ -26,8 +26,8 @@ def status(data: Path | None, as_json: bool) -> None:
 
 
 def collect(config: Config) -> dict:
-    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what has
-    ended and when it is started again, and after it what does not answer."""
+    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what
+    has ended and when it is started again, and then what does not answer."""
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}

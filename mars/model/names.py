@@ -94,7 +94,7 @@ class Keys:
         return f"{self.prefix}stops:{partition}"
 
     def log(self, key_part: int) -> str:
-        """Redis stream of cells, entry id = SEQ-0."""
+        """The log of a key part: a Redis stream of entries, entry id = SEQ-0."""
         return f"{self.prefix}log:{key_part}"
 
     def positions(self, key_part: int) -> str:

@@ -147,7 +147,7 @@ class Steps:
         """The local file, deleted again."""
         tuples, folder = len(self.parsed), self.folder / "spill"
         folder.mkdir()
-        claim = Claim(1, 0, 0, tuples, {"q1": 1}, 1, 0, 1, None)
+        claim = Claim(1, 0, 0, tuples, {"q1": 1}, epoch=1, given=1, file=None)
         files = Spill(folder)
         file = files.write(self.stream, 1, claim, self.parsed)
         data, plain = Path(file["path"]).read_bytes(), folder / "plain"

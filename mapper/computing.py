@@ -176,9 +176,10 @@ class Computing:
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
         size = sum(map(len, done.parts))
-        _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
-        if reason := too_many_cells(claim, size, self.config, redis_bytes):
-            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", reason)
+        told = self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None
+        redis_bytes = told[1] if told else 0
+        if excess := too_many_cells(claim, size, self.config, redis_bytes):
+            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", excess)
             return nothing
         return done
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import cramjam
 import google_crc32c
@@ -174,15 +175,20 @@ def _plain(data: np.ndarray, codec: int, base: int) -> np.ndarray:
         raise CorruptRecords(f"codec {CODECS.get(codec, codec)}: {error}", base) from error
 
 
+def _bytes_of(buffer: Any) -> np.ndarray:
+    """uint8 over a buffer of cramjam, whose hints do not say that it is one."""
+    return np.frombuffer(buffer, np.uint8)
+
+
 def _snappy(data: np.ndarray) -> np.ndarray:
     """Snappy as Java's producers write it (xerial framing: blocks with their lengths) or as one plain block."""
     if data[:8].tobytes() != XERIAL:
-        return np.frombuffer(cramjam.snappy.decompress_raw(data), np.uint8)
+        return _bytes_of(cramjam.snappy.decompress_raw(data.data))
     parts, at = [np.empty(0, np.uint8)], 16
     while at < len(data):
         size = int.from_bytes(data[at:at + 4].tobytes(), "big")
         if at + 4 + size > len(data):
             raise ValueError("a block longer than its batch")
-        parts.append(np.frombuffer(cramjam.snappy.decompress_raw(data[at + 4:at + 4 + size]), np.uint8))
+        parts.append(_bytes_of(cramjam.snappy.decompress_raw(data[at + 4:at + 4 + size].data)))
         at += 4 + size
     return np.concatenate(parts)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mapper.batch import Messages
-from mapper.decode import CorruptRecords, Decoded, decode
-from mapper.records import Records, following
+from mapper.decode import Decoded, decode
+from mapper.records import CorruptRecords, Records, following
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange
 from mars.adapters.kafka.security import Security
@@ -132,9 +132,10 @@ class Reader:
                 break
             if bytes_ > range_bytes_max:
                 raise RangeTooLarge(at - start, bytes_)
-            held = self._next(partition, at, end, limit_bytes, epoch, should_stop)
-            if held is None:
+            following_ = self._next(partition, at, end, limit_bytes, epoch, should_stop)
+            if following_ is None:
                 return None
+            held = following_
         self._surplus.keep(partition, held, end)
         return Range(partition, start, end, following(parts, start, end), epoch, log)
 

@@ -12,7 +12,7 @@ from mapper.fetch import Range, RangeTooLarge, Reader
 from mapper.handoff import Fetched
 from mapper.shared import Shared
 from mapper.spill import log_of
-from mapper.stop import STATES, state_of, why
+from mapper.stop import STOPS, state_of, why
 from mars import faults
 from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, TopicRecreated, UnknownTopic
@@ -111,7 +111,7 @@ class Fetching:
         finally:
             if fetched:
                 self.shared.handoff.put(fetched)
-                self.shared.isolation.end(claim)
+                self.shared.isolation.end(fetched.claim)
             else:
                 self.shared.handoff.release()
                 if claim:  # it was not read, so nobody must hold it any longer
@@ -181,7 +181,7 @@ class Fetching:
             reading.claimer.sizes.learn_bytes(error.offsets, error.bytes)
             self.shared.give_back(view, claim, 1, GIVEN_TO_SPLIT)
             return None
-        except tuple(STATES) as error:
+        except STOPS as error:
             if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
                 return None  # another mapper got the claim meanwhile, and may have read it when that was possible
             stop_queries(self.shared.zookeeper, view.stream, plans, state_of(claim, error), why(claim, error))

@@ -92,19 +92,20 @@ def together(one: ParsedBatch, other: ParsedBatch) -> ParsedBatch:
     """One batch of two that hold tuples of different messages, in the order of their offsets."""
     order = np.argsort(np.concatenate([one.offset, other.offset]), kind="stable")
 
-    def both(left: np.ndarray | None, right: np.ndarray | None, type_: type = np.uint8) -> np.ndarray | None:
-        if left is None and right is None:
-            return None
+    def both(left: np.ndarray | None, right: np.ndarray | None, type_: type = np.uint8) -> np.ndarray:
         left = np.zeros(len(one), type_) if left is None else left
         right = np.zeros(len(other), type_) if right is None else right
         return np.concatenate([left, right])[order]
+
+    def either(left: np.ndarray | None, right: np.ndarray | None, type_: type = np.uint8) -> np.ndarray | None:
+        return None if left is None and right is None else both(left, right, type_)
 
     return ParsedBatch(
         {name: pa.concat_arrays([column, other.columns[name]]).take(pa.array(order))
          for name, column in one.columns.items()},
         both(one.event_time, other.event_time), both(one.offset, other.offset), both(one.line, other.line),
         {name: both(one.bad.get(name), other.bad.get(name)) for name in [*other.bad, *one.bad]},
-        both(one.tuple_bad, other.tuple_bad), both(one.future, other.future, np.bool_),
+        either(one.tuple_bad, other.tuple_bad), either(one.future, other.future, np.bool_),
         greatest_of(one.max_event_time, other.max_event_time))
 
 

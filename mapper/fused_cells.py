@@ -14,11 +14,17 @@ from mapper.kernels.fused_cells import GREATEST, LEAST, SUM
 from mapper.parse_columns import INTEGER_RANGES
 from mars.algebra import aggregates
 from mars.algebra.cells_layout import schema
-from mars.model.expressions import Column
+from mars.model.expressions import Column, Expression
 from mars.model.plan import AggregateCall, QueryPlan
 
 FOLDS = {"sum": SUM, "min": LEAST, "max": GREATEST}
 CODE_BITS_MAX = 62
+
+
+def _bare(expression: Expression | None) -> str:
+    """The column's name, as can_count lets nothing else through."""
+    assert isinstance(expression, Column)
+    return expression.name
 
 
 class CellTable:
@@ -26,10 +32,11 @@ class CellTable:
 
     def __init__(self, plan: QueryPlan, reader: FusedReader) -> None:
         self.plan, self.reader = plan, reader
+        assert plan.window is not None, "can_count asks for one"
         self._size, self._time = reader.stream.units(plan.window.size_ms), reader.names.index(reader.stream.time_column)
-        self._keys = [reader.names.index(key.expression.name) for key in plan.keys]
+        self._keys = [reader.names.index(_bare(key.expression)) for key in plan.keys]
         calls = _folded_calls(plan)
-        self._arguments = [reader.names.index(call.argument.name) for call in calls]
+        self._arguments = [reader.names.index(_bare(call.argument)) for call in calls]
         self._windows = Numbers()
         self._integers = {k: Numbers() for k in self._keys if not reader.is_text(k)}
         self._cells = Cells([FOLDS[call.function] for call in calls])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mapper.batch import CountedBatch, ParsedBatch
+from mapper.batch import CountedBatch, Messages, ParsedBatch
 from mapper.fused import FusedReader, can_read
 from mapper.fused_batch import FusedBatches
 from mapper.fused_cells import can_count
@@ -37,26 +37,27 @@ class Parsing:
         """The batch, judged, with the columns that its queries name; or what its queries make of it, if all of them are of
         the plainest kind. Its dead letters are written, or `letters_kept` is False. Raises CorruptRecords."""
         way, content = self._way(fetched), fetched.content
-        found = self._fused(way.fused, fetched) if way.fused and isinstance(content, Records) else None
+        found = self._fused(way.fused, fetched, content) if way.fused and isinstance(content, Records) else None
         if found is not None:
             batch, rest = found
             if rest is not None:
                 fetched.letters_kept = self.letters.keep(way.parser, fetched.claim, rest.messages, rest.batch)
             return batch
         messages = content.messages() if isinstance(content, Records) else content
+        assert isinstance(messages, Messages), "what is parsed or counted comes here no more"
         batch = self.steps.judge(fetched.view.stream, way.parser.parse(messages), messages, self.future_limit_ms)
         fetched.letters_kept = self.letters.keep(way.parser, fetched.claim, messages, batch)
         return batch
 
-    def _fused(self, batches: FusedBatches, fetched: Fetched) -> tuple | None:
+    def _fused(self, batches: FusedBatches, fetched: Fetched, records: Records) -> tuple | None:
         """By the kernel. Of a claim that was given before it must be known whether reading or computing ends workers (rule
         10), so that the two are not done at once."""
         claim, plans = fetched.claim, fetched.plans
         if not claim.is_suspect and all(can_count(plan) for plan in plans.values()):
-            found = batches.count(fetched.content, plans, claim.partition)
+            found = batches.count(records, plans, claim.partition)
             if found is not None:
                 return found
-        return batches.parse(fetched.content)
+        return batches.parse(records)
 
     def _way(self, fetched: Fetched) -> Way:
         stream = fetched.view.stream

@@ -90,7 +90,7 @@ class Spill:
 
 def log_of(claim: Claim) -> tuple[int, int] | None:
     """The log from which the registered file was read (see mapper.fetch.Range)."""
-    log = claim.file.get("log")
+    log = claim.file.get("log") if claim.file else None
     return tuple(log) if log else None
 
 

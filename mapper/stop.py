@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mapper.decode import CorruptRecords
+from mapper.records import CorruptRecords
 from mars.adapters.kafka.errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.model.claims import Claim
 from mars.model.log_epochs import truncated
@@ -10,6 +10,7 @@ from mars.model.registry import ANEW
 
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
           CorruptRecords: "FAILED", CorruptLog: "FAILED"}
+STOPS = (TopicRecreated, LogTruncated, OffsetOutOfRange, CorruptRecords, CorruptLog)
 
 
 def state_of(claim: Claim, error: Exception) -> str:

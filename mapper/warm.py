@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections.abc import Callable
 
 GROUPS = {
     "words": "text checks",
@@ -17,7 +18,7 @@ GROUPS = {
 }
 
 
-def warm(say=print) -> None:
+def warm(say: Callable[..., object] = print) -> None:
     """Imports every kernel module, which compiles whatever the cache does not hold yet (about 20 s in all)."""
     begin = time.monotonic()
     say("compiling kernels:", end="", flush=True)

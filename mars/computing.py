@@ -11,12 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mars.algebra.functions import AGGREGATES, SCALARS
+from mars.algebra.windows import KINDS
 from mars.model.expressions import Expression, functions_of
 from mars.model.plan import QueryPlan, Stream
 
+
+def _window_part(kind: str) -> str:
+    """The part that a kind of windows is; the first one had no name of its own."""
+    return "window" if kind == "tumbling" else f"window {kind}"
+
+
 # How messages become tuples, texts become values, and tuples find their window, their group and their key part.
 PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
-    "BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP")), "window", "group", "hash")
+    "BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP")),
+         *(_window_part(kind) for kind in KINDS if kind), "group", "hash")
 VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
 # The versions of plans that record none. Version 0 is numpy's, whose bits depend on the CPU. Never change this.
 UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
@@ -51,7 +59,7 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
     if stream.column(stream.time_column).type == "STRING":
         yield "read TIMESTAMP"
     if plan.window:
-        yield "window"
+        yield _window_part(plan.window.kind)
     if plan.keys:
         yield from ("group", "hash")
     for call in plan.aggregates:

@@ -13,7 +13,7 @@ from mars.adapters.storage import STATE_AWAY, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
-from mars.errors import NotReadyError, Remedy
+from mars.errors import MarsError, NotReadyError, Remedy
 from reducer.committing.assignment import Assignment, PartId
 from reducer.keypart import KeyPart
 from reducer.refusals import Refusals
@@ -54,13 +54,14 @@ class Holdings:
         part = self.parts.get(id_)
         if (part is None or not part.assignment.knows(view)) and stop_uncomputable(self.zookeeper, view):
             return  # the query set without these queries comes at once
-        lasts = part is not None and part.assignment.lasts(view, owner_version)
-        assignment = (part.assignment.follow(view) if lasts
+        if part is not None and not part.assignment.lasts(view, owner_version):
+            part = None
+        assignment = (part.assignment.follow(view) if part
                       else Assignment.read(self.zookeeper, view, id_.key_part, owner_version))
         if assignment is None:
             raise NotReadyError("the stream was dropped", view.stream.name)
         try:
-            if not lasts:
+            if part is None:
                 self.parts[id_] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, assignment)
             elif not part.assignment.knows(view):
                 part.take_queries(view)
@@ -72,7 +73,7 @@ class Holdings:
             if remedy_of(error) is Remedy.RETRY:
                 raise
             self.parts.pop(id_, None)
-            self.remedies.apply(assignment, error)
+            self._apply(assignment, error)
 
     # -- stepping ---------------------------------------------------------------------------------------------------
 
@@ -100,12 +101,17 @@ class Holdings:
             if remedy is Remedy.RETRY:
                 self._wait(part, error)
                 return False
-            self.remedies.apply(part.assignment, error)
+            self._apply(part.assignment, error)
         del self.parts[id_]
         self.refusals.note(id_, by_exchange=remedy is Remedy.READ_AGAIN)
         self.remedies.cache.forget()
         self.remedies.news()
         return False
+
+    def _apply(self, assignment: Assignment, error: Exception) -> None:
+        """Only errors of our own have another remedy than to try again."""
+        assert isinstance(error, MarsError)
+        self.remedies.apply(assignment, error)
 
     def _wait(self, part: KeyPart, error: Exception) -> None:
         if isinstance(error, OSError):  # a full disk: what is merged will be committed when there is room

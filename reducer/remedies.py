@@ -39,9 +39,9 @@ class Remedies:
                 self.ask_for_round(assignment, error)
             case Remedy.FALL_BACK:
                 self.fall_back(assignment, error)
-            case Remedy.STOP_QUERY:
+            case Remedy.STOP_QUERY if isinstance(error, UncomputableError):
                 self.quarantine(assignment, error)
-            case Remedy.RECOVER:
+            case Remedy.RECOVER if isinstance(error, InvariantError):
                 self.recover(assignment, error)
             case _:
                 raise error

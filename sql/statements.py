@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from mars.model.plan import Window
+
 
 @dataclass(frozen=True)
 class Name:
@@ -44,7 +46,7 @@ class Clauses:
     """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
     end) of each clause by its keyword."""
 
-    window_ms: int | None = None
+    window: Window | None = None
     watermark_ms: int | None = None
     idle_ms: int | None = None
     grace_ms: int | None = None

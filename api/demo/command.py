@@ -96,7 +96,9 @@ def create(client: Client, source: Source) -> None:
     found = existing(client, "streams", source.stream)
     if found is None or found["sql"].strip() != source.stream_sql().strip():
         client.sql(source.stream_sql())
-    query, found = source.query_sql(existing(client, "streams", source.stream)), existing(client, "queries", source.name)
+    stream = existing(client, "streams", source.stream)
+    assert stream is not None, "it was there, or has just been made"
+    query, found = source.query_sql(stream), existing(client, "queries", source.name)
     say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
     if found and found["sql"].strip() == query.split(" AS ", 1)[1].strip():
         client.sql(f"DROP QUERY {source.name}")

@@ -57,6 +57,7 @@ class OwnSource(ABC):
 
     def left(self, document: dict) -> int:
         """How many messages below `ends` the query has yet to read."""
+        assert self.ends is not None, "nothing was sent yet"
         return sum(max(0, end - document["positions"].get(str(p), 0)) for p, end in self.ends.items())
 
     def counters(self, client: Client) -> dict[str, int]:
@@ -155,6 +156,7 @@ class FileSource(OwnSource):
             return Verdict(0, counters["tuples"], difference=f"{sent:,} tuples were sent, {counters['tuples']:,} arrived")
         if results is None:
             return Verdict(0, counters["tuples"])
+        assert self.count is not None, "the lines are counted before there are results"
         expected = self.count.groups()
         unread = max(0, counters["tuples"] - (pc.sum(expected["count"]).as_py() or 0))
         return compare(expected, results, sum(counters[kind] for kind in ("bad", "late", "future")), unread)

@@ -47,17 +47,18 @@ class ServerProcess:
         self.report = report
         self.began = time.monotonic()
         self.process = processes.spawn("api.instance.server", config.data, "server")
+        self.inbox, self.outbox = processes.pipes(self.process)
         self.url = ""
         self.error: MarsError | None = None
         self.settled = threading.Event()
-        processes.tell(self.process.stdin, {"config": config.to_json()})
+        processes.tell(self.inbox, {"config": config.to_json()})
         threading.Thread(target=self._listen, name="server-events", daemon=True).start()
 
     def ready(self, config: Config) -> str:
         """Give the server all addresses, wait until it serves, return the API's URL.
 
         Raises MarsError with the server's own reason, or with the end of its log."""
-        processes.tell(self.process.stdin, {"config": config.to_json()})
+        processes.tell(self.inbox, {"config": config.to_json()})
         if not self.settled.wait(READY_S):
             self.error = MarsError(f"The server is not ready after {READY_S:.0f} s", f"{self.log}:\n{tail(self.log)}")
         if not self.url:
@@ -80,7 +81,7 @@ class ServerProcess:
 
     def _listen(self) -> None:
         """Pass on what is ready; note the URL or the error with which the start ends."""
-        for event in processes.hear(self.process.stdout):
+        for event in processes.hear(self.outbox):
             if "ready" in event:
                 self.report(event["ready"], event["detail"], time.monotonic() - self.began)
             elif "error" in event:

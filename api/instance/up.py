@@ -55,17 +55,18 @@ def detach(config: Config, report: Report) -> Run:
     log = log_dir(config.data) / "supervisor.log"
     written = log.stat().st_size if log.exists() else 0
     child = processes.spawn("api.instance.up", config.data, "supervisor")
+    inbox, outbox = processes.pipes(child)
     try:
-        processes.tell(child.stdin, {"config": config.to_json()})
-        child.stdin.close()
-        for event in processes.hear(child.stdout):
+        processes.tell(inbox, {"config": config.to_json()})
+        inbox.close()
+        for event in processes.hear(outbox):
             if "ready" in event:
                 report(event["ready"], event["detail"], event["seconds"])
             elif "error" in event:
                 child.wait()
                 raise processes.error(event)
             elif "done" in event:
-                child.stdout.close()
+                outbox.close()
                 child.returncode = 0  # it is meant to outlive this process, so Popen need not warn about that
                 return runfile.require(config.data)
         if child.wait() in (0, -signal.SIGTERM):
@@ -87,7 +88,7 @@ def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
     named = [run.supervisor, *run.processes.values()] if run else []
     ran = [process for process in named if process.find()]
     for process in ran:
-        processes.stop(process, patience if process is run.supervisor else 1.0)
+        processes.stop(process, patience if run and process is run.supervisor else 1.0)
     with runfile.stopped(data):
         runfile.remove(data)
         if purge:

@@ -74,10 +74,10 @@ def status_of(error: MarsError) -> int:
 
 def of_error(error: MarsError) -> JSONResponse:
     """The answer to a MarsError."""
-    place = {}
-    if isinstance(error, SqlError):
-        place = {"line": error.line or None, "column": error.column or None, "length": error.length}
-    return problem(status_of(error), error.title, error.detail, error.hint, **place)
+    if not isinstance(error, SqlError):
+        return problem(status_of(error), error.title, error.detail, error.hint)
+    return problem(status_of(error), error.title, error.detail, error.hint,
+                   line=error.line or None, column=error.column or None, length=error.length)
 
 
 async def _mars_error(request: Request, error: MarsError) -> JSONResponse:

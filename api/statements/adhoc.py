@@ -55,7 +55,8 @@ def run(context: Context, stream: Stream, plan: QueryPlan, starts: dict[int, int
         return _show_tuples(context, stream, plan, whole, progress)
     table, counts = _aggregate(context, Task(context.config, stream, plan, split(whole)), progress)
     without_keys = plan.window is None and not plan.keys
-    rows = row_of_nothing(plan, stream) if without_keys and not len(table) else cells.finish(plan, stream, table)
+    rows = row_of_nothing(plan, stream) if without_keys and not len(table) else \
+        cells.finish(plan, stream, cells.of_windows(plan, stream, table))
     if plan.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, counts)

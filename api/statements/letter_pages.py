@@ -128,7 +128,7 @@ def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
 
 
 def _load(text: str, stream: Stream) -> Place:
-    stream_id, *place = cursors.load(text, CURSOR)
+    stream_id, partition, offset, line = cursors.load(text, CURSOR)
     if stream_id != stream.id:
         raise RequestError("the cursor belongs to another stream", hint="begin again without cursor")
-    return tuple(place)
+    return partition, offset, line

@@ -73,7 +73,7 @@ def _closed(context: Context, snapshot: Snapshot) -> Closed:
     plan, bound = snapshot.query.plan, snapshot.watermark_us
     assert plan.window is not None, snapshot.query.name  # a query that runs for ever has one
     pieces = [] if bound is None else context.tables.closed(snapshot, bound)
-    return Closed(schema_of(plan), tuple(pieces), plan.window.size_ms * 1000)
+    return Closed(schema_of(plan), tuple(pieces))
 
 
 def _has_limit(sql: str) -> bool:

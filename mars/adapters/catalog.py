@@ -45,8 +45,12 @@ class CatalogStore:
         self.patience_s = patience_s
         self.cache = cache
         self.changed = changed
-        self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS),
-                             zk.ensure(names.CHANGES)))
+        self._guard(self._begin)
+
+    def _begin(self) -> None:
+        self.zk.ensure(names.CATALOG, Catalog().dump())
+        self.zk.ensure(names.STREAMS)
+        self.zk.ensure(names.CHANGES)
 
     # Reading
 
@@ -91,7 +95,9 @@ class CatalogStore:
         return stream, found
 
     def _catalog(self, source: Source) -> Catalog:
-        return _parsed(Catalog.load, self._guard(lambda: source.get(names.CATALOG)).data)
+        znode = self._guard(lambda: source.get(names.CATALOG))
+        assert znode is not None  # made by the constructor, and never deleted
+        return _parsed(Catalog.load, znode.data)
 
     def _query_set(self, source: Source, stream: Stream) -> QuerySet:
         znode = self._guard(lambda: source.get(names.queries(stream.id)))
@@ -189,6 +195,7 @@ class CatalogStore:
 
     def _read_catalog(self) -> tuple[Catalog, int]:
         znode = self.zk.get(names.CATALOG)
+        assert znode is not None  # made by the constructor, and never deleted
         return Catalog.load(znode.data), znode.version
 
     def _read_queries(self, stream: Stream) -> tuple[QuerySet, int]:

@@ -35,7 +35,9 @@ class MarkFile:
     def of(name: str) -> MarkFile | None:
         """The file of a name, None for any other name."""
         found = NAME.fullmatch(name)
-        return MarkFile(name, found[1], tuple(map(int, found.groups()[1:5])), found[6]) if found else None
+        if found is None:
+            return None
+        return MarkFile(name, found[1], (int(found[2]), int(found[3]), int(found[4]), int(found[5])), found[6])
 
 
 @dataclass

@@ -19,7 +19,7 @@ import google_crc32c
 import orjson
 
 from mars.errors import ConfigurationError, MarsError, NotReadyError, Remedy
-from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
+from mars.model.commits import Earlier, Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
 
 RESTORE = "put the file back from a backup of the state folder"
 MOUNT = "is it mounted on this host, and may this user read it? Work resumes by itself once it is"
@@ -218,9 +218,10 @@ class Storage:
                     found.append(Entry(entry.name, stat.st_size, stat.st_mtime))
         return found
 
-    def manifest(self, pointer: Pointer) -> Manifest:
-        """The manifest that a pointer names."""
-        return Manifest.load(self.read(pointer.manifest))
+    def manifest(self, commit: Pointer | Earlier) -> Manifest:
+        """The manifest of a commit that has one: it is none of those before the first."""
+        assert commit.manifest is not None
+        return Manifest.load(self.read(commit.manifest))
 
     def older_results(self, query: QueryCommit) -> list[ResultSegment]:
         """The result segments of a query in a key part that its index describes, oldest first; `results` has the others."""

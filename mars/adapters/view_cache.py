@@ -7,7 +7,7 @@ and after NET_S in any case. A watch that did not fire costs at most that time, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kazoo.exceptions import NoNodeError
 from kazoo.interfaces import IAsyncResult
@@ -36,7 +36,7 @@ class ViewCache:
         self._zookeeper = zookeeper
         self._on_change = on_change
         self._clock, self._lock = runtime.clock, runtime.lock()
-        self._held: dict[tuple[str, str], tuple[float, object]] = {}
+        self._held: dict[tuple[str, str], tuple[float, Any]] = {}
         self._changes = 0
         self._catalog: tuple[Znode, Catalog] | None = None
         self._views: dict[int, tuple[Stream, Znode, Znode, StreamView]] = {}
@@ -51,12 +51,12 @@ class ViewCache:
         changed before another thing was read here, the next call reads it again. So if two calls give the same answer,
         the answer is of one moment."""
         began, changes = self._clock.monotonic_s(), self._changes
-        held = {path: self._fresh(("data", path), began) for path in paths}
-        asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if held[path] is None}
+        held = {path: fresh[1] for path in paths if (fresh := self._fresh(("data", path), began))}
+        asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if path not in held}
         found = {path: self._answer(path, asked[path]) for path in asked}
         if asked:
             self._zookeeper.settle()  # before another thread can see this beside older data
-        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path][1]
+        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path]
                 for path in paths]
 
     def children(self, path: str) -> list[str]:
@@ -98,7 +98,7 @@ class ViewCache:
         held = self._fresh(key, began)
         return held[1] if held else self._keep(key, began, changes, read(path))
 
-    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, object] | None:
+    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, Any] | None:
         held = self._held.get(key)  # one read needs no lock; the result counts only if nothing has changed since
         return held if held and now - held[0] < NET_S else None
 

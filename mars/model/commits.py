@@ -29,8 +29,8 @@ class Segment:
 @dataclass(frozen=True)
 class ResultSegment:
     """Closed rows of one query (Arrow IPC stream of mars.algebra.cells.finish's table): the least and greatest window_start
-    in it, the greatest window_end, and when it was committed. The first one of an index may have no rows: then it describes
-    the segments that the retention has deleted."""
+    in it, the greatest window_end, when it was committed, and the least window_end (None if an earlier version wrote it).
+    The first one of an index may have no rows: then it describes the segments that the retention has deleted."""
 
     segment: Segment
     rows: int
@@ -38,6 +38,12 @@ class ResultSegment:
     last_start_us: int
     last_end_us: int
     committed_ms: int
+    first_end_us: int | None = None
+
+    @property
+    def ends_from_us(self) -> int:
+        """No window in it ends before this."""
+        return self.first_start_us if self.first_end_us is None else self.first_end_us
 
 
 def _with_offsets(epochs: dict) -> dict:

@@ -21,7 +21,8 @@ from mars.results.formats import timestamp_text
 
 LIMIT_DEFAULT, LIMIT_MAX = 1_000, 100_000
 # The types in cursors, which are checked because anybody may have written a cursor.
-Number, Count = Annotated[int, Field(gt=-2**63, lt=2**63)], Annotated[int, Field(ge=0, lt=2**63)]
+Number = Annotated[int, Field(gt=-2**63, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 T = TypeVar("T")
 
 

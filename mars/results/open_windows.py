@@ -85,7 +85,8 @@ class OpenWindows:
         if watermark is not None:
             merged = cells.late_split(plan, stream, merged, watermark)[1]
         return _Open(part.commits, segments, watermark, part.fell_at, merged,
-                     cells.finish(plan, stream, merged, ordered=False).cast(schema_of(plan)))
+                     cells.finish(plan, stream, cells.of_windows(plan, stream, merged, before=watermark),
+                                  ordered=False).cast(schema_of(plan)))
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:
         with self._lock:

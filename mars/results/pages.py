@@ -84,8 +84,7 @@ def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place
     first, last = _span(selection, after)
     pieces = [] if bound is None else source.tables.closed(snapshot, bound, first_us=first, last_us=last)
     if open_table is not None and len(open_table):
-        span = pc.min_max(open_table["window_start"].cast(pa.int64())).as_py()
-        pieces.append(Piece(span["min"], span["max"], len(open_table), lambda: open_table))
+        pieces.append(Piece.of(open_table))
     rows = first_rows(Choice.of(plan, selection, source.compile_condition, after), pieces, limit + 1)
     next_ = None
     if len(rows) > limit:
@@ -94,7 +93,7 @@ def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place
         open_id = cursor.open_id or (source.partial_pages.keep(open_table) if open_table is not None else "")
         next_ = cursors.dump(replace(cursor, start_us=place.start_us, end_us=place.end_us, skip=place.skip, open_id=open_id))
     if selection.partial:
-        rows = _marked(rows, bound, snapshot.grace_us)
+        rows = _marked(rows, bound, snapshot.delay_us)
     return Page(rows, next_, sum(cursor.commits), timestamp_text(bound))
 
 
@@ -119,8 +118,8 @@ def _place_after(rows: pa.Table, before: Place | None) -> Place:
     return Place(start, end, same)
 
 
-def _marked(rows: pa.Table, bound_us: int | None, grace_us: int) -> pa.Table:
+def _marked(rows: pa.Table, bound_us: int | None, delay_us: int) -> pa.Table:
     """The rows with one more column, which says whether a row's window is still open."""
-    closes = pc.add(rows["window_end"].cast(pa.int64()), instant(grace_us))
+    closes = pc.add(rows["window_end"].cast(pa.int64()), instant(delay_us))
     flags = pa.array([True] * len(rows), pa.bool_()) if bound_us is None else pc.greater(closes, instant(bound_us))
     return rows.append_column("partial", flags)

@@ -43,7 +43,7 @@ class PartialPages:
 
     def _forget(self) -> None:
         now_s = self._runtime.clock.monotonic_s()
-        for id_ in [id_ for id_ in self._tables if self._tables.peek(id_)[0] < now_s]:
+        for id_ in [id_ for id_ in self._tables if (held := self._tables.peek(id_)) and held[0] < now_s]:
             self._tables.pop(id_)
 
 
@@ -58,7 +58,7 @@ def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
         if part is None:
             continue
         found.append(tables.open.rows(snapshot, number, part))
-        found += [closed_within(tables.table(result.segment, schema), bound, None, snapshot.grace_us)
+        found += [closed_within(tables.table(result.segment, schema), bound, None, snapshot.delay_us)
                   for result in tables.segments(part)
-                  if bound is None or result.last_end_us + snapshot.grace_us > bound]
+                  if bound is None or result.last_end_us + snapshot.delay_us > bound]
     return pa.concat_tables(found)

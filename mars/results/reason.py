@@ -89,7 +89,7 @@ def _not_closed(snapshot: Snapshot, rows: pa.Table, is_first: bool) -> str:
     plan, topic = snapshot.query.plan, snapshot.stream.topic
     ends = rows["window_end"].cast(pa.int64())
     count, first_end = pc.count_distinct(ends).as_py(), pc.min(ends).as_py()
-    needed = first_end + (plan.grace_ms + plan.watermark_ms) * 1000
+    needed = first_end + snapshot.delay_us + plan.watermark_ms * 1000
     none = "No window is closed yet" if is_first else "No closed window has a row that is still kept"
     windows = "1 window is open" if count == 1 else f"{count:,} windows are open"
     found = holder(snapshot)

@@ -11,6 +11,7 @@ from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import Znode, ZooKeeper
+from mars.algebra import windows
 from mars.errors import NotReadyError
 from mars.model import names
 from mars.model.commits import COUNTERS, Manifest, Pointer, QueryCommit
@@ -55,9 +56,9 @@ class Snapshot:
         return None if self.watermark is None else self.stream.micros(self.watermark)
 
     @property
-    def grace_us(self) -> int:
-        """How long after its end a window stays open."""
-        return self.query.plan.grace_ms * 1000
+    def delay_us(self) -> int:
+        """How far beyond its end the watermark closes a window."""
+        return windows.of(self.query.plan, self.stream).delay_us
 
     @property
     def is_whole(self) -> bool:

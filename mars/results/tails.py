@@ -47,8 +47,8 @@ class Block:
 class Tail:
     """How far one reader is. It has all rows up to `place`, and all rows of windows that close at or before the watermark
     `above_us`, as far as it asked for them. Both are None for a reader that has nothing and wants everything that is
-    kept. Rows never change, so a place always means the same. All windows are tumbling, so they close in the order in
-    which they begin."""
+    kept. Rows never change, and windows of every kind close in the order of their begins and ends, so a place always means
+    the same."""
 
     stream: Stream
     query: Query
@@ -104,7 +104,7 @@ def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
     if visible is None or (tail.above_us is not None and visible <= tail.above_us):
         return None
     if tail.place is not None:
-        closes_us = tail.place.end_us + tail.snapshot.grace_us
+        closes_us = tail.place.end_us + tail.snapshot.delay_us
         if closes_us > visible:  # the id comes from an API process that knows a newer commit
             return None
         after = tail.place if tail.above_us is None or closes_us > tail.above_us else None
@@ -121,7 +121,7 @@ def _require_kept(source: ResultSource, tail: Tail, snapshot: Snapshot) -> None:
     kept."""
     gone_us, end_us = source.tables.gone_us(snapshot), None if tail.place is None else tail.place.end_us
     if tail.above_us is not None:
-        above_us = tail.above_us - snapshot.grace_us + 1  # the first windows that it does not have end there
+        above_us = tail.above_us - snapshot.delay_us + 1  # the first windows that it does not have end there
         end_us = above_us if end_us is None else max(end_us, above_us)
     if gone_us is not None and end_us is not None and gone_us >= end_us:
         raise gone(tail.place or Place(end_us, end_us, 0), gone_us)

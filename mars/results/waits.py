@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mars.algebra import windows
 from mars.model.identifiers import identifier
 from mars.model.registry import RUNNING, Query
 from mars.results.formats import timestamp_text
@@ -31,13 +32,11 @@ def what_it_waits_for(snapshot: Snapshot) -> str:
 
 
 def last_closed_us(snapshot: Snapshot) -> int | None:
-    """The begin of the last closed window: all windows that begin at or before it are closed, and no others. None before
-    the first watermark."""
+    """No window that begins after it is closed; None before the first watermark."""
     if snapshot.watermark_us is None:
         return None
-    window = snapshot.query.plan.window
-    assert window is not None, snapshot.query.name  # a query that runs for ever has one
-    return snapshot.watermark_us - snapshot.grace_us - window.size_ms * 1000
+    kind = windows.of(snapshot.query.plan, snapshot.stream)
+    return snapshot.watermark_us - kind.delay_us - kind.shortest_us
 
 
 def later_windows(snapshot: Snapshot) -> str:

@@ -23,9 +23,10 @@ class Every:
         """Seconds until it is due; 0 or less if it is."""
         return self._due_s - self._clock.monotonic_s()
 
-    def begin(self) -> None:
-        """The work is done: a period begins."""
+    def begin(self) -> float:
+        """The work is done: a period begins. Its seconds, for whoever sleeps them."""
         self._due_s = self._clock.monotonic_s() + self.period_s
+        return self.period_s
 
     def end(self) -> None:
         """Make it due at once."""
@@ -41,11 +42,10 @@ class Backoff(Every):
         self._first_s, self._most_s, self._next_s = first_s, most_s, first_s
 
     def begin(self) -> float:
-        """The try has failed: the next period begins. Returns its seconds, for callers that sleep."""
+        """It has failed: the next period begins. Its seconds."""
         self.period_s = self._next_s
         self._next_s = min(self._most_s, 2 * self.period_s)
-        super().begin()
-        return self.period_s
+        return super().begin()
 
     def reset(self) -> None:
         """The try has worked: it is due at once, and the next period is the first one again."""

@@ -43,7 +43,7 @@ class Assignment:
         """The assignment with the pointer as it is now; None if the stream was dropped. The pointer is read after the
         owner. So a commit of the former owner in between makes our commit fail; it is not overwritten."""
         node = zookeeper.get_synced(names.pointer(view.stream.id, key_part))
-        return node and Assignment(view, key_part, owner_version, node.version, Pointer.load(node.data))
+        return Assignment(view, key_part, owner_version, node.version, Pointer.load(node.data)) if node else None
 
     def read_again(self, zookeeper: ZooKeeper) -> Assignment | None:
         """The same with the pointer as it is now; None if the stream was dropped."""

@@ -42,7 +42,8 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
     written anew as it is; CorruptFileError if it cannot be read."""
     file = storage.new_file(manifest.folder, "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
-    open_, beside = {}, []  # `beside`: files that were written for this commit already
+    open_: dict[str, list[pa.Table]] = {}
+    beside: list[str] = []  # files that were written for this commit already
     try:
         for id_, state in states.items():
             after.queries[id_] = entry = state.commit.copy()

@@ -100,6 +100,7 @@ def _stop_lost(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
 def find(storage: Storage, assignment: Assignment) -> Found:
     """One manifest, under the next commit number, with the newest commit of each query that can be read whole."""
     view, pointer, empty = assignment.view, assignment.pointer, Manifest(assignment.view.stream.id, assignment.key_part)
+    assert pointer is not None, "before the first commit there is nothing to fall back from"
     manifest, damage = _newest(storage, pointer)
     earlier = points(storage, pointer, empty)
     found = Found(manifest is not None, replace(manifest or empty, commit=pointer.commit + 1, queries={}), earlier)

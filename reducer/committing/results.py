@@ -44,9 +44,9 @@ def is_together(path: str) -> bool:
 
 def describe(table: pa.Table, segment: Segment, now_ms: int) -> ResultSegment:
     """The description of result rows that are committed now."""
-    ends = pc.min_max(table["window_start"].cast(pa.int64()))
-    return ResultSegment(segment, table.num_rows, ends["min"].as_py(), ends["max"].as_py(),
-                         pc.max(table["window_end"].cast(pa.int64())).as_py(), now_ms)
+    starts, ends = (pc.min_max(table[name].cast(pa.int64())) for name in ("window_start", "window_end"))
+    return ResultSegment(segment, table.num_rows, starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(), now_ms,
+                         ends["min"].as_py())
 
 
 def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Table, beside: list[str], now_ms: int,
@@ -104,7 +104,9 @@ def _put_together(storage: Storage, results: list[ResultSegment]
                   ) -> tuple[pa.Table | None, list[ResultSegment], list[ResultSegment]]:
     """Three things: the rows of the first segments, as many as fit in RESULTS_BYTES_MAX, but of at least one; the
     segments among them that cannot be read; and the other segments, which later commits take."""
-    tables, unread, held = [], [], 0
+    tables: list[pa.Table] = []
+    unread: list[ResultSegment] = []
+    held = 0
     for number, result in enumerate(results):
         if tables and held + result.segment.length > RESULTS_BYTES_MAX:
             return pa.concat_tables(tables), unread, results[number:]

@@ -89,6 +89,7 @@ def sweep(storage: Storage, zookeeper: ZooKeeper, assignment: Assignment, manife
     asked, so no file of a successor is among them. StateAwayError if the folder is away."""
     storage.require()
     queries = assignment.view.queries.queries
+    assert assignment.pointer is not None, "before the first commit nothing is swept"
     unused = unused_files(storage, living(manifest, queries), assignment.pointer.manifest, living_points(points, queries),
                           zookeeper.clock)
     # A query that only a newer query set has was not dropped, so the query set's version is checked too.

@@ -19,6 +19,7 @@ from mars.model.commits import Earlier, Manifest, QueryCommit
 from mars.model.registry import Query
 from reducer.committing import commit, sweep
 from reducer.committing.assignment import Assignment
+from reducer.committing.commit import Prepared
 from reducer.committing.fallback import STATE_LOST, points
 from reducer.committing.history import History, Point, pointer_to
 from reducer.committing.pointer import set_pointer
@@ -78,9 +79,10 @@ class Truth:
     def require_results(self, queries: Iterable[str]) -> None:
         """CorruptFileError unless the rows that the last commit added for these queries can be read. Results in other
         files are read only by readers; those in this file can still be computed again (rule 25)."""
+        newest = self.assignment.pointer.manifest.path if self.assignment.pointer else ""
         for id_ in queries:
             for result in self.manifest.queries[id_].results if id_ in self.manifest.queries else ():
-                if result.segment.path == self.assignment.pointer.manifest.path:
+                if result.segment.path == newest:
                     self.storage.read(result.segment)
 
     # -- the next commit --------------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ class Truth:
         prepared = self._prepare(states)
         faults.point("reducer.files_written")
         before = self.assignment.pointer
-        last = Point(Earlier(before and before.manifest, self.manifest.commit), self.manifest)
+        last = Point(Earlier(before.manifest if before else None, self.manifest.commit), self.manifest)
         history = self.history.follow(last, prepared.manifest, self._held())
         pointer = pointer_to(prepared.segment, prepared.manifest, history)
         unused = self._unused_files(prepared, history)
@@ -109,7 +111,7 @@ class Truth:
         commit.adopt(states, prepared)
         return unused
 
-    def _prepare(self, states: dict[str, QueryState]) -> commit.Prepared:
+    def _prepare(self, states: dict[str, QueryState]) -> Prepared:
         """Write the files of the next commit."""
         copied, view = self._write_anew(states), self.assignment.view
         # The view may be older than the loaded commit. So a query that it lacks stays in the manifest until here. It
@@ -134,7 +136,7 @@ class Truth:
 
     # -- files that nothing needs -----------------------------------------------------------------------------------
 
-    def _unused_files(self, prepared: commit.Prepared, history: History) -> list[str]:
+    def _unused_files(self, prepared: Prepared, history: History) -> list[str]:
         """Now and then: the files that neither the current commit, nor a fall-back, nor a late reader needs."""
         if not self.sweeps.with_commit():
             return []

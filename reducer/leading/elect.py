@@ -77,6 +77,7 @@ class Candidate:
 
     def _take_over(self) -> int | None:
         node = self.zookeeper.get(names.LEADER)
+        assert node is not None  # made before the first candidate stood
         try:
             mine = self.zookeeper.client.get(f"{names.ELECTION}/{self.name}")[1].version
         except NoNodeError:

@@ -16,7 +16,7 @@ from mars.adapters.exchange import Standing
 from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
-from mars.errors import MarsError, Remedy
+from mars.errors import InvariantError, MarsError, Remedy
 from mars.model import names
 from mars.model.commits import Manifest, Pointer
 from mars.runtime.system import SYSTEM, Event, Runtime
@@ -110,11 +110,16 @@ class Leader:
                 self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
                 self.damaged.add(view.stream.id)  # noted only now, so that a lost request is made again
             log.error("stream %s: %s", view.stream.name, error)
-        elif error.remedy is Remedy.RECOVER:
+        elif isinstance(error, InvariantError):
             log.error("stream %s asks for a recovery", view.stream.name, exc_info=error)
             answer(self.zookeeper, view, error)
         else:
             log.warning("stream %s: %s", view.stream.name, error)
+
+    def _epoch(self) -> int:
+        """Under which we lead: rounds are those of a leader alone."""
+        assert self.candidate.epoch is not None
+        return self.candidate.epoch
 
     # -- recovery (rule 5) ----------------------------------------------------------------------------------------
 
@@ -143,7 +148,7 @@ class Leader:
         fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:
-            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self.candidate.epoch)
+            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self._epoch())
             led.install(standing.server, install_state(fresh.queries, manifests))
             faults.point("leader.installed")
         return True
@@ -163,7 +168,7 @@ class Leader:
         """Attach running queries that are not on their lanes with their incarnation; detach what should not be there."""
         attached = standing.attached
         running = view.queries.running()
-        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self.candidate.epoch)
+        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self._epoch())
         for id_ in sorted(attached.keys() - running.keys()):
             # Another leader attached an incarnation that this view does not know yet; it may be running.
             known = {p: i for p, i in attached[id_].items() if i < view.queries.next_incarnation}
@@ -224,7 +229,7 @@ class Leader:
     def _delete(self, stream_id: int) -> None:
         """Delete a stream's folder. If it cannot be deleted, that is logged once and tried again only after a while,
         because each try asks ZooKeeper and searches all of Redis."""
-        failed: list[OSError] = []
+        failed: list[BaseException] = []
         shutil.rmtree(self.storage.root / str(stream_id), onerror=lambda _, path, error: failed.append(error[1]))
         failed = [error for error in failed if not isinstance(error, FileNotFoundError)]
         if failed and stream_id not in self.stays:

@@ -55,7 +55,7 @@ class MemoryWatch:
             self._resume(list(views), used, limit)
 
     def _pause(self, views: list[StreamView], used: int, limit: int) -> None:
-        weights = {}
+        weights: dict[tuple[int, str], tuple[int, StreamView]] = {}
         for view in views:
             running = view.queries.running()
             try:
@@ -67,10 +67,11 @@ class MemoryWatch:
                 if id_ in running and running[id_].incarnation == incarnation:
                     weights[view.stream.id, id_] = (size, view)
         heaviest = max(weights, key=lambda key: weights[key][0], default=None)
-        size, view = weights[heaviest] if heaviest else (0, None)
-        if size < WEIGHT_SHARE_MIN * limit:
+        if heaviest is None or weights[heaviest][0] < WEIGHT_SHARE_MIN * limit:
+            size = weights[heaviest][0] if heaviest else 0
             log.warning("Redis uses %s of %s bytes, and no query's cells are more than %s of it", used, limit, size)
             return
+        size, view = weights[heaviest]
         reason = (f"Redis used {used:,} of {limit:,} bytes, and cells of this query {size:,}, more than of any other: they "
                   f"were deleted and are read again. It goes on by itself when less than {ROOM_SHARE:.0%} is used, or by "
                   "RESUME QUERY; a larger redis_memory_bytes_max (maxmemory of a foreign Redis) prevents it")

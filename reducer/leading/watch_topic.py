@@ -88,6 +88,7 @@ class TopicWatch:
         once everything new is in the query set. No broker is trusted alone, because one that no longer leads may not know
         it."""
         stream = view.stream
+        assert candidate.epoch is not None, "only who leads looks"
         # This is above all numbers of every earlier leader; clocks of two hosts could not guarantee that.
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
         led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.epoch)

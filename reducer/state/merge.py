@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from mars.algebra import cells, window
+from mars.algebra import cells
 from mars.algebra.cells_layout import schema, tuple_count
 from mars.algebra.cells_wire import decode
 from mars.errors import InvariantError
@@ -58,8 +56,8 @@ class QueryState:
 
     `commit` is this state's own copy; `open` are the cells of its segments, one table each, without those of closed
     windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by partition
-    and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least start of an open window;
-    `read_on` are partitions whose leader epochs have not been compared since more was read.
+    and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least pane that is held; `read_on` are
+    partitions whose leader epochs have not been compared since more was read.
     """
 
     query: Query
@@ -150,7 +148,7 @@ class QueryState:
             commit.counters["late"] += tuple_count(late)
         if table.num_rows:
             self.delta.append(table)
-            self.earliest = min(self.earliest, first_start(table))
+            self.earliest = min(self.earliest, cells.first_pane(table))
         if len(self.delta) >= FOLD_TABLES:
             self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
 
@@ -177,22 +175,21 @@ class QueryState:
 
     def would_close(self, watermark: int) -> bool:
         """Does this watermark close a window that holds anything?"""
-        if self.query.plan.window is None or self.earliest == math.inf:
-            return False
-        end = window.end(self.query.plan.window, self.stream, np.array([self.earliest], np.int64))[0]
-        return end + self.stream.units(self.query.plan.grace_ms) <= watermark
+        return self.earliest < math.inf and cells.would_close(self.query.plan, self.stream, int(self.earliest),
+                                                              self.commit.watermark, watermark)
 
     def close(self, watermark: int) -> None:
         """Take the cells of windows that this watermark closes out of the state, into `closed`."""
-        if self.commit.watermark is not None and watermark <= self.commit.watermark:
+        before = self.commit.watermark
+        if before is not None and watermark <= before:
             return
         self.commit.watermark = watermark
         if self.commit.published is not None and watermark >= self.commit.published:
             self.commit.published = None
         self.changed = True
-        self.open = [self._take_closed(table, watermark) for table in self.open]
-        rest = [self._take_closed(table, watermark) for table in self.delta]
-        self.delta = [table for table in rest if table.num_rows]
+        closed, rest = cells.close(self.query.plan, self.stream, self.open + self.delta, before, watermark)
+        self.closed += closed
+        self.open, self.delta = rest[:len(self.open)], [table for table in rest[len(self.open):] if table.num_rows]
         self._find_earliest()
 
     def must_compare(self, partitions: set[int]) -> set[int]:
@@ -231,16 +228,6 @@ class QueryState:
         self.commit = commit.copy()
         self.open, self.delta, self.closed, self.changed, self.rewrite = tables, [], [], False, False
 
-    def _take_closed(self, table: pa.Table, watermark: int) -> pa.Table:
-        closed, rest = cells.late_split(self.query.plan, self.stream, table, watermark)
-        if closed.num_rows:
-            self.closed.append(closed)
-        return rest
-
     def _find_earliest(self) -> None:
-        self.earliest = min((first_start(table) for table in self.open + self.delta if table.num_rows), default=math.inf)
-
-
-def first_start(table: pa.Table) -> int:
-    """The least start of a window that has cells."""
-    return pc.min(table["w"]).as_py()
+        self.earliest = min((cells.first_pane(table) for table in self.open + self.delta if table.num_rows),
+                            default=math.inf)

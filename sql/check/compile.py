@@ -58,7 +58,7 @@ class Compiler:
         self.continuous = continuous
         alias = self.tree.args["from_"].this.alias
         self.qualifiers = (alias,) if alias else (select.source.text, stream.name)
-        self.windowed = select.clauses.window_ms is not None
+        self.windowed = select.clauses.window is not None
         self.aggregates: list = []
         self.used: set[str] = {stream.time_column}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mars.model.durations import format_duration
-from mars.model.plan import UNITS_PER_SECOND, Stream, Window
+from mars.model.plan import UNITS_PER_SECOND, Stream
 from sql.refusals import refusal
 from sql.statements import SelectStatement
 
@@ -14,12 +14,12 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
     """The fields of the QueryPlan that our clauses decide."""
     clauses = select.clauses
     check_window(select, continuous)
-    for keyword, milliseconds in (("WINDOWING", clauses.window_ms), ("WATERMARK", clauses.watermark_ms),
-                                  ("GRACE", clauses.grace_ms)):
+    size_ms = clauses.window.size_ms if clauses.window else 0
+    for keyword, milliseconds in (("WINDOWING", size_ms), ("WATERMARK", clauses.watermark_ms), ("GRACE", clauses.grace_ms)):
         check_unit(select, stream, keyword, milliseconds or 0)
     idle_ms = IDLE_MS if clauses.idle_ms is None else clauses.idle_ms or None
     return {
-        "window": Window("tumbling", clauses.window_ms) if clauses.window_ms else None,
+        "window": clauses.window,
         "watermark_ms": WATERMARK_MS if clauses.watermark_ms is None else clauses.watermark_ms,
         "grace_ms": GRACE_MS if clauses.grace_ms is None else clauses.grace_ms,
         "idle_ms": idle_ms,
@@ -29,7 +29,7 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
 
 def check_window(select: SelectStatement, continuous: bool) -> None:
     """A continuous query needs a window, and the clauses about time need one too."""
-    if select.clauses.window_ms is not None:
+    if select.clauses.window is not None:
         return
     if continuous:
         start, end = select.last

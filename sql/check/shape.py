@@ -79,7 +79,7 @@ def check_group(select: SelectStatement) -> None:
 def shows_tuples(select: SelectStatement) -> bool:
     """True if the SELECT has no window, no grouping and no aggregate, so that each tuple gives its own row."""
     tree = select.tree
-    if select.clauses.window_ms is not None or tree.args.get("group") or tree.args.get("having"):
+    if select.clauses.window is not None or tree.args.get("group") or tree.args.get("having"):
         return False
     return not any(is_aggregate(node) for item in tree.expressions for node in item.walk())
 

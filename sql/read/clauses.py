@@ -14,6 +14,7 @@ import datetime
 import re
 from dataclasses import replace
 
+from mars.model.plan import Window
 from sql.read.reader import Reader, is_duration
 from sql.read.strays import stray
 from sql.read.words import Word
@@ -83,7 +84,7 @@ def read_windowing(reader: Reader, word: Word) -> dict:
         raise not_supported(reader.sql, reader.word.start, reader.word.end,
                             f"WINDOWING ... {reader.word.value.upper()}",
                             "write WINDOWING 60 s alone: windows of one length side by side")
-    return {"window_ms": window_ms}
+    return {"window": Window("tumbling", window_ms)}
 
 
 def read_watermark(reader: Reader, word: Word) -> dict:

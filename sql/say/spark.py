@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mars.model.identifiers import quoted
 from mars.model.plan import UNITS_PER_SECOND, AggregateCall, QueryPlan, Stream
+from sql.say import spark_windows
 from sql.say.unparse import unparse
 
 PLACE = "_partition, _offset, _line"
@@ -45,10 +46,10 @@ def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
     columns += [f"{aggregate(call)} AS _a{i}" for i, call in enumerate(plan.aggregates)]
     groups = [f"_k{i}" for i in range(len(plan.keys))]
     if plan.window:
-        size = stream.units(plan.window.size_ms)
+        window = spark_windows.of(plan.window, stream)
         columns = [
             f"{micros('_window', stream)} AS window_start",
-            f"{micros(f'(_window + {size}L)', stream)} AS window_end",
+            f"{micros(window.end, stream)} AS window_end",
             f"{window_time(stream)} AS window_time",
             *columns,
         ]
@@ -58,12 +59,11 @@ def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
 
 
 def prepared(plan: QueryPlan, stream: Stream, view: str) -> str:
-    """The tuples that pass WHERE, with their keys, their time and the start of their window."""
+    """The tuples that pass WHERE, with their keys, their time and the start of their window, once for each window."""
     columns = [*(quoted(name) for name in plan.columns), PLACE, f"{event_time(stream)} AS _time"]
     columns += [f"{unparse(key.expression)} AS _k{i}" for i, key in enumerate(plan.keys)]
     if plan.window:
-        size = stream.units(plan.window.size_ms)
-        columns.append(f"{event_time(stream)} - pmod({event_time(stream)}, {size}L) AS _window")
+        columns.append(f"{spark_windows.of(plan.window, stream).start(event_time(stream))} AS _window")
     lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
     return "\n".join(lines + ([f"WHERE {unparse(plan.where)}"] if plan.where else []))
 

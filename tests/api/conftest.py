@@ -102,7 +102,7 @@ class Committer:
         table = pa.Table.from_arrays(columns, schema=schema)
         starts = [row["start"] * 1_000_000 for row in rows]
         return ResultSegment(self.write("results", self._blob(table)), len(rows), min(starts), max(starts),
-                             max(starts) + size * 1_000_000, 0)
+                             max(starts) + size * 1_000_000, 0, min(starts) + size * 1_000_000)
 
     @staticmethod
     def _blob(table: pa.Table) -> bytes:

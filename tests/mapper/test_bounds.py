@@ -15,6 +15,7 @@ from mapper.kernels.wide import matches
 from mapper.kernels.words import find, load64
 from mars.kernel_cache import numba
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ALGEBRA = HERE.parent / "mars" / "algebra"
 FILES = [*(HERE / f"test_{name}.py" for name in ("decode", "json", "json_shapes", "csv", "csv_blocks", "parse", "fused")),

@@ -60,8 +60,6 @@ CELLS: list[Change] = [
     (reducer.state.limits, "cells", cells.CELLS),
     (reducer.state.merge, "cells", cells.CELLS), (reducer.state.merge, "decode", cells.decode),
     (reducer.state.merge, "schema", lambda *_: None), (reducer.state.merge, "tuple_count", len),
-    (reducer.state.merge, "first_start", cells.first_start), (reducer.state.merge, "window", cells.WINDOW),
-    (reducer.state.merge, "np", cells.NUMPY),
     (reducer.committing.commit, "cells_finish", cells.FINISH), (reducer.committing.commit, "encode", cells.encode),
     (reducer.committing.results, "pa", cells.ARROW), (reducer.committing.results, "rows_blob", cells.encode),
     (reducer.committing.results, "describe", cells.describe),

@@ -45,7 +45,6 @@ UNREACHED = {
     "reducer/breach.py:*": "as Remedies.recover",
     "reducer/committing/results.py:rows_blob": TUPLES,
     "reducer/committing/results.py:describe": TUPLES,
-    "reducer/state/merge.py:first_start": TUPLES,
     "reducer/state/computation.py:U*": "cells of a simulated query can always be computed",
     "reducer/remedies.py:Remedies.quarantine": "as UncomputableError",
     "reducer/committing/fallback.py:_stop_lost": "one of the earlier commits is always whole; tests/reducer shows it",

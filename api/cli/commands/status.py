@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.commands.instance import settings
@@ -30,8 +31,9 @@ def collect(config: Config) -> dict:
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}
-    found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-             **{kind.plural: [] for kind in KINDS}, "queries": [], "data": str(config.data)}
+    found: dict[str, Any] = {
+        "state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
+        **{kind.plural: [] for kind in KINDS}, "queries": [], "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:

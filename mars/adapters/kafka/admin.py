@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -91,7 +91,7 @@ class KafkaAdmin:
         def ask(wire: Wire) -> dict[int, int]:
             ends = wire.end_offsets(topic, partitions)
             found = wire.offsets_for_times(topic, dict.fromkeys(ends, time_ms))
-            return {p: end if found[p] is None else min(found[p], end) for p, end in ends.items()}
+            return {p: end if (at := found[p]) is None else min(at, end) for p, end in ends.items()}
 
         return self._ask(ask, HEARD_S)
 
@@ -142,7 +142,7 @@ class KafkaAdmin:
             wire.close()
 
 
-def _sort_in(record, found: dict, open_: set, ranges: dict, count: int, newest: bool) -> None:
+def _sort_in(record: Any, found: dict, open_: set, ranges: dict, count: int, newest: bool) -> None:
     """Put one polled record where it belongs; a partition that is read through leaves `open_`."""
     partition = record.partition()
     if record.error() is not None or partition not in open_ or record.offset() >= ranges[partition][1]:

@@ -158,11 +158,13 @@ class Cluster:
             self._check(name, answer.error_code, -1)
 
     def _newest_once(self, name: str, topic_id: str) -> TopicInfo | None:
-        answers, named, self._named = {}, self._named or {None}, set()
+        answers: dict[int | None, MetadataResponse] = {}
+        named: set[int | None] = set(self._named) or {None}
+        self._named = set()
         while left := named - answers.keys():
             answers |= zip(left, self._send([(node, _metadata_request(name)) for node in left]), strict=True)
             named = named | {broker.node_id for response in answers.values() for broker in response.brokers}
-        self._named = named - {None}  # until then, a failed call starts again with any broker
+        self._named = {node for node in named if node is not None}  # until then, a failed call starts again with any broker
         told = [info for response in answers.values() if (info := self._told(name, response))]
         mine = [info.partitions for info in told if info.topic_id == topic_id]
         latest = {p: max((of[p] for of in mine if p in of), key=lambda leader: leader[1]) for p in sorted({*chain(*mine)})}
@@ -196,7 +198,7 @@ class Cluster:
             self._brokers = find(self.bootstrap, self.security, self.timeout_s, self.retry_s)
         return self._brokers
 
-    def _retry(self, attempt: Callable):
+    def _retry(self, attempt: Callable[[], T]) -> T:
         """Calls attempt(), again with back-off while its error may pass, for at most retry_s."""
         deadline_s, backoff = time.monotonic() + self.retry_s, Backoff(*PAUSES_S)
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kafka import errors
 from kafka.net.inet import create_connection
@@ -27,14 +28,14 @@ class Connector(KafkaConnectionManager):
         # handed over.
         self.cluster.start_refresh_loop = lambda: None
 
-    async def _connect(self, node, conn, *args, **options):
+    async def _connect(self, node: Any, conn: Any, *args: Any, **options: Any) -> None:
         await super()._connect(node, conn, *args, **options)
         failed = conn.init_future.exception if conn.init_future.failed() else None
         self.fault = "" if failed is None else self.fault or str(failed)
         if failed is not None and distrust("", self.fault):
             self._auth_failures[node.node_id] = failed  # a retry is of no use; the next request for the node gets the error
 
-    async def _build_transport(self, node, timeout_at=None):
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> KafkaTCPTransport:
         """As the library does, with two corrections: it would wait without end for a peer that accepts a connection and
         then says nothing in TLS, and it would leave the connection open after a failed handshake."""
         sock = await create_connection(self._net, node.host, node.port, self.config["socket_options"], timeout_at=timeout_at)

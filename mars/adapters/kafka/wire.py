@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from kafka import errors as kafka_errors
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
@@ -126,7 +127,7 @@ class Wire(Cluster):
                                                 response.throttle_time_ms > 0))
         return fetched
 
-    def _check_partition(self, info: TopicInfo, want: Want, data) -> None:
+    def _check_partition(self, info: TopicInfo, want: Want, data: Any) -> None:
         """Raises the error that the broker reports for one partition of a Fetch response."""
         topic, partition = info.name, data.partition_index
         if data.error_code == OFFSET_OUT_OF_RANGE:

@@ -20,11 +20,10 @@ TOLD_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Closed:
-    """Rows of closed windows, not read yet. `size_us` is the length of every window."""
+    """Rows of closed windows, not read yet."""
 
     schema: pa.Schema
     pieces: tuple[Piece, ...]
-    size_us: int
 
 
 class Scan(ds.Dataset):
@@ -66,7 +65,7 @@ class Scan(ds.Dataset):
         for first in range(0, len(self._rows.pieces), TOLD_AT_ONCE):
             self._check()
             pieces = self._rows.pieces[first:first + TOLD_AT_ONCE]
-            files = [FORMAT.make_fragment(str(number), FILES, partition_expression=_known(piece, self._rows.size_us))
+            files = [FORMAT.make_fragment(str(number), FILES, partition_expression=_known(piece))
                      for number, piece in enumerate(pieces)]
             for file in ds.FileSystemDataset(files, self._schema, FORMAT, FILES).get_fragments(condition):
                 yield pieces[int(file.path)]
@@ -96,8 +95,7 @@ def instant(us: int) -> pa.Scalar:
     return pa.scalar(us, pa.timestamp("us"))
 
 
-def _known(piece: Piece, size_us: int) -> pc.Expression:
-    spans = (("window_start", piece.first_us, piece.last_us),
-             ("window_end", piece.first_us + size_us, piece.last_us + size_us))
+def _known(piece: Piece) -> pc.Expression:
+    spans = (("window_start", piece.first_us, piece.last_us), ("window_end", piece.first_end_us, piece.last_end_us))
     start, end = ((ds.field(name) >= instant(first)) & (ds.field(name) <= instant(last)) for name, first, last in spans)
     return start & end

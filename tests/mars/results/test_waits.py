@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from mars.model.commits import QueryCommit, ResultSegment
-from mars.model.plan import Stream
+from mars.model.plan import Stream, Window
 from mars.model.registry import Query
 from mars.results.cursors import Selection
 from mars.results.reason import why_empty
@@ -20,7 +20,7 @@ def snapshot(times, watermark, idle_ms=30_000, state="RUNNING", reason="", publi
     """Of two key parts, seconds, windows of 60 s and 5 s of delay; `times` by partition; the second part is the one of
     `published`; `segments` are (first start, last start) of each part."""
     plan = SimpleNamespace(idle_ms=idle_ms, watermark_ms=5_000, grace_ms=0, start="EARLIEST", having=None,
-                           window=SimpleNamespace(size_ms=60_000))
+                           window=Window("tumbling", 60_000))
     parts = []
     for spans, known in zip(segments, (None, published), strict=True):
         part = QueryCommit(1, positions=dict.fromkeys(times, 5), watermark=watermark, published=known,

@@ -21,6 +21,7 @@ CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 XERIAL = b"\x82SNAPPY\x00"
 TRANSACTIONAL, CONTROL = 16, 32
 FOREVER = 2**63 - 1
+FEW_BATCHES = 64
 
 
 @dataclass
@@ -80,8 +81,11 @@ def _epochs(batches: np.ndarray) -> list[tuple[int, int, int]]:
 
 def _batches(buffer: np.ndarray, end: int) -> np.ndarray:
     """The headers of the whole batches that start before `end`, one row of layout.FIELDS each."""
-    rows = np.empty((len(buffer) // layout.HEADER, layout.FIELDS), np.int64)
-    count = layout.batch_headers(buffer, rows)
+    room = count = FEW_BATCHES
+    while count == room:  # as many as there may be would be more than the answer itself
+        room *= 8
+        rows = np.empty((room, layout.FIELDS), np.int64)
+        count = layout.batch_headers(buffer, rows)
     if count == layout.OLD_FORMAT:
         raise CorruptRecords("message format 0 or 1 (of Kafka before 0.11) is not read")
     if count < 0:

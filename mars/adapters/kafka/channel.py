@@ -19,11 +19,14 @@ from kafka import errors
 from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.consumer import FetchResponse
 
+from mars.adapters.kafka.buffers import BUFFERS
+
 FETCH_MIN, FETCH_MAX = 13, 17  # the versions that Mars uses: from 13 on a request names the topic's id
 CLIENT_ID = "mars"
 RESPONSE_MAX = 1 << 30
 HEADER_MAX = 64  # a response's header is shorter than this
 LARGE_BYTES = 64 << 10  # smaller records are copied, so that they do not keep the whole response in memory
+KEPT_BYTES = 1 << 20  # the memory of a larger response is used again
 WAKE_BYTES = 1 << 20  # while we wait for a large response, the kernel wakes us only for this much at once
 
 
@@ -72,7 +75,7 @@ class Channel:
 
     def _read(self, size: int) -> memoryview:
         """The next bytes, in memory that is not zeroed first."""
-        frame = np.empty(size, np.uint8).data
+        frame = BUFFERS.take(size) if size > KEPT_BYTES else np.empty(size, np.uint8).data
         at, late = 0, self._wakes_late and size > LARGE_BYTES
         while at < size:
             if late:

@@ -105,7 +105,7 @@ def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
         return None
     if tail.place is not None:
         closes_us = tail.place.end_us + tail.snapshot.delay_us
-        if closes_us > visible:  # the id is of an API process that knows of a newer commit
+        if closes_us > visible:  # the id comes from an API process that knows a newer commit
             return None
         after = tail.place if tail.above_us is None or closes_us > tail.above_us else None
     _require_kept(source, tail, tail.snapshot)

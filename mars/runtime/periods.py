@@ -1,4 +1,4 @@
-"""What is done now and then, and what is tried again less and less often."""
+"""Work that is due now and then, and retries that become rarer."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Every:
         return self._due_s - self._clock.monotonic_s()
 
     def begin(self) -> float:
-        """It is done: a period begins. Its seconds, for whoever sleeps them."""
+        """The work is done: a period begins. Its seconds, for whoever sleeps them."""
         self._due_s = self._clock.monotonic_s() + self.period_s
         return self.period_s
 
     def end(self) -> None:
-        """It is due at once."""
+        """Make it due at once."""
         self._due_s = -math.inf
 
 
 class Backoff(Every):
-    """What has failed and is tried again: each `begin` is a period twice as long as the last one, from `first_s` to
-    `most_s`, until `reset`."""
+    """Pauses between retries. Each `begin` starts a period twice as long as the last one, from `first_s` to `most_s`,
+    until `reset`."""
 
     def __init__(self, first_s: float, most_s: float, clock: Clock = SYSTEM.clock) -> None:
         super().__init__(first_s, clock)
@@ -48,6 +48,6 @@ class Backoff(Every):
         return super().begin()
 
     def reset(self) -> None:
-        """It has worked: it is due at once, and the next period is the first one."""
+        """The try has worked: it is due at once, and the next period is the first one again."""
         self._next_s = self._first_s
         self.end()

@@ -17,6 +17,7 @@ from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.results.embedded.engine import Engine
+from mars.results.first_pages import FirstPages
 from mars.results.partial_pages import PartialPages
 from mars.results.snapshot import SnapshotReader
 from mars.results.source import ResultSource
@@ -71,7 +72,9 @@ class Context:
         self.catalog = CatalogStore(self.zk, GLANCE_S, self.snapshots.cache)
         self.definitions = CatalogStore(self.zk, PATIENCE_S, changed=self.snapshots.cache.forget)
         self.tables = ResultTables(self.storage, self.runtime)
-        self.results = ResultSource(self.catalog, self.snapshots, self.tables, PartialPages(self.runtime), self.ends,
+        partial_pages = PartialPages(self.runtime)
+        self.results = ResultSource(self.catalog, self.snapshots, self.tables, partial_pages,
+                                    FirstPages(partial_pages, self.runtime), self.ends,
                                     self.config.result_retention_days, result_condition, self.runtime.clock)
         self.progress = ProgressBoard()
 

@@ -8,6 +8,7 @@ wanted. `line` is the index in the array, or counts the newlines between tuples.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from mapper.kernels import BAD, ESCAPED, FRACTION, LITERAL, NESTED, NULL, NUMBER
 from mapper.kernels.json import Tree, work_for
 from mapper.kernels.json_shapes import no_shapes
 from mapper.parse_fields import Column, Fields, Room, expected, side_column
-from mars.model.plan import Stream
+from mars.model.plan import Stream, StreamColumn
 from mars.model.types import decimal_parts
 
 WRONG_TYPE = BAD + REASONS.index("wrong JSON type")
@@ -38,12 +39,10 @@ class JsonFields:
     def __init__(self, stream: Stream, columns: tuple[str, ...]) -> None:
         wanted = [column for column in stream.columns if column.name in columns]
         self.columns = tuple(column.name for column in wanted)
-        paths = [tuple(column.path.split(".")) if column.path else (column.name,) for column in wanted]
-        self._distinct = list(dict.fromkeys(paths))
-        self._place = [self._distinct.index(path) for path in paths]
+        self._distinct, self._place = places_of(wanted)
         self._kinds = [_kind_table(column.type) for column in wanted]
         self._unescapes = [partial(_unescape, int(table[TEXT])) for table in self._kinds]
-        self._tree = _tree(self._distinct)
+        self._tree = tree_of(self._distinct)
         self._shapes, self._work = no_shapes(), work_for(self._tree, 0)
         self._room = Room()
         self._tuples_per_message = 1.0
@@ -81,6 +80,13 @@ class JsonFields:
         return *(part[:, :n] for part in wide), *(part[:n] for part in flat), *(part[:, :n] for part in place)
 
 
+def places_of(columns: Sequence[StreamColumn]) -> tuple[list[tuple[str, ...]], list[int]]:
+    """(the paths where their values lie, each once; which of them is that of each column)."""
+    paths = [tuple(column.path.split(".")) if column.path else (column.name,) for column in columns]
+    distinct = list(dict.fromkeys(paths))
+    return distinct, [distinct.index(path) for path in paths]
+
+
 def _kind_table(type_: str) -> np.ndarray:
     """What each JSON kind means for a column of that type."""
     reads = READS["DECIMAL" if decimal_parts(type_) else type_]
@@ -89,7 +95,7 @@ def _kind_table(type_: str) -> np.ndarray:
     return table
 
 
-def _tree(paths: list[tuple[str, ...]]) -> Tree:
+def tree_of(paths: list[tuple[str, ...]]) -> Tree:
     """The wanted paths as a tree of nodes."""
     nodes: list[tuple[str, ...]] = [()]
     child_first, child_count = [], []

@@ -13,8 +13,8 @@ GROUPS = {
     "numbers": "numbers",
     "times": "dates and times",
     "texts": "strings",
-    "fused": "records of CSV",
     "json": "JSON",
+    "fused": "records of CSV and JSON",
 }
 
 
@@ -23,7 +23,7 @@ def warm(say: Callable[..., object] = print) -> None:
     begin = time.monotonic()
     say("compiling kernels:", end="", flush=True)
     for name, words in GROUPS.items():
-        say(f" {words}", end="," if name != "json" else "", flush=True)
+        say(f" {words}", end="," if name != "fused" else "", flush=True)
         importlib.import_module(f"mapper.kernels.{name}")
     say(f" ({time.monotonic() - begin:.1f} s)", flush=True)
 

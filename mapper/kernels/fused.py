@@ -1,4 +1,4 @@
-"""Record batches of CSV to columns in one go over the bytes: records, fields and values.
+"""Record batches of CSV or JSON to columns in one go over the bytes: records, fields and values.
 
 Read one after the other, records are found, then fields, then each column, and the places of all of them are written and
 read again in between. Here a row's values are all that is written. What the kernel reads is told by arrays, so that it is
@@ -12,19 +12,39 @@ from numba import types
 
 from mapper.kernels import I64, I64_2D, OUT_I32, OUT_I64, OUT_I64_2D, OUT_U8, OUT_U64_2D, U8, inlined, kernel
 from mapper.kernels.csv import NEWLINE, RETURN, SPACE, TAB
-from mapper.kernels.fused_rows import NO_ROOM, READ, UNUSUAL, read_row
+from mapper.kernels.fused_json import JSON, read_json_message
+from mapper.kernels.fused_rows import (
+    ASIDE,
+    AT,
+    BATCH,
+    DELIMITER,
+    FIRST,
+    GREATEST,
+    LEFT,
+    NEEDED,
+    NEVER,
+    NO_ROOM,
+    PREVIOUS,
+    QUOTE,
+    READ,
+    ROWS,
+    STOP,
+    TIME,
+    UNUSUAL,
+    WRITTEN_BY,
+    WRITTEN_MAX,
+    WRITTEN_TIMES,
+    is_plain_time,
+    read_row,
+)
+from mapper.kernels.json_shapes import forget_if_full
 from mapper.kernels.records import ATTRIBUTES, BASE, BASE_TIME, CORRUPT, COUNT, LAST_DELTA, MAX_TIME, next_record
 from mapper.kernels.wide import find_wide
 
-# `form`: offsets that are read, characters of the stream, which column is the event time, and how it is judged.
-(FIRST, STOP, DELIMITER, QUOTE, TIME, WRITTEN_MAX, WRITTEN_TIMES, WRITTEN_BY, FUTURE_LIMIT, TIME_FIRST, TIME_END) = range(11)
-# `state`: where reading goes on, and what was read. NEEDED is the length of a key for which there is no room, and its
-# dictionary above 32 bits; GREATEST the batch's part in the watermark (mapper.batch.ParsedBatch.max_event_time); TUPLES
-# counts those of earlier blocks.
-BATCH, AT, LEFT, PREVIOUS, ROWS, ASIDE, NEEDED, GREATEST, TUPLES = range(9)
+ARGUMENTS = (U8, I64_2D, I64, I64, I64, I64_2D, U8, types.uint64, OUT_I32, OUT_U64_2D, OUT_I32, OUT_U8, OUT_I64_2D,
+             OUT_I64_2D, OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64)
 DONE = READ
-NO_ASIDE_ROOM = 4  # what `read_columns` returns besides the states of a row
-NEVER = 2**63 - 1
+NO_ASIDE_ROOM = 4  # what the kernels return besides the states of a row
 
 
 @inlined
@@ -33,7 +53,6 @@ def read_message(buffer, at, end, record_offset, written, form, fields, null_tex
     """(what became of it, rows so far) of a message of one or many lines. A message that is not READ leaves no row, but
     some of its texts may have become keys."""
     delimiter, quote, time, number = form[DELIMITER], form[QUOTE], form[TIME], 0
-    ahead = min(written, NEVER - form[FUTURE_LIMIT]) + form[FUTURE_LIMIT]
     first, greatest = n, state[GREATEST]
     stop = find_wide(buffer, NEWLINE, at, end)
     if stop < end and quote >= 0 and find_wide(buffer, quote, at, end) < end:
@@ -50,7 +69,7 @@ def read_message(buffer, at, end, record_offset, written, form, fields, null_tex
             if found != READ:
                 return found, first
             moment = values[time, n]
-            if moment < form[TIME_FIRST] or moment >= form[TIME_END] or moment > ahead:
+            if not is_plain_time(moment, written, form):
                 return UNUSUAL, first
             greatest = max(greatest, min(moment, written))
             offset[n], line[n] = record_offset, number
@@ -70,13 +89,12 @@ def in_units(time_ms, form):
     return time_ms // form[WRITTEN_BY] if form[WRITTEN_BY] > 1 else time_ms * form[WRITTEN_TIMES]
 
 
-@kernel(types.int64(U8, I64_2D, I64, I64, I64, I64_2D, U8, types.uint64, OUT_I32, OUT_U64_2D, OUT_I32, OUT_U8, OUT_I64_2D,
-                    OUT_I64_2D, OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64))
-def read_columns(buffer, batches, begins, batch_ends, form, fields, null_text, seed, table, heads, ends, keys, shelves,
-                 values, offset, line, aside, state):
+@inlined
+def read_batches(buffer, batches, begins, batch_ends, form, fields, null_text, seed, table, heads, ends, keys, shelves,
+                 values, offset, line, aside, state, json):
     """Reads rows from state[BATCH] and state[AT] on (AT below 0: from the batch's first record), each to a column of
     `values`, `offset` and `line`, from state[ROWS] on. Messages with an unusual row leave no row: place, length, offset and
-    time of their values go to `aside`.
+    time of their values go to `aside`. `json` is None for CSV.
 
     Returns DONE, or CORRUPT, or what there was no room for; then `state` says where to go on once there is. `begins`,
     `batch_ends`: of the records of each batch, as in mapper.records.Batches, which tells of the padding that is needed.
@@ -98,8 +116,12 @@ def read_columns(buffer, batches, begins, batch_ends, form, fields, null_text, s
                 told = batches[i, MAX_TIME] if append_time else batches[i, BASE_TIME] + time_delta
                 if told != time_ms:
                     time_ms, written = told, in_units(told, form)
-                found, n = read_message(buffer, value, value + length, base + delta, written, form, fields, null_text, seed,
-                                        table, heads, ends, keys, shelves, values, offset, line, n, state)
+                if json is None:  # then numba compiles none of what follows `else`
+                    found, n = read_message(buffer, value, value + length, base + delta, written, form, fields, null_text,
+                                            seed, table, heads, ends, keys, shelves, values, offset, line, n, state)
+                else:
+                    found, n = read_json_message(buffer, value, value + length, base + delta, written, form, json, fields,
+                                                 seed, table, heads, ends, keys, shelves, values, offset, line, n, state)
                 if found == UNUSUAL and left_out < aside.shape[1]:
                     aside[0, left_out], aside[1, left_out] = value, length
                     aside[2, left_out], aside[3, left_out] = base + delta, told
@@ -114,3 +136,20 @@ def read_columns(buffer, batches, begins, batch_ends, form, fields, null_text, s
             return CORRUPT
     state[BATCH], state[ROWS], state[ASIDE] = len(batches), n, left_out
     return DONE
+
+
+@kernel(types.int64(*ARGUMENTS))
+def read_columns(buffer, batches, begins, batch_ends, form, fields, null_text, seed, table, heads, ends, keys, shelves,
+                 values, offset, line, aside, state):
+    """`read_batches` of CSV."""
+    return read_batches(buffer, batches, begins, batch_ends, form, fields, null_text, seed, table, heads, ends, keys,
+                        shelves, values, offset, line, aside, state, None)
+
+
+@kernel(types.int64(*ARGUMENTS, JSON))
+def read_json_columns(buffer, batches, begins, batch_ends, form, fields, null_text, seed, table, heads, ends, keys, shelves,
+                      values, offset, line, aside, state, json):
+    """`read_batches` of JSON."""
+    forget_if_full(json.shapes)
+    return read_batches(buffer, batches, begins, batch_ends, form, fields, null_text, seed, table, heads, ends, keys,
+                        shelves, values, offset, line, aside, state, json)

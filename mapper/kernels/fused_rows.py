@@ -17,11 +17,25 @@ from mapper.kernels.words import is_ascii, is_utf8, trailing_zeros
 
 # What becomes of a row: it is read, it is unusual, there was no room for another row, or for another key.
 READ, UNUSUAL, NO_ROOM, NO_KEY_ROOM = range(4)
-# A row of `fields`: the field's number in the row, the greatest integer that it may hold, and the dictionary of its texts
-# (-1: it holds integers).
-NUMBER, HIGHEST, DICTIONARY = range(3)
+# A row of `fields`: the field's number in the row (of JSON: among the places of a tuple's values), the greatest integer that
+# it may hold, and the dictionary of its texts (-1: it holds integers).
+FIELD, HIGHEST, DICTIONARY = range(3)
 # A row of `shelves`: where a dictionary begins in `table`, `heads` and `keys`, and how much of each is its own.
 TABLE_AT, TABLE_SIZE, HEADS_AT, HEADS_SIZE, KEYS_AT, KEYS_SIZE, COUNT = range(7)
+# `form`: offsets that are read, characters of the stream, which column is the event time, and how it is judged.
+(FIRST, STOP, DELIMITER, QUOTE, TIME, WRITTEN_MAX, WRITTEN_TIMES, WRITTEN_BY, FUTURE_LIMIT, TIME_FIRST, TIME_END) = range(11)
+# `state`: where reading goes on, and what was read. NEEDED is the length of a key for which there is no room, and its
+# dictionary above 32 bits; GREATEST the batch's part in the watermark (mapper.batch.ParsedBatch.max_event_time); TUPLES
+# counts those of earlier blocks.
+BATCH, AT, LEFT, PREVIOUS, ROWS, ASIDE, NEEDED, GREATEST, TUPLES = range(9)
+NEVER = 2**63 - 1
+
+
+@inlined
+def is_plain_time(moment, written, form):
+    """Is this event time within the calendar, and not too far ahead of the record's own?"""
+    ahead = min(written, NEVER - form[FUTURE_LIMIT]) + form[FUTURE_LIMIT]
+    return form[TIME_FIRST] <= moment < form[TIME_END] and moment <= ahead
 
 
 @inlined
@@ -68,7 +82,7 @@ def read_row(buffer, begin, end, fields, delimiter, quote, null_text, seed, tabl
     at, field, number = begin, begin, np.int64(0)
     found, quotes = row_borders(buffer, delimiter, quote, at, end)
     for k in range(len(fields)):
-        skip = fields[k, NUMBER] - number
+        skip = fields[k, FIELD] - number
         if skip > 0:
             count = ones(found)
             while count < skip:
@@ -103,5 +117,5 @@ def read_row(buffer, begin, end, fields, delimiter, quote, null_text, seed, tabl
             state, values[k, n] = code_of(buffer, field, size, seed, dictionary, table, heads, ends, keys, shelves)
             if state != READ:
                 return state, dictionary << 32 | size
-        number, field = fields[k, NUMBER] + 1, stop + 1
+        number, field = fields[k, FIELD] + 1, stop + 1
     return READ, np.int64(0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mapper.decode import decode
 from mapper.records import Records, following
 from mars.model.expressions import Column
-from mars.model.plan import UNITS_PER_SECOND, AggregateCall, Key, QueryPlan, Stream, Window
+from mars.model.plan import UNITS_PER_SECOND, AggregateCall, Key, QueryPlan, Stream, StreamColumn, Window
 from tests.mapper.parsing import stream
 from tests.mapper.record_batches import CODECS, Record, batch
 
@@ -21,6 +21,11 @@ TEXTS = ("a", "b", "ab", "10.0.0.1", "10.0.0.12", "x" * 8, "x" * 15, "x" * 16, "
          "日本語", "a\0", "\0", " a", "a ", " ", "\t", "a" * 63, "a" * 64, "a" * 65, "a" * 130)
 BROKEN = (b"\xff", b"a\x80", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"x" * 20 + b"\xc0\xaf")
 BLANKS = (b"", b" ", b"\t \t", b"\r", b"\n", b"\r\n", b"\n\n")
+PATHS = ("a.b", "a.c", "a.b.d", "e", "same")
+SPACES = (b"", b"  ", b"\t", b"\r\n", b"\n", b"\0")
+OTHERS = (b"null", b"true", b"false", b"nul", b"1.5", b"-7", b"1e3", b"-", b"{}", b"[]", b'{"a": [1, 2]}', b"[[1], {}]",
+          b'""', b'"\\u0041b"', b'"\\n"', b'"\\x"', b'"\\ud800"', b'"\xff"', b'"a\nb"', b"12345678901234567", b"00",
+          b"\xc3\xa9")
 LATE_S = (0, 0, 0, 1, 5, 3_000)
 
 
@@ -38,7 +43,7 @@ class Case:
         return self.rng.randrange(1000) < self.nasty
 
 
-def case_of(seed: int) -> Case:
+def case_of(seed: int, format_: str = "CSV") -> Case:
     """The case of a seed."""
     rng = random.Random(seed)
     types = [rng.choice(("INT", "BIGINT", "STRING", "STRING")) for _ in range(rng.randrange(8))]
@@ -49,9 +54,14 @@ def case_of(seed: int) -> Case:
     unit = rng.choice(("s", "ms", "us")) if columns["t"] == "BIGINT" else "s"
     options = {"delimiter": rng.choice((",", ",", ",", ";", "\t", "|", " ")), "quote": rng.choice(('"', '"', '"', "'", "")),
                "null": rng.choice(("", "", "NULL", "\\N", "0", "a"))}
-    of = stream({name: columns[name] for name in names}, unit=unit, options=options, key_parts=rng.choice((1, 2, 3)))
+    of = stream({name: columns[name] for name in names}, format_, unit=unit, options=options,
+                key_parts=rng.choice((1, 2, 3)))
     wanted = [name for name in names if not name.startswith("x") and rng.random() < 0.6]
-    return Case(rng, of, tuple(sorted({*wanted, "t"})), rng.choice((0, 0, 1, 5, 20, 60)))
+    nasty = rng.choice((0, 0, 1, 5, 20, 60))
+    if format_ == "JSON":
+        paths = [rng.choice((None, f"a.{name}", f"a.b.{name}", *PATHS[:nasty])) for name in names]
+        of = replace(of, columns=tuple(replace(column, path=path) for column, path in zip(of.columns, paths, strict=True)))
+    return Case(rng, of, tuple(sorted({*wanted, "t"})), nasty)
 
 
 def plan_of(case: Case) -> QueryPlan:
@@ -91,8 +101,55 @@ def time_of(case: Case, written_ms: int) -> bytes:
     return str((second - rng.choice(LATE_S)) * per_second + rng.randrange(per_second)).encode()
 
 
+def json_value_of(case: Case, column: StreamColumn, written_ms: int) -> bytes:
+    """A value of a column as JSON, or as what somebody takes for JSON."""
+    rng = case.rng
+    text = time_of(case, written_ms) if column.name == "t" else text_of(case, column.type)
+    if case.is_nasty():
+        return rng.choice((*OTHERS, text, b'"%b"' % text, b'"%b' % text, b"{%b}" % json_pair_of(case, b"k", text)))
+    if column.type == "STRING":
+        return b'"%b"' % text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    return text
+
+
+def json_pair_of(case: Case, key: bytes, value: bytes) -> bytes:
+    """A key and its value."""
+    space = case.rng.choice(SPACES) if case.is_nasty() else b" "
+    if case.is_nasty():
+        key = case.rng.choice((b"\\u%04x%b" % (key[0], key[1:]), key + b"\\", key * 2))
+    return b'"%b":%b%b' % (key, space, value)
+
+
+def json_row_of(case: Case, written_ms: int) -> bytes:
+    """One object, with the values of columns at their paths."""
+    rng, found = case.rng, {}
+    for column in case.stream.columns:
+        *way, last = (column.path or column.name).split(".")
+        inner = found
+        for key in way:
+            inner = inner.setdefault(key, {})
+            inner = inner if isinstance(inner, dict) else {}
+        inner[last] = json_value_of(case, column, written_ms)
+
+    def written(pairs: dict) -> bytes:
+        made = [json_pair_of(case, key.encode(), written(value) if isinstance(value, dict) else value)
+                for key, value in pairs.items()]
+        if case.is_nasty():
+            made.insert(rng.randrange(len(made) + 1), rng.choice((*made, b'"more": [1, {"t": 2}]', b"", b"x")))
+        if case.is_nasty():
+            rng.shuffle(made)
+        if case.is_nasty():
+            made = made[1:]
+        return b"{%b}" % (rng.choice((b", ", b",", b" ,\n ")) if case.is_nasty() else b", ").join(made)
+
+    row = written(found)
+    return row[:rng.randrange(len(row) + 1)] + rng.choice((b"", b"", b" x")) if case.is_nasty() else row
+
+
 def row_of(case: Case, written_ms: int) -> bytes:
     """One line."""
+    if case.stream.format == "JSON":
+        return json_row_of(case, written_ms)
     rng, options = case.rng, case.stream.options
     quote, delimiter = options["quote"].encode(), options["delimiter"].encode()
     values = [time_of(case, written_ms) if column.name == "t" else text_of(case, column.type)
@@ -114,6 +171,8 @@ def message_of(case: Case, written_ms: int) -> bytes | None:
     if rng.random() < 0.7:
         return row_of(case, written_ms) + (rng.choice((b"\n", b"\r\n", b"\r")) if rng.random() < 0.1 else b"")
     rows = [row_of(case, written_ms) for _ in range(rng.choice((2, 3, 10, 40)))]
+    if case.stream.format == "JSON" and case.is_nasty():
+        return b"[%b]" % b",".join(rows)
     if case.is_nasty():
         rows.insert(rng.randrange(len(rows) + 1), rng.choice(BLANKS))
     return rng.choice((b"\n", b"\n", b"\r\n")).join(rows)

@@ -83,12 +83,13 @@ def narrow(monkeypatch):
     monkeypatch.setattr(fused_numbers, "DIRECT_BITS", 5)
 
 
+@pytest.mark.parametrize("format_", ["CSV", "JSON"])
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.timeout(7_200)
-def test_both_ways_say_the_same(group, narrow):
+def test_both_ways_say_the_same(group, format_, narrow):
     unusual = 0
     for seed in range(group, SEEDS, GROUPS):
-        case = case_of(seed)
+        case = case_of(seed, format_)
         batches = fused_batches(case)
         for _ in range(2):  # the second time with keys that are known
             records = records_of(case, MESSAGES)
@@ -100,12 +101,13 @@ def test_both_ways_say_the_same(group, narrow):
     assert unusual, "no seed held anything unusual"
 
 
+@pytest.mark.parametrize("format_", ["CSV", "JSON"])
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.timeout(7_200)
-def test_both_ways_make_the_same_cells(group, narrow):
+def test_both_ways_make_the_same_cells(group, format_, narrow):
     many = unusual = 0
     for seed in range(group, SEEDS, GROUPS):
-        case = case_of(seed)
+        case = case_of(seed, format_)
         batches = fused_batches(case)
         plans = {f"q{i}": plan_of(case) for i in range(case.rng.randrange(1, 4))}
         assert all(map(can_count, plans.values()))
@@ -123,10 +125,11 @@ def test_both_ways_make_the_same_cells(group, narrow):
     assert unusual, "no seed held anything unusual"
 
 
-def test_plain_rows_are_never_left_aside(narrow):
+@pytest.mark.parametrize("format_", ["CSV", "JSON"])
+def test_plain_rows_are_never_left_aside(format_, narrow):
     plain = 0
     for seed in range(400):
-        case = case_of(seed)
+        case = case_of(seed, format_)
         if case.nasty == 0:
             records = records_of(case, 60)
             taken = FusedReader(case.stream, case.wanted, FUTURE_LIMIT_MS).read(records)

@@ -52,7 +52,7 @@ def same_text(buffer, at, texts, place, length):
     return differences(buffer, at, texts, place) << np.uint64(64 - length) == 0
 
 
-@helper
+@inlined
 def follow(buffer, at, end, i, shapes, start, length, kind):
     """The place after the tuple at `at`, or WRONG if it has no known shape; its wanted values are written for tuple i."""
     steps, last = shapes.steps, len(buffer) - SEPARATOR_MAX - WIDTH

@@ -105,7 +105,7 @@ class Computing:
 
     def _parse(self, fetched: Fetched) -> ParsedBatch:
         stream = fetched.view.stream
-        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
+        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.aggregation.columns}))
         parser = self.parsers.pop((stream.id, columns), None) or self.steps.parser(stream, columns)
         self.parsers[(stream.id, columns)] = parser  # the last one used is the last one here
         if len(self.parsers) > PARSERS_MAX:

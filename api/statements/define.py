@@ -14,6 +14,7 @@ from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
 from mars.adapters.kafka.cluster import TopicInfo
 from mars.errors import ConflictError, MarsError, NotFoundError, NotReadyError, SqlError
 from mars.model.identifiers import identifier
+from mars.model.partials import kept_once
 from mars.model.plan import QueryPlan, Stream
 from mars.model.registry import RUNNING, Query
 from mars.results.formats import timestamp_text
@@ -71,10 +72,16 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
             if not tries_left:
                 raise
     assert there is not None, name  # the last try raises
-    if replace(there.plan, sql="") != replace(plan, sql=""):
+    if _meaning(there.plan) != _meaning(plan):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
                             f"choose another name, or DROP QUERY {identifier(there.name)} first")
     return False, []
+
+
+def _meaning(plan: QueryPlan) -> QueryPlan:
+    """The plan without its text, and without the names under which a version of Mars keeps its partials."""
+    aggregation = replace(plan.aggregation, partials=kept_once(plan.presentation.aggregates))
+    return replace(plan, sql="", aggregation=aggregation)
 
 
 def _query(context: Context, name: str) -> Query | None:

@@ -133,7 +133,7 @@ class CatalogStore:
         def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
             require_free(catalog, name)
-            stream = find_stream(catalog, plan.stream)
+            stream = find_stream(catalog, plan.aggregation.stream)
             queries, queries_version = self._read_queries(stream)
             query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
                           created_ms=self.zk.clock.wall_ms())

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from mars.algebra import cells
 from mars.model import types
 from mars.model.expressions import Call, Column, Literal
-from mars.model.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.plan import AggregateCall, Key, Output, Stream, StreamColumn, Window
+from tests.plans import made
 
 STREAM = Stream("s", 1, "topic", "id", tuple(StreamColumn(*column) for column in (
     ("t", "BIGINT"), ("name", "STRING"), ("level", "DOUBLE"), ("i", "BIGINT"), ("x", "DOUBLE"), ("d", "DECIMAL(10,2)"),
@@ -43,9 +44,9 @@ CALLS = (
 )
 OUTPUTS = (Output("name", Column("k0", "STRING"), "STRING"), Output("level", Column("k1", "DOUBLE"), "DOUBLE"),
            *(Output(f"v{i}", Column(f"a{i}", call.type), call.type) for i, call in enumerate(CALLS)))
-PLAN = QueryPlan("s", "", ("t", "name", "level", "i", "x", "d", "note"), None,
-                 tuple(Key(name, column(name), column(name).type) for name in ("name", "level")),
-                 Window("tumbling", SIZE), CALLS, OUTPUTS)
+PLAN = made(("t", "name", "level", "i", "x", "d", "note"),
+            tuple(Key(name, column(name), column(name).type) for name in ("name", "level")), CALLS, OUTPUTS,
+            window=Window("tumbling", SIZE))
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,9 @@ def aggregated(rows: list[Row]) -> pa.Table:
     by_partition = defaultdict(list)
     for row in rows:
         by_partition[row.partition].append(row)
-    return cells.merge(PLAN, STREAM, [
-        cells.aggregate(PLAN, STREAM, columns_of(part), np.array([row.t for row in part], np.int64), None, partition,
+    kept = PLAN.aggregation
+    return cells.merge(kept, STREAM, [
+        cells.aggregate(kept, STREAM, columns_of(part), np.array([row.t for row in part], np.int64), None, partition,
                         np.array([row.offset for row in part], np.int64), np.zeros(len(part), np.int32))
         for partition, part in by_partition.items()])
 

@@ -1,8 +1,8 @@
-"""TLS of the API: its own files looked at before anything starts, and whom a client of an API believes.
+"""TLS of the API: checks its files before anything starts, and decides what a client of an API trusts.
 
-A certificate is always verified, and always against a host name. A command that calls its own instance believes that
-instance's certificate and no other, under the name that stands in it: the address that it calls, often loopback, rarely
-does.
+A certificate is always verified, and always against a host name. A command that calls its own instance trusts that
+instance's certificate and no other, under a name in the certificate. (The address that it calls, often loopback, is
+rarely in it.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIRST = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", r
 ENVIRONMENT = "SSL_CERT_FILE"
 _NAME = "call it by a name that stands in its certificate"
 _DATE = "have it renewed, and see that this machine's clock is right"
-# What OpenSSL says, the first that fits: pattern, what it means, what to do ('': what Trust says).
+# What OpenSSL says: pattern, what it means, what to do ('': what Trust says). The first match counts.
 _MEANINGS = (("(hostname|ip address) mismatch", "The API's certificate is for another host name", _NAME),
              ("certificate has expired|not yet valid", "The API's certificate is out of date", _DATE),
              ("certificate.verify.failed", "The API's certificate is not trusted", ""),
@@ -33,8 +33,8 @@ _MEANINGS = (("(hostname|ip address) mismatch", "The API's certificate is for an
 
 @dataclass(frozen=True)
 class Trust:
-    """Whom a client believes. `context` verifies, `name` is the host name that the certificate must have ('': that of the
-    URL), `hint` says what to do about a certificate that is not believed."""
+    """What a client trusts. `context` verifies, `name` is the host name that the certificate must have ('': that of the
+    URL), `hint` says what to do about a certificate that is not trusted."""
 
     context: ssl.SSLContext
     name: str = ""
@@ -42,13 +42,14 @@ class Trust:
 
     @staticmethod
     def own(certificate: str, name: str) -> Trust:
-        """In the one certificate of an instance: the first of its file. MarsError if that does not read."""
+        """Trust in the one certificate of an instance: the first of its file. MarsError if that cannot be read."""
         return Trust(_read("the API's certificate", certificate, lambda: _pinned(certificate)), name,
                      f"the API has another one than {certificate}: if that was renewed, start Mars again")
 
     @staticmethod
     def given(ca: Path | None) -> Trust:
-        """In the certificates of a file, that of SSL_CERT_FILE if none is given, else in those that the system trusts."""
+        """Trust in the certificates of a file; if none is given, those of SSL_CERT_FILE, else those that the system
+        trusts."""
         file = str(ca or os.environ.get(ENVIRONMENT, ""))
         if not file:
             return Trust(ssl.create_default_context())
@@ -58,12 +59,12 @@ class Trust:
 
     @staticmethod
     def nobody() -> Trust:
-        """In no certificate, for a client that speaks without TLS."""
+        """Trust in no certificate, for a client without TLS."""
         return Trust(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
 
 def explain(said: str, trust: Trust) -> tuple[str, str] | None:
-    """(title, hint) for what a failed connection said; None if that is not about TLS."""
+    """(title, hint) for the error of a failed connection; None if that is not about TLS."""
     for pattern, title, hint in _MEANINGS:
         if re.search(pattern, said, re.IGNORECASE):
             return title, hint or trust.hint
@@ -72,13 +73,13 @@ def explain(said: str, trust: Trust) -> tuple[str, str] | None:
 
 def certificate_name(config: Config) -> str:
     """A host name that verifies by the API's certificate, `mars` in place of a wildcard; '' if the API has none.
-    ConfigurationError unless the files read, belong together, and a client can believe the certificate today."""
+    ConfigurationError unless the files can be read, belong together, and a client can trust the certificate today."""
     return _names(_verified(config))[0].replace("*", "mars", 1) if config.api_tls_certificate else ""
 
 
 def certificate_names(config: Config) -> list[str]:
-    """All host names and addresses that stand in the API's certificate, as they stand there; none if the API has none, or
-    one that no client can believe today."""
+    """All host names and addresses in the API's certificate, as they are written there; none if the API has no
+    certificate, or one that no client can trust today."""
     if not config.api_tls_certificate:
         return []
     with contextlib.suppress(ConfigurationError):
@@ -92,7 +93,7 @@ def _verified(config: Config) -> dict:
         _read(setting, file, Path(file).read_bytes)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _read("api_tls_certificate", certificate, lambda: _pinned(certificate))
-    # A key that has a password is refused by this empty one; without it OpenSSL would ask at the terminal.
+    # This empty password makes OpenSSL refuse a key that has one; otherwise OpenSSL would ask at the terminal.
     _read("api_tls_key", key, lambda: server.load_cert_chain(certificate, key, lambda: ""),
           f"it must be the key of {certificate}, as PEM without a password")
     return _read("api_tls_certificate", certificate, lambda: _shaken(server, _pinned(certificate)))
@@ -100,7 +101,7 @@ def _verified(config: Config) -> dict:
 
 def _context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # each certificate of the file is believed, not only roots
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # each certificate of the file is trusted, not only roots
     return context
 
 
@@ -115,7 +116,7 @@ def _pinned(certificate: str) -> ssl.SSLContext:
 
 def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict[str, Any]:
     """The server's certificate as a client has verified it, after a handshake within memory."""
-    client.check_hostname = False  # its name is what we want to know
+    client.check_hostname = False  # we want to know its name
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     mine = client.wrap_bio(to_client, to_server)
     other = server.wrap_bio(to_server, to_client, server_side=True)
@@ -129,7 +130,7 @@ def _shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> dict[str, Any]:
 
 
 def _names(certificate: dict) -> list[str]:
-    """DNS names, then addresses; where there are none, the common name. ConfigurationError if there is none either."""
+    """DNS names, then addresses; if there are none, the common name. ConfigurationError if there is none either."""
     names = sorted(certificate.get("subjectAltName", ()))  # DNS before IP Address
     common = [value for part in certificate["subject"] for name, value in part if name == "commonName"]
     usable = [value for kind, value in names if kind in ("DNS", "IP Address")] or common

@@ -128,7 +128,7 @@ FIGURES = {
     "overload": Figure(f"benchmarks.overload --json {FOLDER}/overload.json", overload_table.figure),
 }
 JOINED = {"paper": paper, "like_for_like": like_for_like, "goals": goals}  # from the files of several figures
-OTHERS = "Figures whose own table below says `skewed keys` were not measured with the paper's uniform ones."
+OTHERS = "A figure whose own table below says `skewed keys` was not measured with the paper's uniform keys."
 BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency", "accuracy", "overload"}
 
 

@@ -40,7 +40,7 @@ def started(folder: Path) -> Iterator[Loaded]:
     broker, mars = kafka.start(config, config.data), Mars({"query_groups_max": GROUPS_MAX})
     try:
         mars.start(folder, broker.address)
-        yield Loaded(mars, broker.address, folder, {"kafka": [psutil.Process(broker.own().pid)]})
+        yield Loaded(mars, broker.address, folder, {"kafka": [psutil.Process(broker.pid)]})
     finally:
         mars.stop()
         broker.stop()

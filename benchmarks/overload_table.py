@@ -22,12 +22,12 @@ def figure(document: dict) -> list[str]:
     return [
         markdown(limits), "",
         f"Twice the load: {twice['queries']} queries, {twice['rate']:,} tuples/s for {twice['seconds']:,.0f} s, "
-        f"{twice['tuples']:,} in all. At most {twice['behind_most']:,} waited in Kafka; all was read "
-        f"{twice['read_after_s']:,.0f} s after the last one. Answers: {_answers(twice)}.{_greedy(twice)}", "",
+        f"{twice['tuples']:,} in all. At most {twice['behind_most']:,} waited in Kafka; everything was read "
+        f"{twice['read_after_s']:,.0f} s after the last tuple was sent. Answers: {_answers(twice)}.{_greedy(twice)}", "",
         markdown(growth), "",
-        f"Stop and start under {restart['rate']:,} tuples/s: `mars down` {restart['down_s']:.1f} s, `mars up` "
-        f"{restart['up_s']:.1f} s; the first new commit {restart['resumed_s']:.1f} s and the last of what had waited "
-        f"{restart['caught_up_s']:.1f} s after the start of `mars up`. Answers: {_answers(restart)}."]
+        f"Stop and start under {restart['rate']:,} tuples/s: `mars down` took {restart['down_s']:.1f} s and `mars up` "
+        f"{restart['up_s']:.1f} s. The first new commit came {restart['resumed_s']:.1f} s after the start of `mars up`; "
+        f"everything that had waited was committed {restart['caught_up_s']:.1f} s after it. Answers: {_answers(restart)}."]
 
 
 def _greedy(twice: dict) -> str:

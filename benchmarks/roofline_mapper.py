@@ -99,7 +99,7 @@ class Steps:
 
         crc = least_ms(lambda: [google_crc32c.value(buffer[p + 21:p + size]) for p, size, _ in spans])
         floor = crc + least_ms(walk)
-        assert np.array_equal(start, self.messages.start)
+        assert np.array_equal(np.diff(start), np.diff(self.messages.start))
         assert np.array_equal(length, self.messages.length)
         cost = least_ms(lambda: decode(records, 0))
         return Step("check and decode", scaled(floor, tuples), scaled(cost, tuples),
@@ -147,7 +147,7 @@ class Steps:
         """The local file, deleted again."""
         tuples, folder = len(self.parsed), self.folder / "spill"
         folder.mkdir()
-        claim = Claim(1, 0, 0, tuples, {"q1": 1}, 1, 0, 1, None)
+        claim = Claim(1, 0, 0, tuples, {"q1": 1}, epoch=1, given=1, file=None)
         files = Spill(folder)
         file = files.write(self.stream, 1, claim, self.parsed)
         data, plain = Path(file["path"]).read_bytes(), folder / "plain"

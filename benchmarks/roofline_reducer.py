@@ -13,7 +13,8 @@ from benchmarks import floors
 from benchmarks.roofline_mapper import STREAM_ID, scaled
 from benchmarks.roofline_mapper import Steps as MapperSteps
 from benchmarks.steps import BATCH, Step, Stopwatch, least_ms
-from mapper.push import TaskResult, entries
+from mapper.batch import TaskResult
+from mapper.push import entries
 from mars.adapters.exchange import Exchange
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper

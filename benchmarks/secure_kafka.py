@@ -43,7 +43,7 @@ class SecureKafka:
     """The running broker: its process, its address by listener, and the PEM files of the authority that it is trusted by and
     of a certificate that it trusts."""
 
-    pid: int
+    pid: int | None
     addresses: dict[str, str]
     ca: Path
     certificate: Path
@@ -75,7 +75,7 @@ def secure_kafka(config: Config, folder: Path) -> Iterator[SecureKafka]:
     service = kafka.start(config, folder, more + "".join(_SCRAM.format(mechanism=m.lower()) for m in MECHANISMS[1:]))
     try:
         _make_user(service.address)
-        yield SecureKafka(service.own().pid, addresses, ca, keys)
+        yield SecureKafka(service.pid, addresses, ca, keys)
     finally:
         service.stop()
 

@@ -1,4 +1,4 @@
-"""What a mapper reaches outside of its process."""
+"""What a mapper reaches outside its process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.model.plan import Stream
 
-RETRY_S = 1.0  # so long a stream waits for Kafka at a time: the others wait with it
+RETRY_S = 1.0  # how long a stream may wait for Kafka at a time: the other streams wait with it
 
 
 @dataclass(frozen=True)
 class Connections:
-    """Not fork-safe: made in the process that uses them. `open_reader` gives a reader of a stream's topic."""
+    """Not fork-safe: to be made in the process that uses them. `open_reader` gives a reader of a stream's topic."""
 
     zookeeper: ZooKeeper
     exchange: Exchange
@@ -31,7 +31,7 @@ class Connections:
 
 
 def connect(config: Config) -> Connections:
-    """Those that the configuration names. NotReadyError if ZooKeeper does not answer."""
+    """Connect to what the configuration names. NotReadyError if ZooKeeper does not answer."""
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     security = security_of(config)
     return Connections(

@@ -1,4 +1,4 @@
-"""The fetching thread: it claims ranges, reads them from Kafka or a local file, and waits where there is nothing."""
+"""The fetching thread. It claims ranges, reads them from Kafka or a local file, and waits if there is nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mapper.fetch import Range, RangeTooLarge, Reader
 from mapper.handoff import Fetched
 from mapper.shared import Shared
 from mapper.spill import log_of
-from mapper.stop import STATES, state_of, why
+from mapper.stop import STOPS, state_of, why
 from mars import faults
 from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, TopicRecreated, UnknownTopic
@@ -26,20 +26,20 @@ from mars.model.registry import RUNNING
 from mars.runtime.periods import Backoff, Every
 
 log = logging.getLogger("mars.mapper")
-BUSY_S = 0.01  # for more of them, or for the computing thread, when there is less than a batch
-PAUSE_S, PAUSE_MAX_S = 1.0, 4.0  # of a stream that Kafka does not answer for; each time twice as long
-PLACE_S = 0.2  # a wait for room looks so often whether the mapper stops
-VIEW_AGE_S = 0.5  # so old a view may be without news: ZooKeeper's notices may be lost
-REST_S = 0.2  # after ZooKeeper or Redis did not answer
-AWAY_MS = 1_000  # a claim that Kafka does not give rests so long
-GIVEN_TO_SPLIT = 2  # a claim that counts as given so often is split when it is given again (mars/lua/claim.lua)
-RUNS_MAX = 4  # a range after sparse ones may hold more than its size let expect: so many runs in bytes, then it is split
+BUSY_S = 0.01  # the wait for more tuples, or for the computing thread, when there is less than a batch
+PAUSE_S, PAUSE_MAX_S = 1.0, 4.0  # pauses of a stream about which Kafka does not answer; each is twice as long as the last
+PLACE_S = 0.2  # how often a wait for room checks whether the mapper stops
+VIEW_AGE_S = 0.5  # how old a view may be without news, because ZooKeeper's notices may be lost
+REST_S = 0.2  # the pause after ZooKeeper or Redis did not answer
+AWAY_MS = 1_000  # how long a claim rests that Kafka does not give
+GIVEN_TO_SPLIT = 2  # a claim that counts as given this often is split when it is given again (mars/lua/claim.lua)
+RUNS_MAX = 4  # a range after sparse ones may hold more than expected: above this many runs in bytes, it is split
 
 
 @dataclass
 class Reading:
-    """How one stream is read: who claims and who reads, and a pause whenever Kafka has not answered. `read_to` has for each
-    partition the end of the range that was read last, and the leader epoch before it."""
+    """What reads one stream: its claimer, its reader, and a pause whenever Kafka has not answered. `read_to` has, for
+    each partition, the end of the range that was read last, and the leader epoch before it."""
 
     reader: Reader
     claimer: Claimer
@@ -48,7 +48,7 @@ class Reading:
 
 
 class Fetching:
-    """Streams as this mapper sees them, and what it reads them with."""
+    """The streams as this mapper sees them, and what reads them."""
 
     def __init__(self, shared: Shared) -> None:
         self.shared, self.config, self.clock = shared, shared.config, shared.clock
@@ -65,7 +65,7 @@ class Fetching:
                 self._await_tuples()
 
     def _refresh_views(self) -> None:
-        """See what has changed in ZooKeeper; while it does not answer, the old view does no harm."""
+        """Look for changes in ZooKeeper. While it does not answer, the old view does no harm."""
         if not (self.shared.news.is_set() or self._looks.is_due()) or not self.shared.zookeeper.usable:
             return
         self.shared.news.clear()
@@ -98,7 +98,7 @@ class Fetching:
         except (StaleGenerationError, StaleEpochError):
             self.shared.view_was_wrong()
         except (UnknownTopic, TopicRecreated, KafkaRefused, KafkaUnreachable) as error:
-            # One stream's topic must not hold the others; the leader gives the queries their state.
+            # One stream's topic must not hold up the others; the leader sets the queries' states.
             log.warning("stream %s waits: %s", view.stream.name, error)
             reading.pause.begin()
             if claim:
@@ -111,10 +111,10 @@ class Fetching:
         finally:
             if fetched:
                 self.shared.handoff.put(fetched)
-                self.shared.isolation.end(claim)
+                self.shared.isolation.end(fetched.claim)
             else:
                 self.shared.handoff.release()
-                if claim:  # it was not read: nobody must hold it any longer
+                if claim:  # it was not read, so nobody must hold it any longer
                     self.shared.leases.drop(view.stream.id, claim)
         return False
 
@@ -128,8 +128,8 @@ class Fetching:
         return self.readings[stream.id]
 
     def _await_tuples(self) -> None:
-        """There was nothing to claim: wait for tuples of any active stream, each for its share of the time. While the
-        computing thread is at work, a short rest lets a batch gather."""
+        """Called when there is nothing to claim. Wait for tuples of all active streams in turn, each for an equal part of
+        the time. While the computing thread is at work, a short rest lets a batch gather."""
         if not self.shared.handoff.is_idle():
             self.shared.handoff.wait_idle(BUSY_S)
             return
@@ -152,7 +152,7 @@ class Fetching:
                 reading.pause.begin()
 
     def _await_news(self, seconds: float) -> None:
-        # While ZooKeeper is away, news cannot be read: waiting for them would not be waiting.
+        # While ZooKeeper is away, news cannot be read, and waiting for them would return at once.
         (self.shared.news if self.shared.zookeeper.usable else self.shared.stopping).wait(seconds)
 
     def _claim(self, view: StreamView, reading: Reading) -> Claim | None:
@@ -174,32 +174,32 @@ class Fetching:
         try:
             got = self._fetch(reading, claim)
         except (NotReadyError, UnknownTopic, KafkaRefused):
-            # Nothing in the claim is to blame: it must not be split for it. Meanwhile other ranges get their turn.
+            # Nothing in the claim is to blame, so it must not be split. Meanwhile other ranges get their turn.
             self.shared.give_back(view, claim, min(AWAY_MS, self.config.lease_ms // 2), claim.given - 1)
             raise
         except RangeTooLarge as error:
             reading.claimer.sizes.learn_bytes(error.offsets, error.bytes)
             self.shared.give_back(view, claim, 1, GIVEN_TO_SPLIT)
             return None
-        except tuple(STATES) as error:
+        except STOPS as error:
             if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
-                return None  # another has got the claim meanwhile, and may have read it when that was possible
+                return None  # another mapper got the claim meanwhile, and may have read it when that was possible
             stop_queries(self.shared.zookeeper, view.stream, plans, state_of(claim, error), why(claim, error))
             return Fetched(view, claim, {}, None)
         if got is None:
-            self.shared.let_go(view, claim)  # we are told to stop
+            self.shared.let_go(view, claim)  # the mapper is told to stop
             return None
-        # Before the next claim, so that none is larger than it may be.
-        reading.claimer.sizes.learn_bytes(claim.end - claim.start, int(got.messages.length.sum()))
+        # Learn the size before the next claim, so that no claim is too large.
+        reading.claimer.sizes.learn_bytes(claim.end - claim.start, got.bytes)
         faults.point("mapper.fetched")
-        return Fetched(view, claim, plans, got.messages, got.log)
+        return Fetched(view, claim, plans, got.content, got.log)
 
     def _fetch(self, reading: Reading, claim: Claim) -> Range | None:
-        """The claim's range. If this worker read up to its start, the broker is told the leader epoch that was read
-        last there, and says so if the log has been rewritten since."""
+        """The claim's range. If this worker has read up to its start, it tells the broker the last leader epoch that it
+        read there. The broker then says whether the log was rewritten since."""
         read_to, epoch = reading.read_to.get(claim.partition, (-1, -1))
         got = reading.reader.read(
-            claim.partition, claim.start, claim.end, self.config.run_bytes_max * 5 // 4,  # and what Kafka adds
+            claim.partition, claim.start, claim.end, self.config.run_bytes_max * 5 // 4,  # and the bytes that Kafka adds
             last_epoch=epoch if read_to == claim.start else -1, should_stop=self.shared.stopping.is_set,
             range_bytes_max=math.inf if claim.grouped else RUNS_MAX * self.config.run_bytes_max)
         if got is not None:
@@ -207,8 +207,8 @@ class Fetching:
         return got
 
     def _plans(self, view: StreamView, claim: Claim) -> dict[str, QueryPlan]:
-        """The plans of the claim's live tasks. A task that ZooKeeper does not know is either too new for this view,
-        which is then read again, or dead: it brings no cells, and its entry is dropped by its incarnation."""
+        """The plans of the claim's live tasks. A task that this view does not know is either too new, and then the view
+        is read again; or it is dead. A dead task brings no cells, and reducers drop it by its incarnation."""
         queries = view.queries.queries
         if any(q not in queries or queries[q].incarnation < i for q, i in claim.tasks.items()):
             self.shared.zookeeper.client.sync(names.CATALOG)
@@ -219,5 +219,6 @@ class Fetching:
 
 
 def _is_active(view: StreamView, reading: Reading) -> bool:
-    """Does a query run, and has Kafka not just failed to answer? Each try takes a while, and other streams wait for it."""
+    """Does a query run, and has Kafka not just failed to answer? (Each try takes a while, and other streams wait for
+    it.)"""
     return bool(view.queries.running()) and reading.pause.is_due()

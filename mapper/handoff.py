@@ -1,27 +1,29 @@
-"""What goes from a mapper's fetching thread to its computing thread: batches, a few at a time, one after the other."""
+"""The queue from a mapper's fetching thread to its computing thread: a few batches, in order."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
 
-from mapper.batch import Messages, ParsedBatch
+from mapper.batch import CountedBatch, Messages, ParsedBatch
+from mapper.records import Records
 from mars.adapters.view import StreamView
 from mars.model.claims import Claim
 from mars.model.plan import QueryPlan
 from mars.runtime.system import SYSTEM, Runtime
 
-PLACES = 2  # batches that may wait: the next one is there when one is computed, and another may come meanwhile
+PLACES = 2  # batches that may wait: one is ready when the current one is computed, and another may come meanwhile
 
 
 @dataclass
 class Fetched:
-    """A claim whose tuples are here: as messages, or already parsed if the local file was found. `log`: see Range."""
+    """A claim whose tuples are here: as records or messages, or, if the local file was found, parsed or counted. `log`:
+    see Range."""
 
     view: StreamView
     claim: Claim
     plans: dict[str, QueryPlan]
-    content: Messages | ParsedBatch | None
+    content: Records | Messages | ParsedBatch | CountedBatch | None
     log: tuple[int, int] | None = None
     letters_kept: bool = True
 
@@ -51,12 +53,12 @@ class Handoff:
             return True
 
     def release(self) -> None:
-        """Give a reserved place back: nothing came of it."""
+        """Give back a reserved place that was not used."""
         with self._changed:
             self._free += 1
 
     def put(self, fetched: Fetched) -> None:
-        """Hand over a batch, in a place that was reserved for it."""
+        """Put a batch into a reserved place."""
         with self._changed:
             self._waiting.append(fetched)
             self._undone += 1

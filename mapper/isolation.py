@@ -1,8 +1,8 @@
-"""The isolation of claims that were given before, so that what ends worker after worker is found (rule 10).
+"""Isolates claims that were given before, to find what kills worker after worker (rule 10).
 
-A mapper has several claims in hand, and when it ends nothing tells which of them did it. So each of them is suspect: the
-next holder touches it with nothing else at work, and Redis knows how far it is. The claim script then splits it, and says
-at last that reading an offset, or computing one query over it, kills.
+A mapper holds several claims, and if it dies, nothing tells which of them killed it. So each of them is suspect. The next
+holder works on it with nothing else at work, and marks in Redis whether it reads or computes. The claim script splits a
+suspect, until it can say that reading one offset, or computing one query over it, kills.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from mars.model.plan import QueryPlan
 from mars.runtime.system import Event
 
 log = logging.getLogger("mars.mapper")
-LOOK_S = 0.2  # a wait for the computing thread looks so often whether the mapper stops
+LOOK_S = 0.2  # how often a wait for the computing thread checks whether the mapper stops
 
 
 class Isolation:
-    """Keeps a suspect alone in its mapper, and its marks in Redis."""
+    """Keeps a suspect alone in its mapper, and writes its marks to Redis."""
 
     def __init__(self, zookeeper: ZooKeeper, exchange: Exchange, handoff: Handoff, stopping: Event) -> None:
         self.zookeeper, self.exchange = zookeeper, exchange
         self._handoff, self._stopping = handoff, stopping
 
     def begin(self, view: StreamView, claim: Claim) -> None:
-        """By the fetching thread, before it reads: from here on a suspect is alone. Other claims are let through."""
+        """Called by the fetching thread before it reads. From here on a suspect is alone; other claims pass at once."""
         if not claim.is_suspect:
             return
         self._wait_until_alone()
@@ -37,18 +37,19 @@ class Isolation:
             self.exchange.mark(view.stream.id, view.generation, claim, "reading")
 
     def end(self, claim: Claim) -> None:
-        """By the fetching thread, once the claim's batch was handed over: a suspect stays alone until it is computed."""
+        """Called by the fetching thread once the claim's batch was handed over. A suspect stays alone until it is
+        computed."""
         if claim.is_suspect:
             self._wait_until_alone()
 
     def compute(self, view: StreamView, claim: Claim) -> None:
-        """By the computing thread: it is read, and will now be computed."""
+        """Called by the computing thread: the claim was read, and will now be computed."""
         if claim.is_suspect and not claim.kills:
             self.exchange.mark(view.stream.id, view.generation, claim, "computing")
 
     def plans(self, view: StreamView, claim: Claim, plans: dict[str, QueryPlan]) -> dict[str, QueryPlan]:
-        """The plans to compute: all, or none of a claim that ends every worker. That is named: a query whose computing does
-        it is quarantined; an offset that cannot be read is left out by whoever pushes the claim."""
+        """The plans to compute: all of them, or none for a claim that kills every worker. A query whose computing kills
+        is quarantined. An offset whose reading kills is pushed as one bad tuple."""
         if not claim.kills:
             return plans
         place = f"partition {claim.partition}, offset {claim.start}" if claim.end - claim.start == 1 else \

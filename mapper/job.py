@@ -1,7 +1,7 @@
-"""A mapper: one long Spark task that takes tuples from Kafka to cells in Redis.
+"""A mapper: one long Spark task that turns tuples from Kafka into cells in Redis.
 
-Two threads share the work: one claims and fetches ahead (mapper/fetching.py), the other computes (mapper/computing.py);
-between them is a handoff (mapper/handoff.py).
+Two threads divide the work: one claims and fetches ahead (mapper/fetching.py), the other computes (mapper/computing.py).
+Between them is a handoff (mapper/handoff.py).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from mars.errors import NotReadyError
 from mars.model import names
 from mars.runtime.system import SYSTEM, Runtime
 
-TAKE_S = 0.2  # the computing thread looks so often whether to stop
-FETCHER_ENDS_S = 15.0  # a call of the fetching thread may take so long; then the process ends without it
+TAKE_S = 0.2  # how often the computing thread checks whether to stop
+FETCHER_ENDS_S = 15.0  # how long a call of the fetching thread may take; then the process ends without it
 
 
 def run_mapper(config_json: str, slot: int) -> None:
@@ -34,7 +34,7 @@ def run_mapper(config_json: str, slot: int) -> None:
     faults.arm(config.fault_folder)
     admit_worker(config)
     keep_large_blocks()
-    # Loading the kernels takes a second; no claim must wait for it.
+    # Load the kernels first: it takes a second, and no claim must wait for it.
     mapper.warm.warm(say=lambda *_, **__: None)
     mars.warm.warm()
     worker = Mapper(config, slot, connect(config))
@@ -86,6 +86,6 @@ class Mapper:
     def _fetch(self) -> None:
         try:
             self.fetching.run()
-        except BaseException as error:  # the computing thread must end with this one
+        except BaseException as error:  # the computing thread must end when this one does
             self.failure = error
         self.shared.stopping.set()

@@ -16,8 +16,8 @@ RENEWED_S = 60.0  # renewals that are under way may take so long; then the claim
 class LeaseKeeper:
     """Renews every held claim from a thread of its own, from `start` to `stop`, each third of a lease.
 
-    It only saves work: a claim that could not be renewed is given to another worker, and what this one then pushes is
-    refused by its epoch.
+    It only saves work. A claim that could not be renewed is given to another worker too; then whichever of the two pushes
+    first counts.
     """
 
     def __init__(self, exchange: Exchange, lease_ms: int, runtime: Runtime = SYSTEM) -> None:
@@ -37,8 +37,8 @@ class LeaseKeeper:
             self._held[(stream_id, claim.id)] = (generation, claim)
 
     def drop(self, stream_id: int, claim: Claim) -> bool:
-        """Leave this claim alone: it is pushed, or lost. Another one may have its id by now, and is held on. False if it was
-        not held."""
+        """Stop renewing this claim: it is pushed, or lost. Another claim may have the same id by now; that one is still
+        held. False if this claim was not held."""
         with self._lock:
             is_held = self._holds(stream_id, claim)
             if is_held:
@@ -71,5 +71,5 @@ class LeaseKeeper:
                     self.drop(stream_id, claim)
             except MarsError:
                 continue
-            except Exception:  # this thread must not end: nothing would be renewed any more
+            except Exception:  # this thread must not end, because then nothing would be renewed
                 log.exception("claim %s is not renewed", claim.id)

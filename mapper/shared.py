@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 
 from mapper.claim import Sizes
 from mapper.connections import Connections
@@ -20,6 +21,7 @@ from mars.model.claims import Claim
 from mars.runtime.system import SYSTEM, Runtime
 
 log = logging.getLogger("mars.mapper")
+T = TypeVar("T")
 GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
 INSIST_S = 0.1  # between calls that are repeated: Redis restarts within some of them
 
@@ -59,12 +61,12 @@ class Shared:
             with contextlib.suppress(MarsError):
                 self.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
 
-    def insist(self, call: Callable[[], object]) -> object:
-        """Repeat a call whose repetition is harmless until Redis answers; its result, or 0 once the mapper stops."""
+    def insist(self, call: Callable[[], T]) -> T | None:
+        """Repeat a call whose repetition is harmless until Redis answers; its result, or None once the mapper stops."""
         while not self.stopping.is_set():
             try:
                 return call()
             except (NotReadyError, ExchangeFullError) as error:
                 log.warning("waiting: %s", error)
                 self.clock.sleep(INSIST_S)
-        return 0
+        return None

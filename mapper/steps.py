@@ -1,5 +1,5 @@
-"""The steps from messages to cells, as the computing thread calls them. They know nothing of the outside, so that a
-simulation of all the rest can have simpler ones."""
+"""The steps from messages to cells, as the computing thread calls them. They know nothing of the outside, so a simulation
+can replace them by simpler ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mapper.aggregate import TaskCells, aggregate_task
-from mapper.batch import Messages, ParsedBatch
+from mapper.batch import Messages, ParsedBatch, TaskResult
 from mapper.parse import Parser
 from mapper.timing import judge
 from mars.algebra.cells_wire import encode
@@ -24,3 +24,8 @@ class Steps:
     judge: Callable[[Stream, ParsedBatch, Messages, int], ParsedBatch] = judge
     aggregate: Callable[[QueryPlan, Stream, ParsedBatch, int], TaskCells] = aggregate_task
     encode: Callable[[pa.Table], bytes] = encode
+
+    def result(self, query: str, done: TaskCells) -> TaskResult:
+        """What is pushed of a task."""
+        parts = [self.encode(part) if part.num_rows else b"" for part in done.parts]
+        return TaskResult(query, parts, done.counts, done.bad_reasons)

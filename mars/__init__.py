@@ -1,7 +1,8 @@
 """Mars: exact, live window statistics over Kafka topics, in SQL.
 
-The truth is a reducer's commit: open windows, the offset up to which the log is in them, and the results that they
-closed, made visible by one compare-and-set in ZooKeeper. Kafka is the log; Redis can be emptied at any moment.
+The truth is a reducer's commit: the open windows, the offsets up to which the log is in them, and the results of the
+windows that it closed. One compare-and-set in ZooKeeper makes it visible. Kafka is the log; Redis may be emptied at any
+moment.
 
     Kafka -> mapper: claim fetch decode parse spill aggregate push -> Redis
           -> reducer: receive merge close commit -> files under the state URI -> results -> api

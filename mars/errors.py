@@ -1,8 +1,8 @@
 """Errors that a user or an operator can meet: what happened, where, and what to do instead.
 
-A `MarsError` is somebody's mistake or an outside fault and is shown without a stack trace; anything else that
-escapes is a defect of Mars. Each type says who can be blamed and what helps, and loops act by that alone. What an error
-comes to over HTTP is known to api/rest/problems.py.
+A `MarsError` is a user's mistake or an outside fault, and is shown without a stack trace. Any other exception that
+escapes is a defect of Mars. Each type says who can be blamed and what helps, and loops act by that alone.
+api/rest/problems.py knows its HTTP status.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MarsError(Exception):
 
 
 class UserError(MarsError):
-    """What was asked for cannot be had."""
+    """The request cannot be fulfilled as it was made."""
 
     blame = Blame.USER
 
@@ -66,11 +66,11 @@ class NotFoundError(UserError):
 
 
 class RequestError(UserError):
-    """A parameter, cursor or body that does not fit."""
+    """A parameter, cursor or body that is not valid."""
 
 
 class FormatError(UserError):
-    """None of the accepted media types can be given."""
+    """The API has none of the accepted media types."""
 
 
 class ConflictError(UserError):
@@ -92,14 +92,14 @@ class NotReadyError(MarsError):
 
 
 class InvariantError(MarsError):
-    """Something that the protocol rules out has been seen; never merged, never ignored, never waited for. `query` is the id
-    of the query whose state it would have come into, if it is known."""
+    """Something happened that the protocol rules out. It is never merged, never ignored, never waited for. `query` is the id
+    of the query whose state it would have entered, if that is known."""
 
     blame = Blame.US
     remedy = Remedy.RECOVER
     query = ""
 
     def of(self, query: str) -> InvariantError:
-        """The same error of this query."""
+        """The same error, with this query named."""
         self.query = query
         return self

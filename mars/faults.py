@@ -1,7 +1,7 @@
 """Named crash points, for tests: a process kills itself exactly between two steps of the protocol.
 
-A point does nothing unless the instance was started with `fault_folder`. There, a file with the point's name makes the
-next process that reaches the point end by SIGKILL; the file is renamed first, so that exactly one process dies.
+A point does nothing unless the instance was started with `fault_folder`. There, a file with the point's name kills the next
+process that reaches the point, by SIGKILL. The file is renamed first, so exactly one process dies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ POINTS = ("mapper.claimed", "mapper.fetched", "mapper.letters_written", "mapper.
 
 
 class Faults(Protocol):
-    """What happens at a crash point, and to whoever reads or computes a range of offsets."""
+    """What happens at a crash point, and to a process that reads or computes a range of offsets."""
 
     def point(self, name: str) -> None: ...
     def poison(self, stage: str, partition: int, start: int, end: int) -> None: ...

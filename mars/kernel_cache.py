@@ -5,8 +5,8 @@ interpreter lock, so that several of them run beside fetching and pushing. No fa
 rounded as IEEE 754 says and in the order in which it is written, on every CPU.
 
 The code is kept in NUMBA_CACHE_DIR (by default mars/kernels in the user's cache folder), in a folder named after the sources
-of all kernels: numba itself would go on using a kernel whose helper in another file has changed, and a Mars that was
-upgraded would give the old one's answers.
+of all kernels. numba itself does not notice that a kernel's helper in another file has changed: an upgraded Mars would go
+on giving the old answers.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def cache_folder() -> Path:
     ours = [(file.name, file.read_bytes()) for file in (MARS / "algebra").rglob("*.py")]
     sources = [source for source in ours if b"@kernel" in source[1]]
     sources += [(file.name, file.read_bytes()) for file in MAPPER.glob("*.py")]
-    # With checks of bounds, as tests ask for, the code is another one; numba does not tell the two apart.
+    # With checks of bounds, which tests ask for, the compiled code differs; numba does not tell the two apart.
     checked = os.environ.get("NUMBA_BOUNDSCHECK", "")
     digest = hashlib.sha256(repr(sorted(sources)).encode() + checked.encode()).hexdigest()[:16]
     return base if base.name == digest else base / digest
 
 
-# numba reads its settings when it is imported, and every kernel module imports it by way of this one.
+# numba reads its settings when it is imported, so every kernel module imports it through this one.
 os.environ["NUMBA_CACHE_DIR"] = str(cache_folder())
 
 import numba  # noqa: E402

@@ -1,7 +1,7 @@
-"""The kinds of workers of an instance. Each worker is one long Spark task, and registered in ZooKeeper while it lives.
+"""The kinds of workers of an instance. Each worker is one long Spark task, and is registered in ZooKeeper while it lives.
 
-Whatever starts, counts or shows workers goes by the table here: a further kind is a line in it, and a setting that says how
-many there are.
+Everything that starts, counts or shows workers uses this table. A further kind is a line in it, and a setting that says
+how many there are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from mars.model import names
 
 @dataclass(frozen=True)
 class Kind:
-    """`job` is module and function of what such a worker runs: it is called with the configuration as JSON and the number of
-    the slot, and returns when the worker is to end. Live ones have a znode each in `folder`."""
+    """`job` names the module and function that such a worker runs. It is called with the configuration as JSON and the
+    number of the slot, and returns when the worker is to end. Live ones have a znode each in `folder`."""
 
     name: str
     job: tuple[str, str]
@@ -24,11 +24,11 @@ class Kind:
 
     @property
     def plural(self) -> str:
-        """What they are called together; the setting of this name says how many there are."""
+        """Their name in the plural; the setting of this name says how many there are."""
         return f"{self.name}s"
 
     def load(self) -> Callable[[str, int], None]:
-        """What such a worker runs, imported."""
+        """Import what such a worker runs."""
         module, function = self.job
         return getattr(importlib.import_module(module), function)
 

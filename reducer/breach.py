@@ -1,4 +1,4 @@
-"""A breach of an invariant, and what follows (rule 13): one recovery; after a second breach the query stops, named."""
+"""A broken invariant, and what follows (rule 13): one recovery. After a second breach, the named query stops."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mars.adapters.zookeeper import ZooKeeper
 from mars.errors import InvariantError
 from mars.model import names
 
-REPEAT_S = 600  # longer than the work of a recovery and all that may follow it; what comes later has another cause
+REPEAT_S = 600  # longer than a recovery and everything that may follow it; a later breach has another cause
 
 
 def answer(zookeeper: ZooKeeper, view: StreamView, error: InvariantError) -> None:
-    """Ask for a recovery. If one has followed another broken invariant of the stream within REPEAT_S, it does not help:
-    then the query that the error names stops first, and the others go on."""
+    """Ask for a recovery. If an earlier recovery within REPEAT_S did not help, the query that the error names stops
+    first, and the others go on."""
     path, now_s = names.broken(view.stream.id), zookeeper.clock.wall_ms() / 1000
     node = zookeeper.get(path)
     last = json.loads(node.data) if node and node.data else None
@@ -25,6 +25,6 @@ def answer(zookeeper: ZooKeeper, view: StreamView, error: InvariantError) -> Non
     data = json.dumps({"generation": view.generation, "at_s": now_s, "what": str(error)}).encode()
     if node is None:
         zookeeper.ensure(path, data)
-    elif last is None or last["generation"] < view.generation:  # several key parts may meet the same one
+    elif last is None or last["generation"] < view.generation:  # several key parts may meet the same breach
         zookeeper.transact(("set", path, data, node.version))
     zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())

@@ -1,4 +1,4 @@
-"""What a reducer reaches outside of its process."""
+"""What a reducer reaches outside its process."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from mars.config import Config
 from mars.model.plan import Stream
 
 log = logging.getLogger("mars.leader")
-ASK_S = 2.0  # so long the leader waits for Kafka at a time: the other streams wait with it
+ASK_S = 2.0  # how long the leader may wait for Kafka at a time: the other streams wait with it
 
 Heard = Callable[[str, int | None], None]
 
 
 @dataclass(frozen=True)
 class Connections:
-    """Not fork-safe: made in the process that uses them. `open_group` gives the consumer that tells Kafka how far a stream
-    is; `listen` begins to tell what is heard of Redis (see Wakeups)."""
+    """Not fork-safe: to be made in the process that uses them. `open_group` gives the consumer that reports a stream's
+    progress to Kafka; `listen` starts the wake-ups from Redis (see Wakeups)."""
 
     zookeeper: ZooKeeper
     exchange: Exchange
@@ -41,7 +41,8 @@ class Connections:
 
 
 def connect(config: Config) -> Connections:
-    """Those that the configuration names. NotReadyError if ZooKeeper does not answer, StateAwayError as state_folder."""
+    """Connect to what the configuration names. NotReadyError if ZooKeeper does not answer, StateAwayError as
+    state_folder."""
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     storage, security = state_folder(config, zookeeper), security_of(config)
     return Connections(
@@ -51,8 +52,8 @@ def connect(config: Config) -> Connections:
 
 
 def state_folder(config: Config, zookeeper: ZooKeeper) -> Storage:
-    """The state folder of the instance that ZooKeeper names. StateAwayError if it is not there, as on a host whose mount
-    is missing: a worker that started all the same would be given key parts that it cannot read."""
+    """The state folder of the instance that ZooKeeper names. StateAwayError if it is missing, as on a host without the
+    mount: a worker that started anyway would be given key parts that it cannot read."""
     storage = Storage(config.state_root, instance_id(zookeeper))
     storage.require()
     return storage

@@ -1,5 +1,5 @@
-"""Does this host reach what reducing needs? One that does not, while its ZooKeeper session lives, would keep its key parts
-and the lead for as long as that lasts.
+"""Checks that this host reaches what reducing needs. A host that does not, but whose ZooKeeper session lives, would keep
+its key parts and the lead as long as that lasts.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from mars.runtime.periods import Every
 from mars.runtime.system import SYSTEM, Clock
 
 log = logging.getLogger("mars.reducer")
-LOOK_S = 1.0  # little beside UNFIT_S, and each look is a call of both
-UNFIT_S = 15.0  # a Redis that is restarted, or a stalled mount, is back before
+LOOK_S = 1.0  # short compared with UNFIT_S; each look calls both
+UNFIT_S = 15.0  # a restarted Redis, or a stalled mount, is back earlier
 
 
 class Fitness:
@@ -33,7 +33,8 @@ class Fitness:
 
     def check(self) -> None:
         """NotReadyError once one of them has been away for UNFIT_S: the process must end, so that its key parts go to
-        others. If they are no better off, nothing is lost by it: what was merged is in Redis or in the commits."""
+        others. If other reducers do not reach them either, nothing is lost: what was merged is in Redis or in the
+        commits."""
         if not self._looks.is_due():
             return
         self._looks.begin()

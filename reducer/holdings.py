@@ -1,4 +1,5 @@
-"""The key parts that a reducer holds: taken up and let go of as the leader assigns them, and stepped one after the other."""
+"""The key parts that a reducer holds. It takes them up and lets go of them as the leader assigns them, and steps them in
+turn."""
 
 from __future__ import annotations
 
@@ -12,20 +13,20 @@ from mars.adapters.storage import STATE_AWAY, Storage
 from mars.adapters.view import StreamView
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
-from mars.errors import NotReadyError, Remedy
+from mars.errors import MarsError, NotReadyError, Remedy
 from reducer.committing.assignment import Assignment, PartId
 from reducer.keypart import KeyPart
 from reducer.refusals import Refusals
 from reducer.remedies import Remedies
 
 log = logging.getLogger("mars.reducer")
-REFUSED_S = 0.02  # before a key part that was refused is read again, the first time
-AWAY_S, FULL_DISK_S = 0.1, 1.0  # pauses for what is waited out
+REFUSED_S = 0.02  # the first pause before a refused key part is read again
+AWAY_S, FULL_DISK_S = 0.1, 1.0  # pauses while waiting out an error
 
 
 class Holdings:
-    """`parts` by their ids; used by the reducer's main thread alone. Whatever goes wrong with one key part ends neither the
-    others nor the reducer, unless it is a defect."""
+    """`parts` by their ids; only the reducer's main thread uses them. An error in one key part ends neither the others
+    nor the reducer, unless it is a defect."""
 
     def __init__(self, config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage,
                  remedies: Remedies) -> None:
@@ -49,44 +50,47 @@ class Holdings:
                     self.refusals.note(id_)
 
     def _keep_up(self, id_: PartId, view: StreamView, owner_version: int) -> None:
-        """Load a key part that is new here, or of which what is held is worth nothing; else follow its query set."""
+        """Load a key part that is new here, or whose state is worthless; else follow its query set."""
         part = self.parts.get(id_)
         if (part is None or not part.assignment.knows(view)) and stop_uncomputable(self.zookeeper, view):
-            return  # the query set without them comes at once
-        lasts = part is not None and part.assignment.lasts(view, owner_version)
-        assignment = (part.assignment.follow(view) if lasts
+            return  # the query set without these queries comes at once
+        if part is not None and not part.assignment.lasts(view, owner_version):
+            part = None
+        assignment = (part.assignment.follow(view) if part
                       else Assignment.read(self.zookeeper, view, id_.key_part, owner_version))
         if assignment is None:
             raise NotReadyError("the stream was dropped", view.stream.name)
         try:
-            if not lasts:
+            if part is None:
                 self.parts[id_] = KeyPart.load(self.config, self.zookeeper, self.exchange, self.storage, assignment)
             elif not part.assignment.knows(view):
                 part.take_queries(view)
         except STATE_AWAY as error:
-            # A later round tries again, and key parts that are in hand do not wait for it.
+            # A later round tries again. The key parts in hand do not wait for it.
             log.error("%s cannot be loaded: %s", assignment, error)
             self.parts.pop(id_, None)
         except OUTSIDE as error:
             if remedy_of(error) is Remedy.RETRY:
                 raise
             self.parts.pop(id_, None)
-            self.remedies.apply(assignment, error)
+            self._apply(assignment, error)
 
     # -- stepping ---------------------------------------------------------------------------------------------------
 
     def heard(self, streams: Collection[int | None]) -> bool:
-        """Entries of these streams have come (None: perhaps of any). True if a key part need not wait any more."""
+        """Note that entries of these streams have come (None: perhaps of any). True if a key part need not wait any
+        longer."""
         return self.refusals.heard(streams)
 
     def step(self, woken: Collection[int | None]) -> bool:
-        """One step of each; those of the streams in `woken` receive at once, all of them if None is among these. True if
-        anything was received."""
+        """One step of each key part. Those of the streams in `woken` receive at once; all of them do if it contains None.
+        True if anything was received."""
         worked = [self._step(id_, None in woken or id_.stream_id in woken) for id_ in list(self.parts)]
         return any(worked)
 
     def _step(self, id_: PartId, woken: bool) -> bool:
-        """What is waited out leaves a key part as it is; else it is thrown away, and read again from the commits."""
+        """One step. After an error that can be waited out, the key part stays as it is. After any other, it is discarded
+        and read again from the commits."""
         part = self.parts[id_]
         try:
             worked = part.step(woken)
@@ -97,15 +101,20 @@ class Holdings:
             if remedy is Remedy.RETRY:
                 self._wait(part, error)
                 return False
-            self.remedies.apply(part.assignment, error)
+            self._apply(part.assignment, error)
         del self.parts[id_]
         self.refusals.note(id_, by_exchange=remedy is Remedy.READ_AGAIN)
         self.remedies.cache.forget()
         self.remedies.news()
         return False
 
+    def _apply(self, assignment: Assignment, error: Exception) -> None:
+        """Only errors of our own have another remedy than to try again."""
+        assert isinstance(error, MarsError)
+        self.remedies.apply(assignment, error)
+
     def _wait(self, part: KeyPart, error: Exception) -> None:
-        if isinstance(error, OSError):  # a full disk: what is merged is committed when there is room
+        if isinstance(error, OSError):  # a full disk: what is merged will be committed when there is room
             log.error("%s cannot be committed: %s", part.assignment, error)
             self.zookeeper.clock.sleep(FULL_DISK_S)
         else:
@@ -118,11 +127,11 @@ class Holdings:
         return any(part.inbox.has_more for part in self.parts.values())
 
     def due_in_s(self) -> list[float]:
-        """After how long each commit is due that is to be made."""
+        """The seconds after which each pending commit is due."""
         return [due_s for part in self.parts.values() if (due_s := part.due_in_s()) is not None]
 
     def commit(self) -> None:
-        """The last commits, before the process ends: a restart need not merge again what is merged."""
+        """The last commits before the process ends, so that a restart need not merge the same again."""
         for part in self.parts.values():
             try:
                 if part.queries.have_changed:

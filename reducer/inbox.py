@@ -1,4 +1,4 @@
-"""What the owner of a key part has heard by way of Redis: entries of the log, and what the leader has seen."""
+"""What the owner of a key part receives through Redis: entries of the log, and facts from the leader."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mars.runtime.periods import Every
 from mars.runtime.system import SYSTEM, Clock
 from reducer.state.close import Facts
 
-RECEIVE_BYTES = 8 * 1024 * 1024  # of one answer of the log: other key parts wait while it is merged
-RECEIVE_S = 0.25  # a message that was lost costs no more
-FACTS_AGE_S = 5.0  # the leader checks each second: what is older may be of one that is gone
+RECEIVE_BYTES = 8 * 1024 * 1024  # bytes of one answer of the log: other key parts wait while it is merged
+RECEIVE_S = 0.25  # a lost message costs no more time than this
+FACTS_AGE_S = 5.0  # the leader checks every second: older facts may come from a leader that is gone
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Inbox:
         self._looks, self._checked = Every(RECEIVE_S, self.clock), Every(FACTS_AGE_S, self.clock)
 
     def is_due(self) -> bool:
-        """Is it worth a look, though nobody said so? A message that was lost costs RECEIVE_S."""
+        """Is it time to look without a message? A lost message costs RECEIVE_S."""
         return self.has_more or self._looks.is_due()
 
     def look_soon(self) -> None:
@@ -38,7 +38,7 @@ class Inbox:
         self._looks.end()
 
     def receive(self, log: OwnedLog) -> list[Entry]:
-        """The entries that came since, in SEQ order; the facts are noted."""
+        """The entries that came since, in SEQ order. Also notes the facts."""
         raw, entries = log.receive(self.after, RECEIVE_BYTES)
         self._looks.begin()
         self.has_more = sum(entry.cells_bytes for entry in entries) > RECEIVE_BYTES // 2
@@ -51,10 +51,10 @@ class Inbox:
         return entries
 
     def fresh_facts(self) -> Facts | None:
-        """The facts, if a check of the leader's has ended lately; None leaves no partition out as idle."""
+        """The facts, if a check by the leader has ended lately; else None, with which no partition counts as idle."""
         return None if self._checked.is_due() else self.facts
 
     def may_ask(self) -> bool:
-        """May a check be asked for? Once, as long as none has begun since; that counts as asking."""
+        """May a check be asked for? Only once until one has begun. A yes counts as asking."""
         asks, self._asked = self._asked != self.facts.begun, self.facts.begun
         return asks

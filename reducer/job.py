@@ -30,9 +30,9 @@ from reducer.leading.letters import keep_letters
 from reducer.remedies import Remedies
 
 log = logging.getLogger("mars.reducer")
-VIEW_AGE_S = 0.5  # so old a view may be without news: ZooKeeper's notices may be lost
-NET_S = 0.25  # a wake-up that got lost costs no more
-GATHER_S = 0.02  # for more entries after some have come: a commit costs the same however few they are
+VIEW_AGE_S = 0.5  # how old a view may be without news, because ZooKeeper's notices may be lost
+NET_S = 0.25  # a lost wake-up costs no more time than this
+GATHER_S = 0.02  # the wait for more entries after some have come: a commit costs the same however few there are
 AGAIN_S = 0.1  # before the next try while ZooKeeper does not answer
 
 
@@ -95,8 +95,8 @@ class Reducer:
         self.holdings.commit()
 
     def _begin(self) -> Thread:
-        """Become known, and start all threads. That of the leader, without which windows do not close."""
-        self.fitness.require()  # else it would be given key parts, for which it can do nothing
+        """Register this reducer, and start all threads."""
+        self.fitness.require()  # otherwise it would be given key parts and could do nothing for them
         self.zookeeper.client.create(self.path, orjson.dumps(self.known), ephemeral=True, makepath=True)
         self.candidate.stand()
         self.wakeups = self.connections.listen(self._heard)
@@ -105,12 +105,12 @@ class Reducer:
         return self.runtime.start(self.leader.run, "lead")
 
     def _led_streams(self) -> list[int]:
-        """The streams of which the leader takes care, while it is this one."""
+        """The streams that the leader looks after, while this reducer leads."""
         return list(self.views) if self.candidate.epoch is not None else []
 
     def _rest(self, worked: bool) -> None:
-        """After entries came, wait a moment for more of them; else until something is heard or due. What is heard may be
-        lost: that costs NET_S."""
+        """After entries have come, wait a moment for more of them. Otherwise wait until something is heard or due. A lost
+        message costs NET_S."""
         if self.holdings.have_more:
             return
         if worked:
@@ -134,7 +134,7 @@ class Reducer:
         self.lead_wake.set()
 
     def close(self) -> None:
-        """End the session: the leader assigns anew what was ours."""
+        """End the session. The leader then assigns its key parts to others."""
         self.stopping.set()
         self.lead_wake.set()
         if self.wakeups is not None:
@@ -157,7 +157,7 @@ class Reducer:
         self.follow_at = min(self.follow_at, self.clock.monotonic_s() + self.holdings.refusals.next_in_s())
 
     def _owned(self) -> dict[PartId, int]:
-        """The versions of the owner znodes that name us."""
+        """The versions of the owner znodes that name this reducer."""
         owned = {}
         for view in self.views.values():
             for key_part in range(view.stream.key_parts):
@@ -171,4 +171,4 @@ class Reducer:
         if leads != self.known["leader"]:
             known = {**self.known, "leader": leads}
             self.zookeeper.client.set(self.path, orjson.dumps(known))
-            self.known = known  # only now: a call that got lost is made again
+            self.known = known  # noted only now, so that a lost call is made again

@@ -25,8 +25,9 @@ DAY_MS = 86_400_000
 
 
 class KeyPart:
-    """One key part of one stream, as its owner holds it. Made by `load`; any refusal ends in `load` again, and so does
-    UncomputableError, which `load`, `take_queries` and `step` raise: the working state of its query is not whole then."""
+    """One key part of one stream, as its owner holds it. Made by `load`. After any refusal it is loaded again. So it is
+    after UncomputableError, which `load`, `take_queries` and `step` raise: the working state of its query is incomplete
+    then."""
 
     def __init__(self, config: Config, zookeeper: ZooKeeper, exchange: Exchange, truth: Truth) -> None:
         self.zookeeper, self.exchange, self.truth = zookeeper, exchange, truth
@@ -46,25 +47,25 @@ class KeyPart:
 
     @property
     def assignment(self) -> Assignment:
-        """Under which versions it is ours."""
+        """The versions under which the key part is ours."""
         return self.truth.assignment
 
     @property
     def view(self) -> StreamView:
-        """The stream as it is known here."""
+        """The stream, as it is known here."""
         return self.truth.assignment.view
 
     def take_queries(self, view: StreamView) -> None:
         """Follow the query set; the generation is the same."""
         self.truth.follow(view)
         self.inbox.look_soon()
-        self.trim.is_due = True  # entries may be done that no commit will pass: those of dead incarnations
+        self.trim.is_due = True  # some entries are done although no commit will pass them: those of dead incarnations
         self.queries.follow(view.queries, self.truth.resume)
         self.truth.plan_sweep()
 
     def step(self, woken: bool = True) -> bool:
-        """Close and commit what is due; if woken, or when nobody has looked for a while, receive and merge first. False
-        if nothing was received."""
+        """Close and commit what is due. If woken, or if the last look was a while ago, receive and merge first. False if
+        nothing was received."""
         if self.trim.may_tell():
             self._tell()
         if self.truth.sweeps.are_due() and self.zookeeper.usable:
@@ -80,7 +81,7 @@ class KeyPart:
         return count > 0
 
     def _receive_and_merge(self) -> int:
-        """How many entries there were."""
+        """Returns the number of entries."""
         entries = self.inbox.receive(self.assignment.log(self.exchange))
         if entries:
             faults.point("reducer.received")
@@ -99,7 +100,7 @@ class KeyPart:
     # -- committing -------------------------------------------------------------------------------------------------
 
     def due_in_s(self) -> float | None:
-        """After how long a commit is due, None if there is nothing to commit."""
+        """The seconds until a commit is due; None if there is nothing to commit."""
         return self.pace.due_in_s(self.queries.close_windows) if self.queries.have_changed else None
 
     def _commit_if_due(self) -> None:
@@ -110,8 +111,8 @@ class KeyPart:
     def commit(self) -> None:
         """Make everything merged so far the truth, then delete what it covers from the log (steps 9, rules 3, 14).
 
-        Raises StaleGenerationError when the transaction was refused: somebody else has moved on, reload; CorruptFileError
-        if the state of a query that rests does not read: fall back.
+        Raises StaleGenerationError if the transaction was refused, because something has changed: load again. Raises
+        CorruptFileError if the state of a resting query cannot be read: fall back.
         """
         if not self.zookeeper.usable:
             return
@@ -129,17 +130,17 @@ class KeyPart:
         self.truth.delete(unused)
 
     def _stop_what_was_replaced(self) -> bool:
-        """Stop queries that have counted what the log has lost, before that is committed if it is known by then. True if
-        there is one: the others go on once the query set without it is known here."""
+        """Stop queries that have counted what the log has lost; before that is committed, if it is known by then. True if
+        there is one: the others continue once the query set without it is known here."""
         return self.zookeeper.usable and self._stop("LOG_TRUNCATED", self.queries.replaced(self.inbox.facts))
 
     def _stop_what_exceeds(self) -> bool:
-        """Stop queries that hold more than they may. True if there is one: the others are committed once the query set
-        without it is known here."""
+        """Stop queries that exceed a limit. True if there is one: the others are committed once the query set without it
+        is known here."""
         return self._stop("LIMIT_EXCEEDED", self.queries.exceeding(self.assignment.key_part))
 
     def _stop(self, state: str, reasons: dict[str, str]) -> bool:
-        """Stop each query of which there is a reason. True if there is one."""
+        """Stop each query for which there is a reason. True if there is one."""
         for id_, reason in reasons.items():
             log.error("query %s stops: %s", self.queries.states[id_].query.name, reason)
             stop_queries(self.zookeeper, self.view.stream, [id_], state, reason)
@@ -148,13 +149,13 @@ class KeyPart:
     # -- trimming ---------------------------------------------------------------------------------------------------
 
     def _tell(self) -> None:
-        """Tell Redis what is committed, and delete the entries that it passes."""
+        """Send Redis the committed positions, and delete the entries that the commit covers."""
         positions = {(p, id_): offset for id_, state in self.queries.states.items()
                      for p, offset in {**state.query.start, **self.truth.positions(id_)}.items()}
         self.trim.tell(self.assignment.log(self.exchange), positions, self._is_done)
 
     def _is_done(self, header: Header) -> bool:
-        """Is each live task of the entry committed? A task of an incarnation not known yet is live."""
+        """Is each live task of the entry committed? A task of an incarnation that is not known yet counts as live."""
         for query, incarnation in header.tasks.items():
             if not self.queries.knows(incarnation):
                 return False

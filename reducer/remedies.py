@@ -1,5 +1,5 @@
-"""What a reducer does about an error of a key part that it cannot wait out. The key part is read again after that, so
-nothing is lost if ZooKeeper does not hear of it now: the error is met again.
+"""What a reducer does about an error of a key part that it cannot wait out. Afterwards the key part is read again. So if
+ZooKeeper does not take the remedy now, nothing is lost: the error comes again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from reducer.committing.fallback import fall_back
 from reducer.state.computation import UncomputableError
 
 log = logging.getLogger("mars.reducer")
-RECOVERS_S = 0.5  # what asked for a recovery is not tried again before it can have come
+RECOVERS_S = 0.5  # a key part that asked for a recovery is not tried again before the recovery can have come
 
 
 class Remedies:
-    """One for each remedy; `news` says that there is something new to follow."""
+    """One method for each remedy; `news` says that there is something new to follow."""
 
     def __init__(self, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, cache: ViewCache,
                  news: Callable[[], None]) -> None:
@@ -33,28 +33,28 @@ class Remedies:
         self.cache, self.news = cache, news
 
     def apply(self, assignment: Assignment, error: MarsError) -> None:
-        """Do what the error's type says. An error against which nothing helps here is raised again."""
+        """Do what the error's type says. If nothing here helps, the error is raised again."""
         match error.remedy:
             case Remedy.READ_AGAIN:
                 self.ask_for_round(assignment, error)
             case Remedy.FALL_BACK:
                 self.fall_back(assignment, error)
-            case Remedy.STOP_QUERY:
+            case Remedy.STOP_QUERY if isinstance(error, UncomputableError):
                 self.quarantine(assignment, error)
-            case Remedy.RECOVER:
+            case Remedy.RECOVER if isinstance(error, InvariantError):
                 self.recover(assignment, error)
             case _:
                 raise error
 
     def ask_for_round(self, assignment: Assignment, error: MarsError) -> None:
-        """Redis may have lost the stream: the leader shall look at once."""
+        """Make the leader look at once, because Redis may have lost the stream."""
         log.info("%s is read again: %s", assignment, error)
         with contextlib.suppress(NotReadyError):
             self.exchange.ask_for_check(assignment.view.stream.id)
 
     def fall_back(self, assignment: Assignment, error: MarsError) -> None:
-        """Go back to what still reads (rule 25). If that cannot be done, it is tried again in the next round: other key
-        parts must not wait for it."""
+        """Go back to what can still be read (rule 25). If that fails, it is tried again in the next round, because other
+        key parts must not wait for it."""
         log.error("%s falls back: %s", assignment, error)
         done = False
         try:
@@ -77,7 +77,7 @@ class Remedies:
         self.cache.forget()
 
     def recover(self, assignment: Assignment, error: InvariantError) -> None:
-        """A broken invariant is answered by one recovery (rule 13): the leader raises the generation."""
+        """Answer a broken invariant by one recovery (rule 13): the leader raises the generation."""
         log.error("%s asks for a recovery", assignment, exc_info=error)
         try:
             answer(self.zookeeper, assignment.view, error)

@@ -1,4 +1,4 @@
-"""Where a node of sqlglot's tree stands in the user's text, and the name of a plain call."""
+"""The place of a node of sqlglot's tree in the user's text, and the name of a plain call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every statement of the dialect, as read: nothing here has been checked against a stream yet."""
+"""Every statement of the dialect, as parsed: nothing here has been checked against a stream yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mars.model.plan import Window
 
 @dataclass(frozen=True)
 class Name:
-    """A name and where it stands in the statement: sql[start:end]."""
+    """A name and its place in the statement: sql[start:end]."""
 
     text: str
     start: int = field(default=0, compare=False)
@@ -20,7 +20,7 @@ class Name:
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """`name TYPE [PATH 'a.b']`; `type_place` is where the type stands, `type` its text as written."""
+    """`name TYPE [PATH 'a.b']`; `type_place` is the place of the type, `type` its text as written."""
 
     name: Name
     type: Name
@@ -56,9 +56,8 @@ class Clauses:
 
 @dataclass(frozen=True)
 class SelectStatement:
-    """A SELECT over a stream: given alone it runs once over what the topic holds. `tree` is the plain SQL
-    without our clauses, `texts` the text of each column of the select list, `last` where the statement's
-    last word stands."""
+    """A SELECT over a stream: given alone it runs once over what the topic holds. `tree` is the plain SQL without our
+    clauses, `texts` the text of each column of the select list, `last` the place of the statement's last word."""
 
     sql: str
     source: Name

@@ -1,4 +1,4 @@
-"""What Mars needs on this machine, what is missing, and the command that mends it."""
+"""What Mars needs on this machine, what is missing, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that Mars needs: what was found, and the command that mends it, if one does."""
+    """One thing that Mars needs: what was found, and the command that fixes it, if there is one."""
 
     name: str
     ok: bool
@@ -40,7 +40,7 @@ class Check:
 
 
 def check(config: Config) -> list[Check]:
-    """Looks at everything, starts nothing, and raises nothing. Takes about a second."""
+    """Checks everything, starts nothing, and raises nothing. Takes about a second."""
     looks: list[tuple[str, Callable[[], Check]]] = [
         ("python", _python), ("packages", _packages), ("java", partial(_java, config)),
         ("kafka", partial(_kafka, config)), ("zookeeper", partial(_zookeeper, config)),
@@ -68,7 +68,7 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Compares what is installed with the lock; Mars as a wheel has none, pip has seen to it."""
+    """Compares the installed packages with the lock file. A wheel of Mars has none; then pip has checked them."""
     if not LOCK.exists():
         return Check("packages", True, "installed without a lock file")
     wanted: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""How an error reads on the terminal, and the exit code that it gives."""
+"""The text of an error on the terminal, and its exit code."""
 
 from __future__ import annotations
 

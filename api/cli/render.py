@@ -28,7 +28,7 @@ def render(answer: dict, format_: str, expanded: bool = False, cell_width: int |
 
 
 def as_json(columns: Sequence[dict], rows: Sequence[list]) -> str:
-    """An array of objects, one a line."""
+    """An array of objects, one per line."""
     names = [column["name"] for column in columns]
     lines = ",\n".join(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
     return f"[\n{lines}\n]" if rows else "[]"
@@ -69,7 +69,7 @@ def table(columns: Sequence[dict], rows: Sequence[list], cell_width: int | None 
 
 
 def vertical(columns: Sequence[dict], rows: Sequence[list]) -> str:
-    """One line a value, for rows that are too wide."""
+    """One line per value, for rows that are too wide."""
     width = max((len(column["name"]) for column in columns), default=0)
     lines = []
     for number, row in enumerate(rows, 1):
@@ -98,7 +98,7 @@ def arrow(columns: Sequence[dict], rows: Sequence[list]) -> bytes:
 
 
 def _read(value: object, type_: str) -> object:
-    """A JSON value as one that Arrow casts: what JSON has no form for comes as text."""
+    """A JSON value in a form that Arrow can cast. Values that JSON cannot express come as text."""
     if type_ in TIMES and isinstance(value, str):
         return value.removeprefix("+").removesuffix("Z")
     return float(value) if type_ in ("FLOAT", "DOUBLE") and isinstance(value, str) else value

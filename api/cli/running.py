@@ -31,9 +31,10 @@ def run(client: Client, statement: str) -> dict:
 
 
 def _beside(name: str, do: Callable[..., None], *arguments: object) -> threading.Thread:
-    """A started thread that calls the API. The main thread never does while a statement runs, and waits in one call of
-    C only: Ctrl-C is raised there in whatever line it has reached, and the HTTP client swallows it then or leaves its pool
-    locked. A daemon, because the end of the process must not wait for what was left."""
+    """A started thread that calls the API. While a statement runs, the main thread never calls it, and waits only in one
+    C call. The reason is Ctrl-C: it is raised in whatever line the main thread has reached, and inside the HTTP client it
+    would be swallowed or leave the pool locked. The thread is a daemon, because the process must not wait for it at its
+    end."""
     thread = threading.Thread(target=do, args=arguments, name=name, daemon=True)
     thread.start()
     return thread
@@ -49,7 +50,7 @@ def _ask(client: Client, statement: str, id_: str, answers: SimpleQueue[Future])
 
 
 def _cancel(client: Client, id_: str) -> None:
-    with contextlib.suppress(Exception):  # the client may be closed meanwhile, as nobody waits for this for long
+    with contextlib.suppress(Exception):  # the client may be closed meanwhile, because nobody waits long for this
         client.cancel(id_)
 
 
@@ -62,9 +63,9 @@ def read(script: str) -> str:
 
 
 def show(answer: dict, format_: str, expanded: bool = False) -> None:
-    """Rows to stdout; what else an answer says to stderr."""
+    """Rows to stdout; everything else in an answer to stderr."""
     if "rows" in answer and answer["kind"] in ("rows", "plan"):
-        # Who reads a pipe or a file wants the values, whoever reads a screen the columns.
+        # A reader of a pipe or a file wants whole values; a reader of a screen wants aligned columns.
         sys.stdout.buffer.write(render(answer, format_, expanded, CELL_WIDTH if sys.stdout.isatty() else None))
         sys.stdout.buffer.flush()
     for note in notes(answer):
@@ -72,11 +73,11 @@ def show(answer: dict, format_: str, expanded: bool = False) -> None:
 
 
 def notes(answer: dict) -> list[str]:
-    """The sentences that belong to an answer but are no rows."""
+    """The sentences that belong to an answer but are not rows."""
     found = []
     if answer["kind"] not in ("rows", "plan"):
         found.append(f"{answer['kind']} {answer.get('name') or ''}".rstrip())
     if answer.get("truncated"):
-        found.append(f"only the first {len(answer['rows']):,} rows; LIMIT says otherwise")
+        found.append(f"only the first {len(answer['rows']):,} rows are shown; LIMIT gives more")
     found += [answer[name] for name in ("note", "warning", "reason") if answer.get(name)]
     return found + list(answer.get("notes") or [])

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 COUNT, SENT, FOUND = "count", "sent", "found"
-LEFT_OUT = "tuples are bad, late or future to Mars alone"
-UNREAD = "tuples are good to Mars alone"
+LEFT_OUT = "tuples are bad, late or future only for Mars"
+UNREAD = "tuples are good only for Mars"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the check saw. `difference` is empty unless the results are wrong: it names the first group that is. `doubt` is
-    empty if every group has the count that was sent, else it says what could not be checked."""
+    """The result of the check. `difference` is empty unless the results are wrong; then it names the first wrong group.
+    `doubt` is empty if every group has the count that was sent; otherwise it says what could not be checked."""
 
     groups: int
     tuples: int
@@ -26,9 +26,9 @@ class Verdict:
 
 
 def compare(expected: pa.Table, results: pa.Table, left_out: int = 0, unread: int = 0) -> Verdict:
-    """Compare counts by group. `expected` has the keys and `count`; `results` has them too, and `partial`, which marks the
-    rows of windows that are still open. Two engines may differ on which tuples read, and by no more than either left out:
-    Mars left out `left_out`, the count `unread`."""
+    """Compare counts by group. `expected` has the keys and `count`; `results` has them too, and `partial`, which marks
+    the rows of windows that are still open. The two engines may disagree about which tuples can be read, but by no more
+    than either left out: Mars left out `left_out`, the count `unread`."""
     keys = [name for name in expected.column_names if name != COUNT]
     both = _counts(expected, keys, SENT).join(_counts(results, keys, FOUND), keys, join_type="full outer")
     excess = pc.subtract(pc.fill_null(both[FOUND], 0), pc.fill_null(both[SENT], 0))
@@ -42,8 +42,8 @@ def compare(expected: pa.Table, results: pa.Table, left_out: int = 0, unread: in
 
 
 def _counts(table: pa.Table, keys: list[str], name: str) -> pa.Table:
-    """Keys as text and the count of each under another name. NULL keys stand as a word, as joins
-    drop them; no real key has it."""
+    """Keys as text and the count of each under another name. NULL keys become a word that no real key has, because joins
+    drop NULLs."""
     columns = {key: pc.fill_null(pc.cast(table[key], pa.string()), "\0NULL") for key in keys}
     return pa.table({**columns, name: pc.cast(table[COUNT], pa.int64())})
 

@@ -20,7 +20,7 @@ from mars.errors import ConflictError, MarsError
 
 LOOK_S = 0.5
 ROWS_SHOWN = 8
-# How long nothing may be committed once all was sent.
+# How long nothing may be committed once everything was sent.
 SETTLE_S = 120.0
 
 
@@ -42,7 +42,7 @@ def demo(data: Path | None, stop: bool, **options: Any) -> None:
         else:
             next_steps(config, run, source, data)
     except KeyboardInterrupt:
-        # A start that is interrupted stops what it has started.
+        # If the start is interrupted, it stops what it has started.
         runs = runfile.running(config.data) is not None
         say("\ninterrupted" + f"; Mars still runs on {config.data}: stop it with `mars down --data {config.data}`" * runs)
         raise
@@ -54,7 +54,7 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
     """The instance that runs on the demo's folder, else a new one."""
     run = runfile.running(config.data)
     if run is not None:
-        say(f"Mars runs already on {config.data} at {run.api}")
+        say(f"Mars is already running on {config.data} at {run.api}")
         if kafka and kafka != run.kafka:
             raise ConflictError("This instance reads another Kafka", f"{run.kafka}, not {kafka}",
                                 "stop it with `mars down`, or give another folder with --data")
@@ -65,7 +65,7 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
 
 
 def choose(config: Config, run: runfile.Run, options: dict) -> Source:
-    """What is fed: the user's own file or topic if one is named, else the paper's tuples."""
+    """The source: the user's own file or topic if one is named, else the paper's tuples."""
     if options["file"] or options["topic"]:
         from api.demo.own import FileSource, TopicSource
 
@@ -91,12 +91,14 @@ def play(client: Client, source: Source, began: float) -> Verdict:
 
 
 def create(client: Client, source: Source) -> None:
-    """Make the stream and the query. What an earlier demo made with the same text is used again, the query anew. Nothing
-    else that exists is touched: ConflictError if it has the name."""
+    """Create the stream and the query. A stream that an earlier demo created with the same text is used again; the query
+    is created anew. Nothing else is touched: ConflictError if something else has the name."""
     found = existing(client, "streams", source.stream)
     if found is None or found["sql"].strip() != source.stream_sql().strip():
         client.sql(source.stream_sql())
-    query, found = source.query_sql(existing(client, "streams", source.stream)), existing(client, "queries", source.name)
+    stream = existing(client, "streams", source.stream)
+    assert stream is not None, "it was there, or has just been made"
+    query, found = source.query_sql(stream), existing(client, "queries", source.name)
     say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
     if found and found["sql"].strip() == query.split(" AS ", 1)[1].strip():
         client.sql(f"DROP QUERY {source.name}")
@@ -109,7 +111,7 @@ def existing(client: Client, kind: str, name: str) -> dict | None:
 
 
 def watch(client: Client, source: Source, view: View) -> None:
-    """Show how it goes until all that was sent is committed. MarsError if it stands still or the query stops."""
+    """Show the progress until everything that was sent is committed. MarsError if it stands still or the query stops."""
     left, deadline = 0, 0.0
     while True:
         sent_all = source.done()
@@ -144,14 +146,14 @@ def tell(verdict: Verdict) -> None:
 
 
 def next_steps(config: Config, run: runfile.Run, source: Source, data: Path | None) -> None:
-    """What to type next, what still runs, where the data lies, how to end it."""
+    """What to type next, what still runs, where the data is, how to stop."""
     here = f"--data {config.data}"
     say(f"""
 Try next:
   mars sql {here} -c "SELECT * FROM {source.name} ORDER BY window_start DESC LIMIT 5"
   curl -s '{run.api}/v1/queries/{source.name}/results?limit=3'
   mars sql {here}
-Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} goes on reading topic {source.topic}.
-Its data lies in {config.data}
+Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} keeps reading topic {source.topic}.
+Its data is in {config.data}
   mars down {here}            stops it and keeps the data
   mars down {here} --purge    stops it and deletes the data""")

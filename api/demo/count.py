@@ -1,5 +1,5 @@
-"""An independent count over the lines of a file, by DuckDB: what the demo compares the results of the user's own file
-with."""
+"""An independent count over the lines of a file, by DuckDB. The demo compares the results of the user's own file with
+it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ WINDOWS_S = (1, 10, 60, 600, 3_600, 86_400)
 WATERMARK_S = 5
 FUTURE_S = 300
 KEY_VALUES_MAX = 10_000
-CALENDAR_US = (-62_104_060_800_000_000, 253_370_764_800_000_000)  # the years 2 to 9998, beyond which no event time reads
-# Our own columns beside those of the lines, under names that those do not have.
+CALENDAR_US = (-62_104_060_800_000_000, 253_370_764_800_000_000)  # the years 2 to 9998: event times beyond are bad
+# Our own columns beside those of the lines, under names that the lines do not have.
 LINE, US, OBJECT = '"mars line"', '"mars us"', '"mars object"'
 
 
 class LineCount:
-    """Lines that another engine than Mars's own has read, as a stream that the API shows says how. Proposes a `key`, a
+    """Lines as another engine reads them, by the declaration of a stream that the API shows. Proposes a `key`, a
     `window_s` that gives some ten windows, and a watermark that covers the `disorder_s` of the lines."""
 
     def __init__(self, path: Path, header: bool, stream: dict) -> None:
@@ -42,12 +42,13 @@ class LineCount:
         self.key = self._choose_key(stream["time_column"])
 
     def objects(self) -> int | None:
-        """How many tuples lines of JSON are; None if one is no object: it may be any number of tuples that do not read."""
+        """The number of tuples in lines of JSON; None if one line is not an object, because it may be any number of
+        unreadable tuples."""
         rows, objects = self._one(f"SELECT count(*), count(*) FILTER ({OBJECT}) FROM lines")
         return rows if rows == objects else None
 
     def groups(self) -> pa.Table:
-        """Counts by window_start and key of the tuples that read and do not lie in the future."""
+        """Counts by window_start and key of the tuples that can be read and are not in the future."""
         size = self.window_s * 1_000_000
         where = [f"{US} <= {int((time.time() + FUTURE_S) * 1e6)}"]
         columns = [f"{US} - (({US} % {size}) + {size}) % {size} AS window_start"]  # DuckDB divides towards zero
@@ -79,13 +80,13 @@ class LineCount:
         return self.db.execute(sql).fetchall()[0]
 
     def _us(self, name: str, unit: str) -> str:
-        """SQL for the event time in microseconds, NULL where it does not read."""
+        """SQL for the event time in microseconds, NULL if it cannot be read."""
         if self.types[name] in ("INT", "BIGINT"):
             return f"TRY_CAST(TRY_CAST(trim({_quoted(name)}) AS HUGEINT) * 1000000 // {UNITS_PER_SECOND[unit]} AS BIGINT)"
         return f"epoch_us(TRY_CAST({_quoted(name)} AS TIMESTAMPTZ))"
 
     def _choose_key(self, time_column: str) -> str | None:
-        """The column with the fewest values of those that have several, texts first."""
+        """Among the columns with several values, the one with the fewest; texts first."""
         ranks = []
         for name, type_ in self.types.items():
             if name != time_column and type_ in ("STRING", "INT", "BIGINT", "BOOLEAN"):

@@ -1,5 +1,5 @@
-"""The user's own tuples as the source of the demo, guessed and shown. Those of a file are sent, and counted by another
-engine; those of a topic are there already, and nobody but Mars counts them."""
+"""The user's own tuples as the source of the demo, with guesses that are shown. Tuples of a file are sent, and another
+engine counts them. Tuples of a topic exist already, and only Mars counts them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PEEK_S = 30.0
 class OwnSource(ABC):
     """What file and topic have in common: the declaration and the query.
 
-    `options` has schema, time_column, unit and select, each None unless given. `ends` are the offsets up to which the query
-    has to read, once they are known."""
+    `options` has schema, time_column, unit and select, each None unless given. `ends` are the offsets up to which the
+    query must read, once they are known."""
 
     sent = goal = 0
     start_at: str
@@ -53,14 +53,15 @@ class OwnSource(ABC):
 
     @abstractmethod
     def read_lines(self, stream: dict) -> LineCount:
-        """The lines by which key, window and watermark are chosen."""
+        """The lines from which key, window and watermark are chosen."""
 
     def left(self, document: dict) -> int:
         """How many messages below `ends` the query has yet to read."""
+        assert self.ends is not None, "nothing was sent yet"
         return sum(max(0, end - document["positions"].get(str(p), 0)) for p, end in self.ends.items())
 
     def counters(self, client: Client) -> dict[str, int]:
-        """What the query has counted; shown too."""
+        """The query's counters, which are shown too."""
         counters = client.get(f"/v1/queries/{self.name}")["counters"]
         kinds = ", ".join(f"{counters[kind]:,} {kind}" for kind in ("bad", "late", "future", "filtered"))
         say(f"{counters['tuples']:,} tuples: {kinds}")
@@ -85,7 +86,7 @@ class OwnSource(ABC):
                 f"WINDOWING {self.count.window_s} s WATERMARK {self.count.disorder_s} s FROM {self.start_at}")
 
     def stop(self) -> None:  # noqa: B027
-        """Nothing: sending ends with the process."""
+        """Nothing to stop: sending ends with the process."""
 
 
 class FileSource(OwnSource):
@@ -99,12 +100,12 @@ class FileSource(OwnSource):
             raise MarsError(f"{path} is not a regular file", "the demo reads it more than once",
                             "write it to a file first")
         admin, name = KafkaAdmin(kafka, security=security), re.sub(r"[^\w.-]+", "-", path.stem)
-        taken = set(admin.topics())  # the file must not end up among other tuples
+        taken = set(admin.topics())  # the file must not be mixed with other tuples
         numbered = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
         topic = options["topic"] or next(free for free in numbered if free not in taken)
         if options["select"] and topic not in (options["topic"], name):
             raise MarsError(f"Topic {name} exists", "its tuples would be counted too", "give another name with --topic, "
-                            "and name the stream so in --sql")
+                            "and use that name for the stream in --sql")
         super().__init__(admin, topic, self.file.guess, options)
         self.kafka, self.security = kafka, security
         self.failure: MarsError | None = None
@@ -113,13 +114,13 @@ class FileSource(OwnSource):
         self.thread = threading.Thread(target=self._send, name="send", daemon=True)
 
     def prepare(self) -> None:
-        """Make the topic if it is absent."""
+        """Create the topic if it does not exist."""
         self.partitions, _ = ensure_topic(self.kafka, self.security, self.topic)
         self.goal = sum(1 for _ in self.file.lines())
         self.begins = self.admin.end_offsets(self.topic, range(self.partitions))
 
     def read_lines(self, stream: dict) -> LineCount:
-        """Those of the file; its header is no tuple."""
+        """The lines of the file; its header is not a tuple."""
         return LineCount(self.file.path, self.file.header, stream)
 
     def start(self) -> None:
@@ -127,24 +128,24 @@ class FileSource(OwnSource):
         self.thread.start()
 
     def done(self) -> bool:
-        """Whether all was sent; raises what stopped the sending."""
+        """Whether everything was sent; raises what stopped the sending."""
         if self.failure:
             raise self.failure
         return not self.thread.is_alive()
 
     def left(self, document: dict) -> int:
-        """Up to where the topic ended when all was sent."""
+        """Messages left up to the end that the topic had when everything was sent."""
         self.ends = self.ends or self.admin.end_offsets(self.topic, self.begins)
         return super().left(document)
 
     def verdict(self, client: Client) -> Verdict:
-        """Each line must be in the results. Among what others send it cannot be told; of a SELECT of the user's own every
-        tuple must be accounted for, no more."""
+        """Each line must be in the results. That cannot be checked among tuples that others send. For a SELECT of the
+        user's own, every tuple must be accounted for, and no more is checked."""
         results = pa.concat_tables(client.pages(self.name, partial="true")) if self.count else None
         return self.judge(self.counters(client), results)
 
     def judge(self, counters: dict[str, int], results: pa.Table | None) -> Verdict:
-        """What the lines say of these results, which are None for a SELECT of the user's own."""
+        """The verdict of the lines on these results, which are None for a SELECT of the user's own."""
         # Each line of CSV is a tuple; one of JSON may be several.
         sent = self.goal if self.guess.format == "CSV" else self.count.objects() if self.count else None
         ends = self.admin.end_offsets(self.topic, self.begins)
@@ -155,6 +156,7 @@ class FileSource(OwnSource):
             return Verdict(0, counters["tuples"], difference=f"{sent:,} tuples were sent, {counters['tuples']:,} arrived")
         if results is None:
             return Verdict(0, counters["tuples"])
+        assert self.count is not None, "the lines are counted before there are results"
         expected = self.count.groups()
         unread = max(0, counters["tuples"] - (pc.sum(expected["count"]).as_py() or 0))
         return compare(expected, results, sum(counters[kind] for kind in ("bad", "late", "future")), unread)
@@ -170,8 +172,8 @@ class FileSource(OwnSource):
 
 
 class TopicSource(OwnSource):
-    """All that the topic of somebody else held when the demo began. Mars alone reads it whole: the first and the last
-    messages are looked at for the proposals, and nothing is counted a second time."""
+    """Everything that somebody else's topic held when the demo began. Only Mars reads all of it: the first and the last
+    messages are looked at for the guesses, and there is no independent count."""
 
     start_at = "EARLIEST"
 
@@ -187,13 +189,13 @@ class TopicSource(OwnSource):
         self.about = f"what the topic holds, {self.guess.format}"
 
     def prepare(self) -> None:
-        """Look how far the topic goes."""
+        """Look up the end of the topic."""
         partitions = self.admin.require(self.topic).partitions
         self.ends = self.admin.end_offsets(self.topic, partitions)
         self.sent = sum(self.ends.values()) - sum(self.admin.start_offsets(self.topic, partitions).values())
 
     def read_lines(self, stream: dict) -> LineCount:
-        """Those of the messages that were looked at."""
+        """The lines of the messages that were looked at."""
         with tempfile.NamedTemporaryFile(suffix=".lines") as file:
             file.write(b"\n".join(self.sample))
             file.flush()
@@ -207,5 +209,5 @@ class TopicSource(OwnSource):
         return True
 
     def verdict(self, client: Client) -> Verdict:
-        """Every tuple is accounted for, no more."""
+        """Checks that every tuple is accounted for, and no more."""
         return Verdict(0, self.counters(client)["tuples"])

@@ -1,4 +1,4 @@
-"""What the demo feeds: the paper's tuples, made and counted by a process of their own."""
+"""The sources of the demo's tuples, and the first of them: the paper's tuples, made and counted by a separate process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mars.config import Config
 from mars.errors import MarsError
 
 STREAM, TOPIC, NAME = "S", "flows", "demo"
-# Event time starts an hour back and arrives a minute ago when the last tuple is made.
+# Event time starts an hour back, and is a minute behind the clock when the last tuple is made.
 BACK_S, SPAN_S = 3_600, 3_540
 
 
 class Source(Protocol):
-    """Tuples for the demo. `goal` is how many are sent, 0 if they are there already; `about` says what they are."""
+    """Tuples for the demo. `goal` is how many are sent, 0 if they exist already; `about` describes them."""
 
     stream: str
     topic: str
@@ -43,27 +43,27 @@ class Source(Protocol):
         """The CREATE QUERY statement, over the stream as the API shows it."""
 
     def prepare(self) -> None:
-        """Whatever must be there before the stream."""
+        """Prepares what must exist before the stream."""
 
     def start(self) -> None:
         """Start to send."""
 
     def done(self) -> bool:
-        """Whether all was sent; raises what went wrong with it."""
+        """Whether everything was sent; raises what went wrong."""
 
     def stop(self) -> None:
         """Leave nothing running."""
 
     def left(self, document: dict) -> int:
-        """How many messages the query, as the API shows it, has yet to read; asked when all was sent."""
+        """How many messages the query, as the API shows it, has yet to read. Asked once everything was sent."""
 
     def verdict(self, client: Client) -> Verdict:
-        """What an independent count says of the results, once all is read."""
+        """The verdict of an independent count on the results, once everything is read."""
 
 
 class PaperSource:
-    """The generator as a child process. The topic and the stream stay for the next demo; the query is made
-    anew each time and starts where the topic ends, so that it sees exactly what this run sends."""
+    """The generator as a child process. The topic and the stream stay for the next demo. The query is created again each
+    time and starts at the end of the topic, so it sees exactly what this run sends."""
 
     stream, topic, name = STREAM, TOPIC, NAME
     about = "the paper's tuples: 20 fields, 150 bytes, all groups as frequent, 3 % out of order"
@@ -87,7 +87,7 @@ class PaperSource:
         return f"CREATE QUERY {self.name} AS {QUERY.format(stream=self.stream)} FROM LATEST"
 
     def prepare(self) -> None:
-        """Make the topic if it is absent."""
+        """Create the topic if it does not exist."""
         ensure_topic(self.kafka, security_of(self.config), TOPIC)
 
     def start(self) -> None:
@@ -118,7 +118,7 @@ class PaperSource:
             self.process.wait()
 
     def left(self, document: dict) -> int:
-        """How many tuples the query has yet to read; one more while nobody knows."""
+        """How many tuples the query has yet to read; one more while that is not known."""
         lag = document["lag"]
         return max(0, self.goal - document["counters"]["tuples"]) + (lag["tuples"] if lag else 1)
 

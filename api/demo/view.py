@@ -19,7 +19,7 @@ PLAIN_EVERY_S = 3.0
 
 
 class View:
-    """Shows moments until it is left. Everything goes to stderr; the verdict is the demo's only result."""
+    """Shows moments until the block is left. Everything goes to stderr; the verdict is the demo's only result."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False)
@@ -40,7 +40,7 @@ class View:
             self.live.__exit__(type_, error, trace)
 
     def show(self, source: Source, query: dict, newest: dict, last: bool = False) -> None:
-        """Show one moment: the query and its newest closed windows, as the API tells of them. On a pipe at most every few
+        """Show one moment: the query and its newest closed windows, as the API shows them. On a pipe at most every few
         seconds, and always the last one."""
         now, read = time.monotonic(), query["counters"]["tuples"]
         if now - self.last[0] > 1:

@@ -1,8 +1,9 @@
-"""Which instance ZooKeeper, the state folder and Redis belong to, and in which format they are written.
+"""The instance that owns ZooKeeper, the state folder and Redis, and the format in which they are written.
 
-An instance has an id, made at its first start and kept in all three, so that a wrong address or folder is refused before
-anything is read or deleted. The format is one number for all that is written to ZooKeeper and the state folder: who changes
-what an older Mars could not read raises FORMAT, and every earlier format stays readable (tests/formats).
+An instance has an id, which is made at its first start and kept in all three. So a wrong address or folder is refused
+before anything is read or deleted. The format is one number for everything that is written to ZooKeeper and the state
+folder. If you change it so that an older Mars could not read it, raise FORMAT. Every earlier format must stay readable
+(tests/formats).
 """
 
 from __future__ import annotations
@@ -40,12 +41,13 @@ class Identity:
     format: int = FORMAT
 
     def dump(self) -> bytes:
-        """As it lies in ZooKeeper and in the state folder."""
+        """The form in which it is stored in ZooKeeper and in the state folder."""
         return orjson.dumps(self)
 
     @staticmethod
     def load(data: bytes | None, place: str) -> Identity | None:
-        """What lies at a place, None for nothing. ConflictError for a format that this Mars does not know."""
+        """The identity stored at a place; None if there is none. ConflictError for a format that this Mars does not
+        know."""
         if data is None:
             return None
         try:
@@ -60,8 +62,8 @@ class Identity:
 
 
 def admit(config: Config, zookeeper: ZooKeeper, storage: Storage) -> Identity:
-    """The instance whose ZooKeeper and state folder these are; a new one where both are empty. ConflictError if they belong
-    to two, or are of a newer Mars. Waits for a ZooKeeper that is away."""
+    """The instance that owns this ZooKeeper and state folder; a new one if both are empty. ConflictError if they belong
+    to two instances, or were written by a newer Mars. Waits for a ZooKeeper that is away."""
     ensemble, folder = f"ZooKeeper at {config.zookeeper_address}", f"The state folder {storage.root}"
     known = answering(zookeeper, lambda: zookeeper.get(names.INSTANCE), PATIENCE_S)
     ours = Identity.load(known.data if known else None, ensemble)
@@ -73,7 +75,7 @@ def admit(config: Config, zookeeper: ZooKeeper, storage: Storage) -> Identity:
     if ours is None:
         _require_no_commits(config, zookeeper, storage)
     mine = Identity((ours or there or Identity(uuid.uuid4().hex)).id, FORMAT)
-    # The folder first: whatever is in ZooKeeper is then in the folder too, also after a kill in between.
+    # Write the folder first. Then whatever is in ZooKeeper is in the folder too, even after a kill in between.
     if there != mine:
         storage.put(FILE, mine.dump())
     if ours != mine:
@@ -82,7 +84,8 @@ def admit(config: Config, zookeeper: ZooKeeper, storage: Storage) -> Identity:
 
 
 def hold_first(exchange: Exchange, config: Config, identity: Identity) -> None:
-    """Like `hold`, for an instance that starts: one that runs is given the time to mark a Redis that was just emptied."""
+    """Like `hold`, for an instance that starts. It waits first, so that a running instance can mark a Redis that was just
+    emptied."""
     if exchange.instance() is None:
         time.sleep(2 * GUARD_S)
     hold(exchange, config, identity)
@@ -100,8 +103,8 @@ def hold(exchange: Exchange, config: Config, identity: Identity) -> None:
 
 
 def guard(config: Config, identity: Identity, stopping: threading.Event) -> None:
-    """Hold Redis until `stopping`, also after it came back empty; end this process once another instance has it. A Redis
-    that is away or full is waited for."""
+    """Hold Redis until `stopping`, and mark it again if it comes back empty. End this process if another instance has it.
+    Waits for a Redis that is away or full."""
     exchange = Exchange(config.redis_address)
     while not stopping.wait(GUARD_S):
         try:

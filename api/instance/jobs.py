@@ -1,5 +1,4 @@
-"""The worker jobs: one Spark job of one task for each mapper and reducer slot, submitted again when its
-worker died."""
+"""The worker jobs: one Spark job of one task for each slot, submitted again when its worker has died."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ from mars.workers import KINDS, Kind
 
 LOG = logging.getLogger("mars.jobs")
 PAUSE_S, PAUSE_MAX_S = 0.2, 2.0  # before a slot gets another worker: one that dies at its start must not fill the log
-HEALTHY_S = 10.0  # a worker that lived so long did not die at its start
+HEALTHY_S = 10.0  # a worker that lived this long did not die at its start
 
 
 def task(kind: Kind, config_json: str, slot: int) -> Callable[[], None]:
-    """The body of a worker's task. The function is local, so that it travels by value: the worker then
-    imports what it runs and nothing of the API."""
+    """The body of a worker's task. The function is local, so it is sent by value: the worker then imports only what it
+    runs, and nothing of the API."""
     def work() -> None:
         kind.load()(config_json, slot)
 
@@ -31,7 +30,7 @@ def task(kind: Kind, config_json: str, slot: int) -> Callable[[], None]:
 
 
 def reason_of(error: Exception) -> str:
-    """What ended a worker, in a line: the last line of its Python traceback, else what Spark says first."""
+    """What ended a worker, in one line: the last line of its Python traceback, else the first line from Spark."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt|Exit)\b", line)
               and not line.startswith(("org.", "java."))]
@@ -54,7 +53,7 @@ class Workers:
             thread.start()
 
     def stop(self, patience_s: float) -> None:
-        """Submit nothing any more, and cancel what has not ended by itself within `patience_s`."""
+        """Stop submitting, and cancel what has not ended by itself within `patience_s`."""
         self.stopping.set()
         deadline = time.monotonic() + patience_s
         for thread in self.threads.values():
@@ -78,5 +77,5 @@ class Workers:
 
 
 def _group(kind: Kind, slot: int) -> str:
-    """What Spark and the log call a worker's job."""
+    """The name of a worker's job in Spark and in the log."""
     return f"mars-{kind.name}-{slot}"

@@ -1,7 +1,7 @@
-"""The parent of Spark's Python processes: it imports what the workers run, so that each of them starts by a fork.
+"""The parent of Spark's Python processes. It imports what the workers run, so each of them starts by a fork.
 
-Spark runs it as `python -m api.instance.jobs_daemon` in place of its own daemon. Without it every worker would load numba,
-Arrow and the kernels for itself, and a killed one would be back seconds later.
+Spark runs it as `python -m api.instance.jobs_daemon` in place of its own daemon. Without it, every worker would load
+numba, Arrow and the kernels itself, and a killed worker would be back only seconds later.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
         kind.load()
     mapper.warm.warm(say=lambda *_, **__: None)
     mars.warm.warm()
-    gc.freeze()  # so that a collection in a worker does not copy the pages that it shares with this process
+    gc.freeze()  # so that garbage collection in a worker does not copy the pages that it shares with this process
     daemon.manager()
 
 

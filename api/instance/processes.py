@@ -1,5 +1,5 @@
-"""Processes of our own: who they are, how they are started so that they cannot outlive us, told what to do and heard in
-JSON lines, and ended."""
+"""Our own processes: how they are identified, started so that they cannot outlive this process, controlled by JSON lines,
+and stopped."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SAME_S = 1.0
 
 @dataclass(frozen=True)
 class Process:
-    """A process that cannot be taken for another one that got its number later.
+    """A process, identified so that it cannot be mistaken for another one that got its number later.
 
-    `started` counts clock ticks from the start of the machine that `boot` names, so that setting the clock changes nothing.
-    Where the system does not tell these, `boot` is empty and `started` a time of the wall clock, in seconds."""
+    `started` counts clock ticks from the start of the machine that `boot` names, so that setting the clock changes
+    nothing. If the system does not report these, `boot` is empty and `started` is a wall-clock time in seconds."""
 
     pid: int
     started: float
@@ -58,9 +58,8 @@ def spawn(module: str, data: Path, log: str) -> subprocess.Popen:
     """Run one of our modules in a session of its own, with pipes on stdin and stdout and its errors in a log
     file.
 
-    The module is to end when its stdin does (`end_with_stdin`), so it cannot outlive this process; it
-    inherits no other descriptor. It runs in the data folder, so that no package of the caller's folder hides
-    one of ours."""
+    The module is to end when its stdin does (`end_with_stdin`), so it cannot outlive this process; it inherits no other
+    descriptor. It runs in the data folder, so that no package in the caller's folder hides one of ours."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with open(log_dir(data) / f"{log}.log", "ab") as errors:
         return subprocess.Popen([sys.executable, "-P", "-m", module], cwd=data, start_new_session=True,
@@ -76,7 +75,7 @@ def pipes(process: subprocess.Popen) -> tuple[IO[bytes], IO[bytes]]:
 
 
 def tell(stream: IO[bytes], message: dict) -> None:
-    """Send one message as a JSON line; a reader that has gone is no error, its end is noticed elsewhere."""
+    """Send one message as a JSON line. A reader that is gone is not an error, because its end is noticed elsewhere."""
     try:
         stream.write(json.dumps(message).encode() + b"\n")
         stream.flush()
@@ -102,14 +101,14 @@ def error(message: dict) -> MarsError:
 
 
 def take_stdout() -> IO[bytes]:
-    """Keep stdout for `tell` alone: whatever a library prints goes to stderr from now on."""
+    """Reserve stdout for `tell`: whatever a library prints goes to stderr from now on."""
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return stream
 
 
 def end_with_stdin() -> None:
-    """End this process at once when stdin closes, which is when the process that started us has gone."""
+    """End this process at once when stdin closes, because then the process that started it is gone."""
     def wait() -> None:
         while os.read(0, 4096):
             pass
@@ -119,8 +118,8 @@ def end_with_stdin() -> None:
 
 
 def stop(process: Process, patience_s: float) -> None:
-    """End a process that anybody may have started: ask, wait up to `patience_s`, then kill it with all its children.
-    Harmless once it has ended."""
+    """End a process, whoever started it: ask, wait up to `patience_s`, then kill it with all its children. Does nothing
+    if it has ended."""
     found = process.find()
     if found is None:
         return
@@ -139,7 +138,7 @@ def stop(process: Process, patience_s: float) -> None:
 
 
 def _boot() -> str:
-    """The name of this start of the machine; empty where the system has none."""
+    """The name of this boot of the machine; empty if the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -1,7 +1,7 @@
-"""A part of the instance that is started again whenever it has ended, for as long as that takes.
+"""Starts a part of the instance again whenever it has ended, for as long as that takes.
 
-Pure but for what it is handed: how to see that the part has ended, how to start it, and the time. It never waits and never
-raises, so that one thread can watch all parts while some of them start.
+Pure except for its arguments: how to see that the part has ended, how to start it, and the time. It never waits and never
+raises, so one thread can watch all parts while some of them start.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Generic, TypeVar
 
 from mars.errors import MarsError
 
-T = TypeVar("T")  # what a start of the part brings
+T = TypeVar("T")  # the result of a start
 LOG = logging.getLogger("mars.supervisor")
 PAUSE_MAX_S = 60.0
-# A part that has lived so long is well again: its next end is not one of a row.
+# A part that has lived this long has recovered: its next end does not continue the series.
 WELL_S = 60.0
 
 
 class Watched(Generic[T]):
     """One part, which is up when this is made. `step` is called again and again, by one thread.
 
-    `fault` gives the reason once the part has ended, and None while it runs. `begin` starts it and returns at once; what its
-    Future brings goes to `adopt`. Any exception of these is a start that failed, after which `clean` removes what it left.
+    `fault` gives the reason once the part has ended, and None while it runs. `begin` starts it and returns at once; the
+    result of its Future goes to `adopt`. An exception in either is a failed start, and `clean` then removes what it left.
     """
 
     def __init__(self, name: str, fault: Callable[[], Exception | None], begin: Callable[[], Future[T]],
@@ -33,7 +33,7 @@ class Watched(Generic[T]):
         self.name = name
         self.trouble = ""  # why it is not up, and what comes next; empty while it is up
         self._fault, self._begin, self._adopt, self._clean = fault, begin, adopt, clean
-        self._row = 0  # ends and failed starts, one soon after the other
+        self._row = 0  # the number of ends and failed starts in a series
         self._reason = ""
         self._up_since: float | None = float("-inf")
         self._next_at: float | None = None
@@ -43,7 +43,7 @@ class Watched(Generic[T]):
         """Look once, and do what is due at this monotonic time."""
         try:
             self._do(now)
-        except Exception as error:  # whatever it is: the other parts run on, and this one is tried again
+        except Exception as error:  # whatever the error is, the other parts run on, and this one is tried again
             self._fail(error, now)
 
     def _do(self, now: float) -> None:
@@ -77,7 +77,7 @@ class Watched(Generic[T]):
 
 
 def _told(fault: Exception) -> str:
-    """A fault in a line for people: of a call to the system what it is and which file it met."""
+    """A fault in one line for people. For a failed system call: what failed, and on which file."""
     if isinstance(fault, MarsError):
         return fault.title
     if isinstance(fault, OSError) and fault.strerror:
@@ -91,13 +91,14 @@ def pause_s(row: int) -> float:
 
 
 def in_background(call: Callable[[], T]) -> Future[T]:
-    """What the call will bring. It runs in a thread of its own, for which the end of this process does not wait."""
+    """A Future of the call's result. The call runs in a thread of its own, and the end of this process does not wait for
+    it."""
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(call())
-        except BaseException as error:  # handed on, like the result
+        except BaseException as error:  # passed on, like the result
             future.set_exception(error)
 
     threading.Thread(target=run, name="start", daemon=True).start()

@@ -1,8 +1,7 @@
-"""The run file: what runs for one data folder, and where it answers.
+"""The run file: what runs for one data folder, and at which addresses.
 
-`<data>/run.json` is written by the supervisor alone and removed when all has stopped; `<data>/run.lock` is
-held while it lives, so that a folder never has two. A run file whose supervisor is gone counts as nothing
-running.
+Only the supervisor writes `<data>/run.json`, and it removes it when everything has stopped. It holds `<data>/run.lock`
+while it lives, so a folder never has two. If a run file's supervisor is gone, nothing counts as running.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from api.instance.processes import Process
 from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 STARTING, READY = "starting", "ready"
-LOCK = "run.lock"  # held by whoever has the folder; by it a folder is known as one of ours
+LOCK = "run.lock"  # held by the process that has the folder; this file shows that a folder is ours
 OWN = frozenset({LOCK, "run.json", "ports.json", "ports.json.new", "expected.arrow", "kafka", "logs", "redis", "spark",
                  "spill", "state", "zookeeper"})
 BESIDE = ("demo", "lost+found")  # the demo's own folder in the default one, and what file systems make
@@ -36,7 +35,8 @@ class NotRunningError(NotReadyError):
 class Run:
     """One running instance. Addresses are host:port, `api` is a URL that this machine reaches; empty until known.
     `api_certificate` is the file of the API's certificate, if it has one, `api_name` a host name in it. `processes` has
-    those that the supervisor started, by name; `troubles` says of each part that is not up why, and what comes next."""
+    the processes that the supervisor started, by name; `troubles` says why each part that is not up is not, and what
+    comes next."""
 
     supervisor: Process
     state: str = STARTING
@@ -50,7 +50,7 @@ class Run:
     troubles: list[str] = field(default_factory=list)
 
     def save(self, data: Path) -> None:
-        """Write the run file so that a reader sees all of the old one or all of the new one."""
+        """Write the run file, so that a reader sees either all of the old one or all of the new one."""
         draft = data / f"run.json.{os.getpid()}"
         draft.write_text(json.dumps(asdict(self), indent=1))
         os.replace(draft, _path(data))
@@ -60,7 +60,7 @@ _RUN = TypeAdapter(Run)
 
 
 def read(data: Path) -> Run | None:
-    """What the run file says, also when its supervisor has ended; None without a readable run file."""
+    """The run file's content, even if its supervisor has ended; None without a readable run file."""
     try:
         return _RUN.validate_json(_path(data).read_bytes())
     except (OSError, ValueError):
@@ -87,20 +87,21 @@ def require(data: Path) -> Run:
 
 
 def remove(data: Path) -> None:
-    """Say that nothing runs here any more."""
+    """Record that nothing runs here any longer."""
     _path(data).unlink(missing_ok=True)
 
 
 def foreign(data: Path) -> list[str]:
-    """The names in a data folder that are not of an instance's making, in order."""
+    """The names in a data folder that an instance has not made, in order."""
     return sorted(entry.name for entry in os.scandir(data)
                   if entry.name not in OWN and not entry.name.startswith("run.json.")) if data.is_dir() else []
 
 
 def make_folder(data: Path) -> None:
-    """Make the data folder if it is missing; ConfigurationError if it cannot be made, or not written to, if it is a folder
-    of something else, or if a service cannot be given its path."""
-    # Kafka and Spark take a path with a comma for several; letters that are no text stand in no file of settings.
+    """Make the data folder if it is missing; ConfigurationError if it cannot be made or written to, if it holds something
+    else, or if a service cannot take its path."""
+    # Kafka and Spark take a path with a comma for several paths; bytes that are not text cannot be written into a
+    # settings file.
     unfit = next((letter for letter in str(data) if letter == "," or unicodedata.category(letter) in ("Cc", "Cs")), "")
     if unfit:
         raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {unfit!a} "
@@ -132,7 +133,7 @@ def lock(data: Path) -> int:
 
 
 def holders(data: Path) -> list[int]:
-    """The numbers of the processes that hold the folder; empty where the system does not tell."""
+    """The numbers of the processes that hold the folder; empty if the system does not report them."""
     try:
         inode = str((data / LOCK).stat().st_ino)
         locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]

@@ -1,10 +1,10 @@
 """The server process: Spark's driver, the worker jobs and the API.
 
-It takes two JSON lines on stdin: the configuration, upon which Spark starts, and the same with all addresses,
-once the services answer. It reports on stdout and ends when stdin closes or on SIGTERM.
+It takes two JSON lines on stdin: the configuration, with which Spark starts; and the same with all addresses, once the
+services answer. It reports on stdout and ends when stdin closes or on SIGTERM.
 
-Spark's JVM takes seconds to start, and so does loading the API: the API is imported meanwhile, and nothing that Spark can
-do without before.
+Spark's JVM takes seconds to start, and so does loading the API. So the API is imported while Spark starts, and nothing
+that Spark does not need is imported before.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
         import mars.warm
         from api.rest.app import create_app, serve
         from api.statements.context import Context, connect
-        # Else the first reader of open windows would wait for kernels.
+        # Otherwise the first reader of open windows would wait for kernels.
         threading.Thread(target=mars.warm.warm, daemon=True).start()
         serve(create_app(Context(config, connect(config), spark)), config)
     finally:
@@ -75,8 +75,8 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
 
 
 def identify(config: Config, zookeeper: ZooKeeper, is_redis_own: bool) -> Identity:
-    """Whose services and state these are; ConflictError if not one instance's, or if this code
-    would change answers of its queries. A Redis that is away is looked at later."""
+    """The instance that owns these services and this state. ConflictError if they do not belong to one instance, or if
+    this code would change answers of its queries. A Redis that is away is checked later."""
     identity = admit(config, zookeeper, Storage(config.state_root))
     answering(zookeeper, lambda: require_computable(zookeeper), PATIENCE_S)
     with contextlib.suppress(NotReadyError, ExchangeFullError):
@@ -85,8 +85,8 @@ def identify(config: Config, zookeeper: ZooKeeper, is_redis_own: bool) -> Identi
 
 
 def forget_last_run(zookeeper: ZooKeeper) -> None:
-    """Take back the word to stop, the registrations of killed workers whose sessions have not run out yet, and what a change
-    of the catalog has left that was killed."""
+    """Remove the stop znode, the registrations of killed workers whose sessions have not run out yet, and what a killed
+    change of the catalog has left."""
     zookeeper.transact(("delete", names.STOP))
     for folder in (*(kind.folder for kind in KINDS), names.CHANGES):
         for child in zookeeper.children(folder):
@@ -94,8 +94,8 @@ def forget_last_run(zookeeper: ZooKeeper) -> None:
 
 
 def end_with_spark(spark: SparkSession) -> None:
-    """End this process at once when Spark's JVM or its context has ended: without them no worker starts again, and the
-    supervisor starts all anew."""
+    """End this process at once when Spark's JVM or its context has ended. Without them no worker starts again; the
+    supervisor then starts everything again."""
     ended = spark_session.await_end(spark)
     logging.getLogger("mars.server").error("%s has ended, and the server with it; see logs/spark.log", ended)
     os._exit(1)
@@ -132,7 +132,7 @@ def registered(zookeeper: ZooKeeper, kind: Kind) -> int:
 
 
 def api_url(config: Config) -> str:
-    """The URL by which this machine reaches the API: by loopback where it listens on all addresses."""
+    """The URL by which this machine reaches the API: loopback if it listens on all addresses."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.api_host, config.api_host)
     scheme = "https" if config.api_tls_certificate else "http"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{config.api_port}"
@@ -142,7 +142,7 @@ def main() -> None:
     """The process; exits with 1 after it has said why it cannot go on."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     events = processes.take_stdout()
-    # An exception, so that everything is ended in order wherever it comes.
+    # Raise an exception, so that everything is stopped in order, wherever the signal comes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         run(events, processes.hear(sys.stdin.buffer))
@@ -151,7 +151,7 @@ def main() -> None:
         logging.getLogger("mars.server").error("%s", error)
         sys.exit(1)
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # all has ended in order; it would only disturb the interpreter's end
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # all has stopped in order; a signal would only disturb the end
 
 
 if __name__ == "__main__":

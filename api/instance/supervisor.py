@@ -1,7 +1,7 @@
-"""The supervisor: it starts the services and the server, keeps them up, holds the run file, and ends them all.
+"""The supervisor: it starts the services and the server, keeps them running, holds the run file, and stops them all.
 
-The first start of an instance succeeds or fails as a whole. From then on no part's end ends another: each is started again,
-by itself, until it is up (`api/instance/restarts.py`).
+The first start of an instance succeeds or fails as a whole. From then on, the end of one part never ends another: each is
+started again independently until it is up (`api/instance/restarts.py`).
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ LEFT_OVER_S = 1.0
 READY_S = 240.0
 PATIENCE_S = 8.0
 
-# Hears what is ready: its name, where it answers, and after how many seconds.
+# Called for each part that is ready: with its name, its address, and the seconds that it took.
 Report = Callable[[str, str, float], None]
 
 
 class ServerProcess:
-    """A server from its start on. Spark starts at once; the rest waits for the addresses that `ready`
-    brings."""
+    """A server process. Spark starts at once; the rest waits for the addresses that `ready` gives it."""
 
     def __init__(self, config: Config, report: Report) -> None:
         self.log = log_dir(config.data) / "server.log"
         self.report = report
         self.began = time.monotonic()
         self.process = processes.spawn("api.instance.server", config.data, "server")
+        self.inbox, self.outbox = processes.pipes(self.process)
         self.url = ""
         self.error: MarsError | None = None
         self.settled = threading.Event()
-        processes.tell(self.process.stdin, {"config": config.to_json()})
+        processes.tell(self.inbox, {"config": config.to_json()})
         threading.Thread(target=self._listen, name="server-events", daemon=True).start()
 
     def ready(self, config: Config) -> str:
         """Give the server all addresses, wait until it serves, return the API's URL.
 
         Raises MarsError with the server's own reason, or with the end of its log."""
-        processes.tell(self.process.stdin, {"config": config.to_json()})
+        processes.tell(self.inbox, {"config": config.to_json()})
         if not self.settled.wait(READY_S):
             self.error = MarsError(f"The server is not ready after {READY_S:.0f} s", f"{self.log}:\n{tail(self.log)}")
         if not self.url:
@@ -70,18 +70,18 @@ class ServerProcess:
         return self.process.poll() is not None
 
     def failure(self) -> MarsError:
-        """Why it ended: its own word, else the end of its log."""
+        """Why it ended: its own message, else the end of its log."""
         return self.error or MarsError("The server process ended", f"{self.log}:\n{tail(self.log)}")
 
     def stop(self, patience_s: float = PATIENCE_S) -> None:
-        """End it and all that it started: ask, and kill after `patience_s`. Harmless once it has ended."""
+        """Stop it and all that it started: ask first, and kill after `patience_s`. Does nothing if it has ended."""
         if not self.ended():
             processes.stop(Process.of(self.process.pid), patience_s)
             self.process.wait()
 
     def _listen(self) -> None:
-        """Pass on what is ready; note the URL or the error that settles the start."""
-        for event in processes.hear(self.process.stdout):
+        """Pass on what is ready; note the URL or the error with which the start ends."""
+        for event in processes.hear(self.outbox):
             if "ready" in event:
                 self.report(event["ready"], event["detail"], time.monotonic() - self.began)
             elif "error" in event:
@@ -118,7 +118,7 @@ class Supervisor:
         return self.run
 
     def watch(self) -> None:
-        """Start again what ends by itself, for ever. Nothing that a part does ends this."""
+        """Start again whatever ends, for ever. Nothing that a part does ends this."""
         parts: list[Watched[Any]] = [self._watched_server(), *(self._watched_service(i) for i in range(len(self.services)))]
         while True:
             time.sleep(WATCH_S)
@@ -137,8 +137,7 @@ class Supervisor:
         runfile.remove(self.config.data)
 
     def _api_port(self) -> int:
-        """The port that was asked for, else the one of last time, else the usual one, else any that is
-        free."""
+        """The requested port, else the one of last time, else the usual one, else any free port."""
         asked = self.config.api_port
         if asked and not ports.is_free(asked, self.config.api_host):
             raise ConflictError(f"Port {asked} is taken", f"on {self.config.api_host}, by another program",
@@ -148,7 +147,8 @@ class Supervisor:
         return asked or ports.pick(self.config.data, "api", API_PORT, self._is_ours)
 
     def _is_ours(self, port: int) -> bool:
-        """Can the API have this port? It binds it only once all else is up, so it is kept from other instances now."""
+        """Can the API have this port? The API binds it only once everything else is up, so the port is reserved against
+        other instances now."""
         if not ports.is_free(port, self.config.api_host):
             return False
         self.reserved = ports.reserve(port)
@@ -172,7 +172,7 @@ class Supervisor:
             moved = service.address != self.services[place].address
             self.services[place] = service
             self._service_ready(service)
-            if moved:  # the server knows the old address; it ends, and begins anew with this one
+            if moved:  # the server knows the old address, so it is stopped and started again with this one
                 self._stop_server()
 
         return Watched(name, lambda: self.services[place].fault(),  # noqa: PLW0108 each start puts another service there
@@ -185,7 +185,7 @@ class Supervisor:
         return self.server
 
     def _stop_server(self) -> None:
-        """End what is left of the server that was last."""
+        """Stop what is left of the last server."""
         if self.server is not None:
             self.server.stop(LEFT_OVER_S)
 
@@ -194,7 +194,7 @@ class Supervisor:
         self._save()
 
     def _with_addresses(self) -> Config:
-        """What the server is told: the configuration, and where the services answer."""
+        """The configuration for the server, with the addresses of the services."""
         return self.config.model_copy(update={f"{name}_address": getattr(self.run, name)
                                               for name in ("kafka", "redis", "zookeeper")})
 
@@ -208,7 +208,7 @@ class Supervisor:
             if pid is not None:
                 self.run.processes[name] = Process.of(pid)
         except psutil.NoSuchProcess:
-            self.run.processes.pop(name, None)  # it has ended since, which the next look at it says
+            self.run.processes.pop(name, None)  # it has ended since; the next look at it reports that
         self._save()
 
     def _tell(self, troubles: list[str]) -> None:
@@ -217,7 +217,7 @@ class Supervisor:
             self._save()
 
     def _save(self) -> None:
-        """Write the run file; where that fails, try again later: a full disk ends no service."""
+        """Write the run file. If that fails, try again later, because a full disk must not end a service."""
         try:
             self.run.save(self.config.data)
             self.saved = True

@@ -25,14 +25,14 @@ from mars.errors import MarsError
 
 
 class Terminated(BaseException):
-    """SIGTERM came: stop, as asked."""
+    """SIGTERM came: stop, as requested."""
 
 
 def serve(config: Config, report: Report, ready: Callable[[Run], None]) -> None:
-    """Run an instance in this process until a signal or a fault; stop it whole in any case.
+    """Run an instance in this process until a signal or a fault, and stop all of it in any case.
 
-    Raises MarsError with the reason for an end that nobody asked for, KeyboardInterrupt after SIGINT; returns
-    after SIGTERM or SIGHUP."""
+    Raises MarsError with the reason for an unexpected end, and KeyboardInterrupt after SIGINT. Returns after SIGTERM or
+    SIGHUP."""
     descriptor = runfile.lock(config.data)
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _terminate)
@@ -55,18 +55,19 @@ def detach(config: Config, report: Report) -> Run:
     log = log_dir(config.data) / "supervisor.log"
     written = log.stat().st_size if log.exists() else 0
     child = processes.spawn("api.instance.up", config.data, "supervisor")
+    inbox, outbox = processes.pipes(child)
     try:
-        processes.tell(child.stdin, {"config": config.to_json()})
-        child.stdin.close()
-        for event in processes.hear(child.stdout):
+        processes.tell(inbox, {"config": config.to_json()})
+        inbox.close()
+        for event in processes.hear(outbox):
             if "ready" in event:
                 report(event["ready"], event["detail"], event["seconds"])
             elif "error" in event:
                 child.wait()
                 raise processes.error(event)
             elif "done" in event:
-                child.stdout.close()
-                child.returncode = 0  # it is meant to outlive us, so Popen need not warn that it does
+                outbox.close()
+                child.returncode = 0  # it is meant to outlive this process, so Popen need not warn about that
                 return runfile.require(config.data)
         if child.wait() in (0, -signal.SIGTERM):
             raise MarsError("Mars was stopped while it started", "by `mars down`, or by a signal to its supervisor",
@@ -80,14 +81,14 @@ def detach(config: Config, report: Report) -> Run:
 
 
 def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
-    """Stop the instance on this folder, and whatever a killed supervisor left behind; with `purge` delete the folder then.
-    True if anything ran. ConflictError, and nothing is deleted, if somebody has the folder still or again; MarsError if
-    something cannot be deleted."""
+    """Stop the instance on this folder, and whatever a killed supervisor left behind; with `purge` delete the folder
+    then. True if anything ran. If another process still or again holds the folder, it raises ConflictError and deletes
+    nothing. MarsError if something cannot be deleted."""
     run = runfile.read(data)
     named = [run.supervisor, *run.processes.values()] if run else []
     ran = [process for process in named if process.find()]
     for process in ran:
-        processes.stop(process, patience if process is run.supervisor else 1.0)
+        processes.stop(process, patience if run and process is run.supervisor else 1.0)
     with runfile.stopped(data):
         runfile.remove(data)
         if purge:
@@ -96,12 +97,12 @@ def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
 
 
 def _purge(data: Path) -> None:
-    """Delete what instances have put into the folder, and the folder itself if nothing else is there and it may be; a
-    symbolic link stays, with the folder that it names. MarsError if something cannot be deleted; the same command goes on
-    with it."""
+    """Delete what instances have put into the folder, and the folder itself if nothing else is in it and it may be
+    deleted. A symbolic link stays, with the folder that it names. MarsError if something cannot be deleted; the same
+    command then continues."""
     folder = path = data.resolve()
     try:
-        # By its lock the folder is known as one of ours, and nobody starts on it: that goes last.
+        # The lock shows that the folder is ours, and keeps others from starting on it. So it is deleted last.
         others = runfile.foreign(folder)
         for path in sorted(folder.iterdir(), key=lambda path: path.name == runfile.LOCK):
             if path.name in others:
@@ -114,7 +115,7 @@ def _purge(data: Path) -> None:
         raise MarsError(f"Mars is stopped, but {data} is not deleted", f"{path}: {error}",
                         "mend that and give the same command again") from None
     if not data.is_symlink():
-        with contextlib.suppress(OSError):  # a mount point, or in a folder that is not ours
+        with contextlib.suppress(OSError):  # a mount point, or in another user's folder
             folder.rmdir()
 
 

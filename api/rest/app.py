@@ -1,4 +1,4 @@
-"""The REST application and its server: which routes there are, who may use them, how it ends."""
+"""The REST application and its server: its routes, who may use them, and how it stops."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def create_app(context: Context) -> FastAPI:
 
 
 def serve(app: FastAPI, config: Config) -> None:
-    """Answer requests until SIGINT or SIGTERM; then open streams end, and what is under way gets GRACE_S seconds. Closes
+    """Answer requests until SIGINT or SIGTERM. Then open streams end, and running requests get GRACE_S seconds. Closes
     the application's context. Call it from the main thread."""
     context: Context = app.state.context
     settings = uvicorn.Config(app, host=config.api_host, port=config.api_port, log_config=None, access_log=False,
@@ -57,7 +57,7 @@ def serve(app: FastAPI, config: Config) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Tells the open streams of the end before it waits for them."""
+    """Ends the open streams before it waits for them."""
 
     def __init__(self, settings: uvicorn.Config, context: Context) -> None:
         super().__init__(settings)

@@ -1,4 +1,4 @@
-"""What Prometheus reads: counters, lag, commit and watermark of each query, and the workers that are alive."""
+"""The metrics for Prometheus: counters, lag, commit and watermark of each query, and the live workers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def render(context: Context) -> bytes:
 
 
 class _Now(Collector):
-    """Collects from the commits each time it is asked, so that nothing is counted twice or kept."""
+    """Collects from the commits at each request, so nothing is counted twice or kept."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
 
     def describe(self) -> list[Metric]:
-        """Nothing ahead: registering must not read anything."""
+        """Describes nothing in advance, because registering must not read anything."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -65,9 +65,9 @@ class _Now(Collector):
     def _gauges(self, documents: list[tuple[list[str], dict, int | None]]) -> Iterator[Metric]:
         lag = GaugeMetricFamily("mars_query_lag_tuples", "Offsets not yet in the query's commits.", labels=LABELS)
         commit = GaugeMetricFamily("mars_query_commit", "The query's commit number.", labels=LABELS)
-        age = GaugeMetricFamily("mars_query_watermark_age_seconds", "Clock less published watermark.", labels=LABELS)
+        age = GaugeMetricFamily("mars_query_watermark_age_seconds", "The clock minus the watermark.", labels=LABELS)
         running = GaugeMetricFamily("mars_query_running", "1 if the query is RUNNING.", labels=LABELS)
-        known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka told the topic's end.", labels=LABELS)
+        known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka reported the topic's end.", labels=LABELS)
         for labels, document, watermark in documents:
             if document["commit"] is not None:
                 commit.add_metric(labels, document["commit"])

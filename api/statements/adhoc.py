@@ -1,7 +1,7 @@
-"""A SELECT over a stream, given alone: once over what the topic holds, as a Spark aggregation plan.
+"""Runs a SELECT over a stream, given alone: once over what the topic holds, as a Spark aggregation.
 
-Each task reads one offset range with the mappers' code and gives cells; Spark brings those of a key part together,
-where they are merged; what is left is finished here, ordered and cut.
+Each task reads one offset range with the mappers' code and gives cells. Spark brings the cells of a key part together,
+where they are merged. The result is finished, ordered and cut here.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def run(context: Context, stream: Stream, plan: QueryPlan, starts: dict[int, int
 
 
 def row_of_nothing(plan: QueryPlan, stream: Stream) -> pa.Table:
-    """What aggregates without keys give over no tuple, as in SQL: one row, with counts of 0 and NULL for the rest. It is
-    the row of one made-up tuple that no aggregate selects."""
+    """The result of aggregates without keys over no tuple, as in SQL: one row, with counts of 0 and NULL for the rest. It
+    is computed from one made-up tuple that no aggregate selects."""
     nobody = Literal(False, "BOOLEAN")
     calls = tuple(replace(call, filter=nobody) for call in plan.presentation.aggregates)
     aggregation = replace(plan.aggregation, partials=kept_once(calls))
@@ -77,7 +77,8 @@ def row_of_nothing(plan: QueryPlan, stream: Stream) -> pa.Table:
 
 
 def split(ranges: list[OffsetRange]) -> list[OffsetRange]:
-    """The ranges in pieces for Spark tasks: some for each slot, none so small that its start would cost the most."""
+    """The ranges divided for Spark tasks: several for each slot, but none so small that starting it would cost the
+    most."""
     total = sum(end - start for _, start, end in ranges)
     size = min(RANGE_MAX, max(RANGE_MIN, math.ceil(total / TASKS_WANTED)))
     return [(p, first, min(first + size, end)) for p, start, end in ranges for first in range(start, end, size)]
@@ -97,7 +98,7 @@ def _aggregate(context: Context, task: Task, progress: Progress) -> tuple[pa.Tab
 
 
 def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
-    """Runs the job on a thread of its own, so that progress can be told and the job be cancelled."""
+    """Runs the job on a thread of its own, so that progress can be reported and the job cancelled."""
     if context.spark is None:
         raise NotReadyError("Spark is not up yet", "a SELECT over a stream runs on it", "try again in some seconds")
     spark, group = context.spark, f"adhoc-{uuid.uuid4().hex}"
@@ -118,7 +119,7 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
         thread.join(POLL_S)
         if context.shutdown.is_set() or not progress(_done(spark, group), len(task.ranges)):
             spark.sparkContext.cancelJobGroup(group)
-            raise SqlError("the statement was stopped", "as asked")
+            raise SqlError("the statement was stopped", "on request")
     if failure:
         raise MarsError("the Spark job failed", str(failure[0]).split("\n")[0], "the server's log has the details")
     return answer
@@ -134,7 +135,7 @@ def _done(spark: SparkSession, group: str) -> int:
 
 def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange],
                  progress: Progress) -> Found:
-    """The tuples themselves, read directly; no more than needed unless ORDER BY wants to see all."""
+    """The tuples themselves, read directly. No more than needed, unless ORDER BY needs all."""
     wanted = (ROWS_MAX if plan.presentation.limit is None else plan.presentation.limit) + 1
     total, bad, seen = sum(end - start for _, start, end in ranges), 0, 0
     rows = adhoc_job.schema(plan).empty_table()
@@ -150,14 +151,14 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
         elif not plan.presentation.order_by and len(rows) >= wanted:
             break
     if stopped():
-        raise SqlError("the statement was stopped", "as asked")
+        raise SqlError("the statement was stopped", "on request")
     if plan.presentation.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, {"tuples": seen, "bad": bad})
 
 
 def _ordered(context: Context, plan: QueryPlan, rows: pa.Table) -> pa.Table:
-    """ORDER BY, NULL being the least value; ties keep their order."""
+    """ORDER BY, with NULL as the least value; ties keep their order."""
     shift = 2 if plan.aggregation.window else 0  # outputs follow the two columns of the window
     terms = [f"#{index + shift + 1} {'DESC NULLS LAST' if descending else 'ASC NULLS FIRST'}"
              for index, descending in plan.presentation.order_by]

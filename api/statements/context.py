@@ -1,4 +1,4 @@
-"""What the API works with: one process's configuration and connections."""
+"""What the API works with: the configuration and connections of one process."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Connections:
-    """An API's ways to the outside, and its embedded SQL engine. Made once and not lazily: two requests must not make two
-    sessions."""
+    """An API's connections to the outside, and its embedded SQL engine. Made once at the start, so that two requests
+    never make two sessions."""
 
     zk: ZooKeeper
     kafka: KafkaAdmin
@@ -41,7 +41,7 @@ class Connections:
 
 
 def connect(config: Config) -> Connections:
-    """Those that the configuration names. NotReadyError if ZooKeeper does not answer."""
+    """Connect to what the configuration names. NotReadyError if ZooKeeper does not answer."""
     security = security_of(config)
     return Connections(
         ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms),
@@ -52,10 +52,10 @@ def connect(config: Config) -> Connections:
 @dataclass
 class Context:
     """`config` has the addresses of all services. `spark` may be None: only ad-hoc queries need it. Setting `shutdown`
-    ends open streams and waiting requests. Whoever made it calls `close`, which ends its connections too.
+    ends open streams and waiting requests. Its creator calls `close`, which also ends its connections.
 
-    `catalog` is for who only looks: it waits no longer than a lost connection takes to come back. `definitions` is the
-    same for statements that change what exists: it reads nothing old, and waits for a ZooKeeper that is away."""
+    `catalog` is for reading: it waits no longer than a lost connection takes to come back. `definitions` is the same for
+    statements that change what exists: it reads nothing old, and waits for a ZooKeeper that is away."""
 
     config: Config
     connections: Connections

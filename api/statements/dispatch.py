@@ -13,8 +13,8 @@ from sql.read.parse import parse
 
 
 def execute(context: Context, sql: str, id_: str = "") -> Answer:
-    """The answer to one statement; MarsError for any that is refused. `id_` is what progress is reported under, and what a
-    statement that may take long is stopped by."""
+    """The answer to one statement; MarsError for any that is refused. `id_` names a statement that may take long, for its
+    progress and to stop it."""
     statement = parse(sql, context.definitions.catalog().kind)
     if long := RUN_LONG.get(type(statement)):
         return long(context, statement, id_)

@@ -1,4 +1,4 @@
-"""Dead letters as people see them: in the order of places, those that a condition holds for, page by page."""
+"""Dead letters as people see them: those that meet a condition, in the order of places, page by page."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ CURSOR = TypeAdapter(tuple[Number, Number, Number, Number])  # the stream's id, 
 
 @dataclass(frozen=True)
 class Page:
-    """Letters as SHOWN says, the cursor of the next page (None on the last), and how many letters were deleted before to
-    stay within the limit."""
+    """Letters with the columns of SHOWN, the cursor of the next page (None on the last), and the number of letters that
+    were deleted earlier to stay within the limit."""
 
     rows: pa.Table
     next: str | None
@@ -43,8 +43,8 @@ class Page:
 
 
 class Condition:
-    """A condition over the columns of SHOWN, in the dialect; None holds for every letter. SqlError when it is made, at its
-    place in the text, or in `sql`, the statement that holds the text from `start` on."""
+    """A condition over the columns of SHOWN, in the dialect; None accepts every letter. An invalid one raises SqlError
+    when it is made, with its place in the text, or in `sql`, the statement that has the text from `start` on."""
 
     def __init__(self, text: str | None, sql: str = "", start: int = 0) -> None:
         self.expression = None
@@ -58,7 +58,7 @@ class Condition:
                            line=error.line + before.count("\n"), column=column, length=error.length) from None
 
     def rows(self, shown: pa.Table) -> np.ndarray:
-        """The numbers of the rows that it holds for."""
+        """The numbers of the rows that meet it."""
         if self.expression is None or not len(shown):
             return np.arange(len(shown))
         columns = {name: shown[name].combine_chunks() for name in shown.column_names}
@@ -66,8 +66,8 @@ class Condition:
 
 
 def page(context: Context, stream: Stream, where: Condition, limit: int, cursor: str | None = None) -> Page:
-    """At most `limit` letters, and of no more than about PAGE_BYTES. RequestError for a cursor that is none, or another
-    stream's."""
+    """At most `limit` letters, and about PAGE_BYTES at most. RequestError for an invalid cursor, or one of another
+    stream."""
     shown = (table for _, table in matching(context, stream, where, _load(cursor, stream) if cursor else None))
     rows, more = next(chunks(shown, limit, PAGE_BYTES), (SHOWN.empty_table(), False))
     deleted = LetterStore(context.storage).deleted(stream.id)
@@ -76,7 +76,7 @@ def page(context: Context, stream: Stream, where: Condition, limit: int, cursor:
 
 def matching(context: Context, stream: Stream, where: Condition,
              after: Place | None = None) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """(letters, the same as they are shown) behind a place, table by table, some perhaps empty."""
+    """(letters, the same as they are shown) after a place, table by table; some may be empty."""
     store, marks, tries = LetterStore(context.storage), Redriven(context.storage).marks(stream.id), 0
     while True:
         try:
@@ -86,7 +86,7 @@ def matching(context: Context, stream: Stream, where: Condition,
                 yield table.take(rows), shown.take(rows)
                 after, tries = place_of(table), 0
             return
-        except FileNotFoundError:  # files are put together and deleted meanwhile: go on with those that are there now
+        except FileNotFoundError:  # files are merged and deleted meanwhile: continue with those that exist now
             tries += 1
             if tries == TRIES:
                 raise
@@ -108,7 +108,8 @@ def chunks(tables: Iterator[pa.Table], letters_max: int, bytes_max: int) -> Iter
 
 
 def show(table: pa.Table, redriven: pa.Array) -> pa.Table:
-    """Letters as people see them: bytes that are no UTF-8 as \\xNN; `redriven` says of each whether it was sent again."""
+    """Letters as people see them: bytes that are not UTF-8 as \\xNN; `redriven` says of each whether it was sent
+    again."""
     places, time = [table[name] for name in letters.PLACE], instants(table["time"])
     columns = [*places, time, table["reason"], _text(table["payload"]), table["cut"]]
     return pa.Table.from_arrays([*columns, redriven], schema=SHOWN)
@@ -127,7 +128,7 @@ def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
 
 
 def _load(text: str, stream: Stream) -> Place:
-    stream_id, *place = cursors.load(text, CURSOR)
+    stream_id, partition, offset, line = cursors.load(text, CURSOR)
     if stream_id != stream.id:
         raise RequestError("the cursor belongs to another stream", hint="begin again without cursor")
-    return tuple(place)
+    return partition, offset, line

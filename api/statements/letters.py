@@ -42,7 +42,7 @@ def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: 
 
 
 def why_none(context: Context, stream: Stream, asked: bool, deleted: int) -> str:
-    """Why there is no letter to show, in a sentence; `asked` says whether a condition was given."""
+    """A sentence that says why there is no letter to show; `asked` says whether a condition was given."""
     if context.config.dead_letter_bytes_max == 0:
         return "No dead letters are kept: dead_letter_bytes_max is 0."
     if asked:
@@ -53,7 +53,7 @@ def why_none(context: Context, stream: Stream, asked: bool, deleted: int) -> str
 
 
 def deleted_note(context: Context, deleted: int) -> list[str]:
-    """How many letters are not there any more."""
+    """A note on how many letters were deleted."""
     kept = context.config.dead_letter_bytes_max
     return [f"{deleted} older letters were deleted to keep {kept} bytes (dead_letter_bytes_max)."] if deleted else []
 
@@ -66,9 +66,9 @@ def _where(statement: kinds.ShowDeadLetters | kinds.RedriveDeadLetters) -> Condi
 
 def _stopped(outcome: redrive.Outcome, topic: str) -> SqlError:
     if not outcome.letters:
-        return SqlError("the statement was stopped", "as asked; none was sent")
-    return SqlError("the statement was stopped", f"as asked; {_amount(outcome)} were sent to topic '{topic}' before",
-                    "the same statement goes on, and sends none of them again")
+        return SqlError("the statement was stopped", "on request; none was sent")
+    return SqlError("the statement was stopped", f"on request; {_amount(outcome)} had been sent to topic '{topic}'",
+                    "the same statement continues, and sends none of them again")
 
 
 def _amount(outcome: redrive.Outcome) -> str:

@@ -1,4 +1,5 @@
-"""The end offsets of topics: never older than the question, asked for once for all who ask at the same time."""
+"""The end offsets of topics. An answer is never older than the request, and one request to Kafka serves all callers at
+the same time."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ ALL = ""
 
 
 class EndOffsets:
-    """Thread-safe. After no answer nothing is asked for AWAY_S, so that a dead broker does not stop every reader; where only
-    a partition has no leader, nothing of its topic.
+    """Thread-safe. If Kafka does not answer, nothing is asked for AWAY_S, so that a dead broker does not stop every
+    reader. If only a partition has no leader, nothing is asked about its topic for that time.
 
-    The topic is asked for anew each time, and connections that failed are made anew: a client that keeps what it knows
-    takes a minute to learn of new partitions, or of a broker that has come back.
+    The topic's metadata is requested each time, and failed connections are opened again. A client that caches would take
+    a minute to learn of new partitions, or of a broker that has come back.
     """
 
     def __init__(self, wire: Wire, clock: Clock = SYSTEM.clock) -> None:
@@ -35,9 +36,10 @@ class EndOffsets:
             self.wire.close()
 
     def read(self, stream: Stream, partitions: Iterable[int], asked_at: float | None = None) -> dict[int, int]:
-        """The last stable offset of each partition of the stream's topic, not older than `asked_at` (monotonic; None: this
-        call): who has produced and then reads a lag of 0 may rely on it. NotReadyError if Kafka does not answer,
-        UnknownTopic if the topic, or one of these partitions, is not there, TopicRecreated if it is another one."""
+        """The last stable offset of each partition of the stream's topic, not older than `asked_at` (monotonic; None:
+        this call): a client that has produced and then reads a lag of 0 may rely on it. NotReadyError if Kafka does not
+        answer, UnknownTopic if the topic, or one of these partitions, is not there, TopicRecreated if another topic has
+        the name."""
         ends, topic_id = self._read(stream.topic, set(partitions), asked_at)
         if topic_id != stream.topic_id:
             raise TopicRecreated(stream.topic, stream.topic_id, topic_id)
@@ -46,7 +48,7 @@ class EndOffsets:
     def _read(self, topic: str, wanted: set[int], asked_at: float | None) -> tuple[dict[int, int], str]:
         asked_at = asked_at or self.clock.monotonic_s()
         with self._lock:
-            # Whoever held the lock meanwhile may have asked after we did.
+            # The previous holder of the lock may have asked Kafka after this call began.
             began_at, known, topic_id = self._known.get(topic, (float("-inf"), {}, ""))
             if began_at >= asked_at and wanted <= known.keys():
                 return known, topic_id
@@ -64,7 +66,7 @@ class EndOffsets:
             return known, topic_id
 
     def _fails(self, topic: str) -> str:
-        """What does not answer: this topic, or ALL."""
+        """What did not answer: this topic, or ALL."""
         try:
             self.wire.connect()
         except NotReadyError:

@@ -1,4 +1,4 @@
-"""How far running ad-hoc statements are, by the id that the client chose, for those who wait for them."""
+"""The progress of running ad-hoc statements, by the id that the client chose."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ Progress = Callable[[int, int], bool]  # hears of letters sent and of all there 
 
 @dataclass
 class Outcome:
-    """What a re-drive did: letters and bytes sent (or to be sent), in how many transactions; letters left alone because
-    they were cut, or sent before; whether it was stopped."""
+    """The outcome of a re-drive: letters and bytes sent (or to be sent), the number of transactions, letters left alone
+    because they were cut or sent before, and whether it was stopped."""
 
     letters: int = 0
     bytes: int = 0
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def count(context: Context, stream: Stream, where: Condition, progress: Progress) -> Outcome:
-    """What a re-drive would send now; nothing, and stopped, if that is asked for meanwhile."""
+    """What a re-drive would send now; nothing, and stopped, if a stop is requested meanwhile."""
     outcome = Outcome()
     for table in _whole(context, stream, where, outcome):
         if not progress(0, 0):
@@ -52,7 +52,7 @@ def count(context: Context, stream: Stream, where: Condition, progress: Progress
 
 
 def redrive(context: Context, stream: Stream, topic: str, where: Condition, progress: Progress) -> Outcome:
-    """Send the letters that are there now and were not sent before. ConflictError if another run takes over."""
+    """Send the letters that exist now and were not sent before. ConflictError if another run takes over."""
     partitions = tuple(context.kafka.require(topic).partitions)
     config, marks = context.config, Redriven(context.storage)
     transactions = Transactions(config.kafka_address, name(stream), security_of(config))
@@ -75,13 +75,13 @@ def redrive(context: Context, stream: Stream, topic: str, where: Condition, prog
 
 
 def name(stream: Stream) -> str:
-    """What Kafka knows a stream's re-drives by: transactional id and consumer group."""
+    """The name of a stream's re-drives in Kafka: their transactional id and consumer group."""
     return f"mars-redrive-{stream.id}-{stream.topic_id}"
 
 
 def _send(transactions: Transactions, marks: Redriven, stream_id: int, topic: str, partitions: tuple[int, ...],
           chunk: pa.Table) -> None:
-    """One transaction: each letter as a message of its own, in its partition's namesake if the topic has that."""
+    """One transaction: each letter is a message of its own, in the partition with the same number if the topic has it."""
     id_ = secrets.token_hex(8)
     places = np.array(partitions)[chunk["partition"].to_numpy() % len(partitions)].tolist()
     messages = zip(places, chunk["payload"].to_pylist(), strict=True)
@@ -99,13 +99,13 @@ def _whole(context: Context, stream: Stream, where: Condition, outcome: Outcome)
 
 
 def _ends(context: Context, stream: Stream) -> dict[int, int]:
-    """Where the stream's topic ends now: what lies behind may have been sent by the re-drive itself."""
+    """The current ends of the stream's topic: messages after them may have been sent by the re-drive itself."""
     topic = context.kafka.describe(stream.topic)
     return context.kafka.end_offsets(stream.topic, topic.partitions) if topic else {}
 
 
 def _before(ends: dict[int, int], tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The letters below these offsets; all of a partition that is not there. Each table is of one partition."""
+    """The letters below these offsets; all letters of a partition that is not listed. Each table has one partition."""
     for table in tables:
         end = ends.get(table["partition"][0].as_py()) if len(table) else None
         yield table if end is None else table.filter(pc.less(table["offset"], end))

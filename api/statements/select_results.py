@@ -47,14 +47,15 @@ def over_queries(context: Context, statement: kinds.SelectFromQuery, id_: str) -
 
 @contextmanager
 def _place(engine: Engine, is_stopped: Callable[[], bool]) -> Iterator[None]:
-    """One of the engine's places: what each statement holds is bounded, and so all together hold only so many times that."""
+    """One of the engine's places. The memory of each statement is bounded, so the number of places bounds the memory of
+    all."""
     deadline = time.monotonic() + QUEUE_S
     while not engine.places.acquire(timeout=POLL_S):
         if is_stopped():
             raise stopped()
         if time.monotonic() > deadline:
             raise NotReadyError("too many SELECTs over results at once",
-                                f"{PLACES} are under way, and none ended within {QUEUE_S:g} s", "try again in a moment")
+                                f"{PLACES} are running, and none ended within {QUEUE_S:g} s", "try again in a moment")
     try:
         yield
     finally:
@@ -75,7 +76,7 @@ def _closed(context: Context, snapshot: Snapshot) -> Closed:
 
 
 def _has_limit(sql: str) -> bool:
-    """Does the statement itself say how many rows it gives? A LIMIT deeper than its outermost words is of a part of it."""
+    """Does the statement itself limit its rows? A LIMIT inside parentheses belongs to a part of it."""
     depth, depths, limits = 0, [], []
     for word in read_words(sql):
         depth += word.is_("(") - word.is_(")")

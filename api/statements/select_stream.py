@@ -12,8 +12,8 @@ from mars.model.plan import QueryPlan, Stream
 from sql import statements as kinds
 from sql.check.compile import compile_select
 
-# What becomes of one tuple, and of several, by the counter that has them.
-FATES = {"bad": ("does not read", "do not read"), "future": ("lies in the future", "lie in the future"),
+# What happened to one tuple, and to several, by counter.
+FATES = {"bad": ("cannot be read", "cannot be read"), "future": ("is in the future", "are in the future"),
          "filtered": ("is left out by WHERE", "are left out by WHERE")}
 
 
@@ -30,7 +30,7 @@ def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) ->
 
 
 def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str:
-    """In one sentence, where the tuples went."""
+    """One sentence that says what happened to the tuples."""
     tuples, left = counts.get("tuples", 0), counts.get("tuples", 0)
     if plan.presentation.limit == 0:
         return "LIMIT 0 asks for none"
@@ -48,7 +48,7 @@ def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str
 
 
 def _uncounted(counts: dict[str, int]) -> list[str]:
-    """What of the tuples is not in the rows, and why."""
+    """A sentence about the tuples that are not in the rows, and why."""
     lost = {name: counts[name] for name in ("bad", "future") if counts.get(name)}
     if not lost:
         return []

@@ -1,4 +1,4 @@
-"""What runs and how far it is: a query's document, and the state of each dependency."""
+"""What runs and its progress: a query's document, and the state of each dependency."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from mars.model.registry import Query
 from mars.results.formats import timestamp_text
 from mars.workers import KINDS, Kind
 
-ROOM_BYTES = 1024 * 1024  # below, commits of a busy stream begin to wait
+ROOM_BYTES = 1024 * 1024  # below this, commits of a busy stream begin to wait
 
 
 def query_document(context: Context, stream: Stream, query: Query, asked_at: float | None = None) -> dict:
-    """A query as `GET /v1/queries/{name}` shows it. `lag` counts all that was in the topic at `asked_at` (monotonic; None:
-    now); it is null while nobody knows, and then `lag_unknown` says why. All figures are null if its commits do not read:
-    whoever lists queries must see the others all the same, and this one's state."""
+    """A query as `GET /v1/queries/{name}` shows it. `lag` counts everything that was in the topic at `asked_at`
+    (monotonic; None: now). It is null while it is not known, and then `lag_unknown` says why. All figures are null if the
+    query's commits cannot be read, so that a list of queries still shows the others, and this one's state."""
     document: dict[str, object] = {
         "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
         "reason": query.reason or None}
@@ -72,7 +72,7 @@ def stream_documents(context: Context) -> list[dict]:
 
 def _lag(context: Context, stream: Stream, positions: dict[int, int],
          asked_at: float | None) -> tuple[dict | None, str | None]:
-    """The lag, or why nobody knows it."""
+    """The lag, or why it is not known."""
     try:
         ends = context.ends.read(stream, positions, asked_at)
     except MarsError as error:
@@ -113,12 +113,12 @@ def dependencies(context: Context) -> dict[str, dict]:
 
 
 def no_room(context: Context) -> str | None:
-    """What is wrong with the state folder if nothing can be committed to it; else None."""
+    """Why nothing can be committed to the state folder; None if that is possible."""
     root = context.storage.root
     try:
         free = shutil.disk_usage(root).free
     except OSError as error:
-        return f"{root} cannot be looked at: {error.strerror}"
+        return f"{root} cannot be read: {error.strerror}"
     if free < ROOM_BYTES:
         return f"{root} has {free:,} bytes left: a commit that needs more waits until there is room; nothing is lost"
     return None if os.access(root, os.W_OK) else f"{root} cannot be written to: commits wait"

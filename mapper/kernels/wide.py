@@ -1,6 +1,6 @@
-"""Reading buffers 64 bytes at a time: one comparison of the processor's widest vectors, one word of bits.
+"""Reads buffers 64 bytes at a time: one comparison of the processor's widest vectors gives one word of bits.
 
-Nothing here looks where a buffer ends: the caller keeps at + 64 <= len(buffer) for every place that it asks about.
+Nothing here checks the end of a buffer: the caller keeps at + 64 <= len(buffer) for every place that it asks about.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading buffers eight bytes at a time: the helpers that the other kernels share."""
+"""Reads buffers eight bytes at a time: the helpers that the other kernels share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from mapper.kernels import CHECKED, check_span, helper
 ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)
 
-# The C library's use the widest vectors of the processor; told by symbol, not by address, they can be cached.
+# The C library's functions use the widest vectors of the processor. They are called by symbol, not by address, so the
+# compiled kernels can be cached.
 _memchr = types.ExternalFunction("memchr", types.uintp(types.uintp, types.int32, types.uintp))
 _memcpy = types.ExternalFunction("memcpy", types.uintp(types.uintp, types.uintp, types.uintp))
 

@@ -32,11 +32,11 @@ class CatalogStore:
     """Reads and changes the catalog; may be used from several threads.
 
     Every method raises NotReadyError when ZooKeeper does not answer for `patience_s`. After that a change may or may not
-    have happened; within that time a change whose outcome was unknown is looked for, and made if it was not.
+    have happened; within that time Mars looks whether a change of unknown outcome was made, and makes it if it was not.
 
-    With a `cache`, what is read is as new as ZooKeeper's last notice of a change: a change is seen some milliseconds after
-    it was made. Nobody may change what is read. `changed` is called after each change of ours, also if its outcome is
-    unknown; where it lets a cache forget, that one has the change at once.
+    With a `cache`, what is read is as new as ZooKeeper's last notice of a change: a change is seen some milliseconds
+    after it was made. Callers must not modify what is read. `changed` is called after each change of ours, even if its
+    outcome is unknown; if it makes a cache forget, the cache has the change at once.
     """
 
     def __init__(self, zk: ZooKeeper, patience_s: float = 0.0, cache: ViewCache | None = None,
@@ -45,8 +45,12 @@ class CatalogStore:
         self.patience_s = patience_s
         self.cache = cache
         self.changed = changed
-        self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS),
-                             zk.ensure(names.CHANGES)))
+        self._guard(self._begin)
+
+    def _begin(self) -> None:
+        self.zk.ensure(names.CATALOG, Catalog().dump())
+        self.zk.ensure(names.STREAMS)
+        self.zk.ensure(names.CHANGES)
 
     # Reading
 
@@ -73,7 +77,8 @@ class CatalogStore:
         return sorted(pairs, key=lambda pair: (pair[1].created_ms, pair[1].id))
 
     def _found(self, find: Callable[[Source], T]) -> T:
-        """What is found; what the cache does not know may have been made a moment ago, in another process."""
+        """The result of `find`. If the cache does not know the name, ZooKeeper is asked: another process may have just
+        made it."""
         try:
             return find(self.cache or self.zk)
         except NotFoundError:
@@ -90,7 +95,9 @@ class CatalogStore:
         return stream, found
 
     def _catalog(self, source: Source) -> Catalog:
-        return _parsed(Catalog.load, self._guard(lambda: source.get(names.CATALOG)).data)
+        znode = self._guard(lambda: source.get(names.CATALOG))
+        assert znode is not None  # made by the constructor, and never deleted
+        return _parsed(Catalog.load, znode.data)
 
     def _query_set(self, source: Source, stream: Stream) -> QuerySet:
         znode = self._guard(lambda: source.get(names.queries(stream.id)))
@@ -100,7 +107,7 @@ class CatalogStore:
 
     def create_stream(self, stream: Stream, partitions: Iterable[int]) -> Stream:
         """Make the stream with a new id and all its znodes; `stream.id` is ignored. ConflictError if the name exists,
-        or if no more fits in ZooKeeper."""
+        or if ZooKeeper has no room for this."""
         query_set = QuerySet(partitions=tuple(sorted(partitions)))
 
         def prepare() -> Change[Stream]:
@@ -127,8 +134,8 @@ class CatalogStore:
         return self._change(prepare)
 
     def create_query(self, name: str, plan: QueryPlan, start: dict[int, int]) -> Query:
-        """Make a running query that starts at the given offsets. ConflictError if the name exists, or if no more fits in
-        ZooKeeper."""
+        """Make a running query that starts at the given offsets. ConflictError if the name exists, or if ZooKeeper has no
+        room for this."""
 
         def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
@@ -165,9 +172,9 @@ class CatalogStore:
                                   "only a RUNNING query can be paused")
 
     def resume(self, name: str) -> Query:
-        """Let a query that is paused or was stopped by a fault go on. ConflictError if it runs, or if this code must not
+        """Resume a query that is paused or was stopped by a fault. ConflictError if it runs, or if this code must not
         compute it."""
-        return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it runs already")
+        return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it is running already")
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Query], bool], refusal: str) -> Query:
         def prepare() -> Change[Query]:
@@ -188,6 +195,7 @@ class CatalogStore:
 
     def _read_catalog(self) -> tuple[Catalog, int]:
         znode = self.zk.get(names.CATALOG)
+        assert znode is not None  # made by the constructor, and never deleted
         return Catalog.load(znode.data), znode.version
 
     def _read_queries(self, stream: Stream) -> tuple[QuerySet, int]:
@@ -233,11 +241,13 @@ def _present(queries: QuerySet, id_: str, name: str) -> Query:
 
 
 def _with_room(operations: list[tuple]) -> list[tuple]:
-    """The operations of a statement that makes something. ConflictError unless room is left to change it afterwards."""
+    """The operations of a statement that makes something. ConflictError unless ZooKeeper has room to change it
+    afterwards."""
     size = sum(len(part) for operation in operations for part in operation if isinstance(part, (str, bytes)))
     if size > CREATED_BYTES_MAX:
-        raise ConflictError("no more fits in ZooKeeper", f"the catalog and the stream's queries would take {size:,} bytes, "
-                            f"and may take {CREATED_BYTES_MAX:,}", "drop queries or streams that nobody needs; a "
+        raise ConflictError("ZooKeeper has no room for this",
+                            f"the catalog and the stream's queries would take {size:,} bytes, "
+                            f"the limit is {CREATED_BYTES_MAX:,}", "drop queries or streams that nobody needs; a "
                             "stream of its own for some of the queries makes room where its partitions are many")
     return operations
 
@@ -249,7 +259,7 @@ def _writes(stream: Stream, catalog: Catalog, version: int, queries: QuerySet, q
 
 
 def _stream_znodes(stream: Stream, queries: QuerySet) -> list[tuple]:
-    """The creation of everything that lies below one stream, parents first."""
+    """The operations that create everything of one stream, parents first."""
     root = names.stream(stream.id)
     creations = [("create", root, b""), ("create", names.generation(stream.id), b"1"),
                  ("create", names.queries(stream.id), queries.dump()), ("create", f"{root}/parts", b"")]

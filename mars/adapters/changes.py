@@ -1,7 +1,7 @@
 """Changes in ZooKeeper by compare-and-set, where a connection may be lost under any call.
 
-Whoever loses a connection does not know whether its transaction was made. A later connection of the session ends the
-earlier one, so once ZooKeeper answers again what it has is what came of it.
+A process that loses its connection does not know whether its transaction was carried out. A later connection of the
+session ends the earlier one, so once ZooKeeper answers again, what it has is the outcome.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ PATIENCE_S = 15.0  # longer than a session and the start of a ZooKeeper that was
 GLANCE_S, POLL_S = 1.0, 0.1  # longer than a connection that was lost takes to come back
 TRIES = 20
 LOOK = "is it running? see `mars status`, and ask again"
-LOOK_FIRST = "is it running? see `mars status`; a change may have been made all the same, so look first"
+LOOK_FIRST = "is it running? see `mars status`; the change may have been made nevertheless, so look first"
 
 
 def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], patience_s: float) -> T:
-    """Prepare a change and make it, again if somebody else was quicker. A znode of its own, made in the same transaction,
-    tells whether it was made where its outcome is unknown. NotReadyError as in `answering`."""
+    """Prepare a change and make it; do both again if another change came first. The same transaction makes a znode for
+    this change, which shows after an unknown outcome whether the change was made. NotReadyError as in `answering`."""
     unknown: tuple[T, str] | None = None
 
     def attempt() -> tuple[T, str] | None:
@@ -54,12 +54,12 @@ def change(zk: ZooKeeper, prepare: Callable[[], Change[T]], patience_s: float) -
             with suppress(*OUTCOME_UNKNOWN):
                 zk.transact(("delete", done[1]))
             return done[0]
-    raise NotReadyError("the catalog changes too fast", f"{TRIES} tries were all overtaken", "try again")
+    raise NotReadyError("the catalog changes too fast", f"other changes came first in all {TRIES} tries", "try again")
 
 
 def answering(zk: ZooKeeper, call: Callable[[], T], patience_s: float = 0.0, hint: str = LOOK) -> T:
-    """The call's result; NotReadyError if ZooKeeper does not answer. For `patience_s` it waits for a connection that is
-    gone, and makes the call again when one was lost under it."""
+    """The call's result; NotReadyError if ZooKeeper does not answer. For `patience_s` it waits for a lost connection to
+    come back, and repeats a call during which the connection was lost."""
     deadline_s = zk.clock.monotonic_s() + patience_s
     while True:
         try:

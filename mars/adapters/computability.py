@@ -1,4 +1,4 @@
-"""Queries that this code must not compute, as another version made their cells (mars/computing.py)."""
+"""Queries that this code must not compute, because another version made their cells (mars/computing.py)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ log = logging.getLogger("mars.computable")
 
 
 def require_computable(zookeeper: ZooKeeper) -> None:
-    """ConflictError if a query runs that this code would compute otherwise than the code that made it. What rests is no
-    hindrance: it cannot be resumed here."""
+    """ConflictError if a running query would be computed differently by this code than by the code that created it.
+    Paused queries do not matter: they cannot be resumed here."""
     catalog = zookeeper.get(names.CATALOG)
     found = []
     for stream in Catalog.load(catalog.data).streams.values() if catalog else ():
@@ -26,12 +26,12 @@ def require_computable(zookeeper: ZooKeeper) -> None:
             found += [f"{query.name}: {part}" for part in computing.differences(query.plan, stream)]
     if found:
         raise ConflictError("This Mars would change answers of queries that run", ", ".join(found),
-                            "start the Mars that made them again, and DROP or PAUSE them before this one starts; "
+                            "start the Mars that created them again, and DROP or PAUSE them before this one starts; "
                             "then CREATE them anew here")
 
 
 def admit_worker(config: Config) -> None:
-    """`require_computable`, by a worker that is not registered yet: so it is given nothing to do."""
+    """`require_computable`, for a worker that is not registered yet and so has no work yet."""
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     try:
         require_computable(zookeeper)
@@ -40,8 +40,8 @@ def admit_worker(config: Config) -> None:
 
 
 def stop_uncomputable(zookeeper: ZooKeeper, view: StreamView) -> bool:
-    """Quarantine each query of the view that runs and that this code must not compute; True if there is any. The others go
-    on. If ZooKeeper is away, they are met again."""
+    """Quarantine each running query of the view that this code must not compute; True if there is any. The others go on.
+    If ZooKeeper is away, a later call stops them."""
     reasons = {id_: reason for id_, query in view.queries.running().items()
                if (reason := computing.refusal(query.plan, view.stream))}
     for id_, reason in reasons.items():

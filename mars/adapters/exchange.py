@@ -24,16 +24,16 @@ from mars.model.names import CHECKS, INSTANCE_KEY, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
 
-# Answers of a server that is being replaced, loads, saves or runs a long script.
+# Errors that pass: the server is being replaced, loads, saves or runs a long script.
 PASSING = (redis.exceptions.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
 PASSING_CODES = frozenset({"NOREPLICAS", "MISCONF", "BUSY", "MASTERDOWN"})
-IN_PIPELINE = " of pipeline caused error: "  # the library puts this, and the command before it, before Redis's answer
+IN_PIPELINE = " of pipeline caused error: "  # the library puts the command and these words before Redis's answer
 FULL_SHARE = 0.85  # of Redis's limit: above it the leader makes room by pausing queries
-WEIGHED = 200  # entries a call, so that none blocks Redis for long
+WEIGHED = 200  # entries per call, so that no call blocks Redis for long
 
 
 class StaleGenerationError(MarsError):
-    """The exchange has another generation: whatever the caller holds of the old one is worthless (rule 4)."""
+    """The exchange has another generation: what the caller holds of the old one is worthless (rule 4)."""
 
     remedy = Remedy.READ_AGAIN
 
@@ -53,10 +53,10 @@ class ExchangeFullError(MarsError):
 @dataclass(frozen=True)
 class Standing:
     """What the leader compares with ZooKeeper: which server answers, (generation, server) as installed or None, and what
-    rides on the lanes: query id -> partition -> incarnation.
+    is on the lanes: query id -> partition -> incarnation.
 
-    A server's name is its run id and its replication id: a restart gives a new run id, a fail-over a new replication id, so
-    that a server which was replaced and came back has another name too."""
+    A server's name is its run id and its replication id: a restart gives a new run id, and a fail-over a new replication
+    id. So a server that was replaced and came back has another name too."""
 
     server: str
     installed: tuple[int, str] | None
@@ -80,7 +80,7 @@ class Exchange:
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
-        """Gives Redis's errors our names."""
+        """Translates Redis's errors into Mars's."""
         try:
             yield
         except redis.exceptions.OutOfMemoryError as error:
@@ -108,25 +108,25 @@ class Exchange:
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int, given: int | None = None) -> bool:
         """Hold the claim for another lease (0: give it back now). With a shorter lease than the claim has, a worker that
-        lives on gives it back, and nobody takes the range for what ended it. `given` is how often it then counts as given:
-        a claim that is given for the third time is split. False if it is not the caller's any more."""
+        lives on gives it back, and the range is not blamed for ending it. `given` is how often the claim then counts as
+        given: a claim that is given for the third time is split. False if the claim is no longer the caller's."""
         return self._call("renew", stream_id, generation, claim.id, claim.epoch, lease_ms,
                           "" if given is None else given) == 1
 
     def mark(self, stream_id: int, generation: int, claim: Claim, stage: str) -> bool:
-        """Say that the worker has nothing else at work and is now 'reading' or 'computing' the claim. False if it is not
-        the caller's any more."""
+        """Note that the worker has nothing else at work and is now 'reading' or 'computing' the claim. False if the claim
+        is no longer the caller's."""
         return self._call("mark", stream_id, generation, claim.id, claim.epoch, stage) == 1
 
     def register(self, stream_id: int, generation: int, claim: Claim, file: dict) -> bool:
-        """CLAIMED -> READY with a local file. False if the claim is not the caller's any more."""
+        """Note the claim's local file. False if the claim is no longer the caller's."""
         return self._call("register", stream_id, generation, claim.id, claim.epoch, claim.start, claim.end,
                           json.dumps(file)) == 1
 
     def push(self, stream_id: int, generation: int, claim: Claim, tasks: dict[str, int],
              max_event_time: int | None, entries: list[tuple[bytes, bytes]]) -> int:
-        """One entry, as `entries.encode` gives it, per key part, under one new SEQ, which is returned. 0: these tasks were
-        pushed already, or the claim was given to another."""
+        """One entry, as `entries.encode` gives it, per key part, under one new SEQ, which is returned. 0 if these tasks
+        were pushed already, or the claim was split or is gone."""
         flat = [part for entry in entries for part in entry]
         return int(self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
                           json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat))
@@ -138,12 +138,12 @@ class Exchange:
         return OwnedLog(call=self._call, stream_id=stream_id, generation=generation, key_part=key_part, epoch=epoch)
 
     def ask_for_check(self, stream_id: int) -> None:
-        """Wake the leader: a window waits for a check of the topic. The leader looks now and then without it."""
+        """Wake the leader: a window waits for a check of the topic. The leader also looks now and then without it."""
         with self._translated():
             self.redis.publish(channel(CHECKS, stream_id), "")
 
     def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
-        """(partition, query) -> the least committed position over all key parts, as far as it has been told."""
+        """(partition, query) -> the least committed position over all key parts, as far as Redis knows it."""
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
             for key_part in range(key_parts):
@@ -162,7 +162,7 @@ class Exchange:
         return LedStream(call=self._call, stream_id=stream_id, generation=generation, epoch=epoch)
 
     def standing(self, stream_id: int, partitions: tuple[int, ...]) -> Standing:
-        """How the stream stands here, as of one moment of one server."""
+        """The stream's state in Redis, as of one moment of one server."""
         keys = Keys(stream_id)
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
@@ -198,25 +198,25 @@ class Exchange:
                 self.redis.unlink(key)
 
     def hold(self, mark: str) -> str:
-        """Mark this Redis, unless it is marked; the mark that it then has."""
+        """Mark this Redis as this instance's, unless it is marked. Returns the mark that it then has."""
         with self._translated():
             held: Any = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
         return held.decode() if held else mark
 
     def instance(self) -> str | None:
-        """Whose Redis this is, None if it is not marked."""
+        """The instance that owns this Redis; None if it is not marked."""
         with self._translated():
             held: Any = self.redis.get(INSTANCE_KEY)
         return held.decode() if held else None
 
     def memory(self) -> tuple[int, int]:
-        """Redis's used memory and its limit, in bytes; the limit is 0 where there is none."""
+        """Redis's used memory and its limit, in bytes; the limit is 0 if there is none."""
         with self._translated():
             info = self.redis.info("memory")
         return info["used_memory"], info["maxmemory"]
 
     def memory_share(self) -> float:
-        """Used share of Redis's memory limit, 0 where there is none."""
+        """Used share of Redis's memory limit; 0 if there is no limit."""
         used, limit = self.memory()
         return used / limit if limit else 0.0
 

@@ -33,7 +33,7 @@ class OwnedLog:
                 [decode(int(id_.split(b"-")[0]), fields[1], fields[3]) for id_, fields in entries])
 
     def trim(self, seqs: list[int], positions: dict[tuple[int, str], int]) -> None:
-        """Delete entries of which each live task is committed, and tell the committed (partition, query) positions."""
+        """Delete entries whose live tasks are all committed, and store the committed (partition, query) positions."""
         self.call("trim", self.stream_id, self.generation, self.key_part, self.epoch, json.dumps(seqs),
                   json.dumps({f"{p}:{q}": offset for (p, q), offset in positions.items()}))
 
@@ -49,7 +49,7 @@ class LedStream:
 
     def install(self, server: str, state: dict) -> None:
         """Recovery: everything of the stream is replaced by `state`, on the server of this name. The generation must have
-        been raised before the commits were read of which `state` is made (rule 5)."""
+        been raised before the commits were read from which `state` is made (rule 5)."""
         self._call("install", server, json.dumps(state))
 
     def attach(self, query: str, incarnation: int, state: dict) -> None:

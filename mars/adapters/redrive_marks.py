@@ -1,8 +1,9 @@
-"""Which dead letters were sent again: files of places beside the letters, each of one Kafka transaction.
+"""Which dead letters were sent again: files of places, beside the letters, one for each Kafka transaction.
 
-A file is written before its transaction ends, as `<id>.<span>.pending`, and is renamed to `<id>.<span>.redriven` once it has
-been committed. Kafka keeps the id of the last committed transaction, so that after a kill in between everybody can tell. The
-span is the first and the last place in the file, so that who reads some letters reads only the files that say of them.
+A file is written before its transaction ends, as `<id>.<span>.pending`, and is renamed to `<id>.<span>.redriven` once it
+has been committed. Kafka keeps the id of the last committed transaction, so after a kill in between it is known whether
+the transaction took place. The span is the first and the last place in the file, so a reader of some letters reads only
+the files about them.
 """
 
 from __future__ import annotations
@@ -34,13 +35,15 @@ class MarkFile:
     def of(name: str) -> MarkFile | None:
         """The file of a name, None for any other name."""
         found = NAME.fullmatch(name)
-        return MarkFile(name, found[1], tuple(map(int, found.groups()[1:5])), found[6]) if found else None
+        if found is None:
+            return None
+        return MarkFile(name, found[1], (int(found[2]), int(found[3]), int(found[4]), int(found[5])), found[6])
 
 
 @dataclass
 class Marks:
-    """The letters of a stream that had been sent again at one moment. In memory are the files that say of the letters that
-    were asked for last."""
+    """The letters of a stream that had been sent again at one moment. Only the files about the letters asked for last are
+    in memory."""
 
     storage: Storage
     stream_id: int
@@ -59,7 +62,7 @@ class Marks:
 
     def _keys(self, file: MarkFile) -> pa.Array:
         data = self.storage.get(f"{folder(self.stream_id)}/{file.name}")
-        # None where the stream has just been dropped.
+        # None if the stream has just been dropped.
         return letters.keys(letters.SCHEMA.empty_table() if data is None else letters.decode(data))
 
 
@@ -70,7 +73,7 @@ class Redriven:
         self.storage = storage
 
     def marks(self, stream_id: int) -> Marks:
-        """What had been sent again by now."""
+        """The letters that have been sent again so far."""
         return Marks(self.storage, stream_id, self._files(stream_id, "redriven"))
 
     def begin(self, stream_id: int, id_: str, topic: str, table: pa.Table) -> None:
@@ -88,8 +91,8 @@ class Redriven:
                 self.storage.rename(path, path.removesuffix("pending") + "redriven")
 
     def settle(self, stream_id: int, last: Callable[[str], str | None]) -> None:
-        """Nobody works on any transaction: of those of unknown outcome only that took place which is the last one of its
-        topic, as `last` tells."""
+        """To be called while nobody works on a transaction. Of the transactions of unknown outcome, one took place only
+        if `last` says that it is the last one of its topic."""
         for file in self._files(stream_id, "pending"):
             path = f"{folder(stream_id)}/{file.name}"
             data = self.storage.get(path)

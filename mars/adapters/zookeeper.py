@@ -38,7 +38,7 @@ SETTLE_S = 5.0  # watchers are told within milliseconds, unless one of them hang
 
 
 class TooLargeError(NotReadyError):
-    """A request that ZooKeeper does not take for its size."""
+    """A request that is too large for ZooKeeper."""
 
     def __init__(self, size: int) -> None:
         super().__init__("ZooKeeper does not take what is to be written", f"{size:,} bytes at once end the connection",
@@ -58,9 +58,9 @@ class Znode:
 
 
 class ZooKeeper:
-    """One session. `usable` is False from SUSPENDED on; `expired` is True once the session may have ended, by our own
-    monotonic clock, which is earlier than the server can tell us. Whoever sees `expired` must end its process. `clock` is
-    that of the process: whoever is handed the session alone takes it from here.
+    """One session. `usable` is False from SUSPENDED on; `expired` is True once the session may have ended by our own
+    monotonic clock; that is earlier than the server could tell us. Whoever sees `expired` must end its process. `clock`
+    is that of the process: whoever is handed the session alone takes it from here.
 
     Not fork-safe: make it inside the worker process.
     """
@@ -126,15 +126,15 @@ class ZooKeeper:
         return [orjson.loads(znode.data) for znode in found if znode and znode.data]
 
     def ensure(self, path: str, data: bytes = b"") -> None:
-        """Make the znode, with its parents, unless it is there."""
+        """Make the znode, with its parents, unless it exists."""
         with contextlib.suppress(NodeExistsError):
             self.client.create(path, data, makepath=True)
 
     def transact(self, *operations: tuple) -> bool:
         """All operations or none; True if they were applied. Each is ('check', path, version), ('set', path, data,
         version), ('create', path, data), ('delete', path). False means that a check failed: nothing was written. A
-        connection error (kazoo's) leaves the outcome unknown. TooLargeError for one that ZooKeeper does not take, which
-        would end the session's connection each time."""
+        connection error (kazoo's) leaves the outcome unknown. TooLargeError for a request that is too large: it would end
+        the session's connection each time."""
         size = sum(len(part) for operation in operations for part in operation if isinstance(part, (str, bytes)))
         if 0 < self._too_large <= size and self.clock.monotonic_s() < self._too_large_until:
             raise TooLargeError(size)
@@ -156,8 +156,8 @@ class ZooKeeper:
         return not failures
 
     def settle(self) -> None:
-        """Return once watchers have been told of all changes before what has been read so far: kazoo tells them in a thread
-        of its own, and an answer may come sooner. KazooTimeoutError if that takes too long."""
+        """Return once watchers have been told of all changes before what has been read so far: kazoo tells them in a
+        thread of its own, so an answer may come before the notice. KazooTimeoutError if that takes too long."""
         told = threading.Event()
         self.client.handler.dispatch_callback(Callback("settle", told.set, ()))
         if not told.wait(SETTLE_S):

@@ -33,7 +33,7 @@ def _sum(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
 
 
 def _total(sums: pa.Array, errors: pa.Array) -> pa.Array:
-    """Sum plus its rounding error; once a sum is infinite or NaN its error means nothing."""
+    """Sum plus its rounding error. If the sum is infinite or NaN, its error means nothing."""
     return pc.if_else(pc.is_finite(sums), pc.add(sums, errors), sums)
 
 

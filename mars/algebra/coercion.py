@@ -1,7 +1,7 @@
 """Which types meet in which common type: Spark SQL's rules with ANSI off, stricter where a cast is a likely
 mistake.
 
-Stricter than Spark: text is not calculated with (`'1' + 2`), and truth values are not compared with numbers.
+Stricter than Spark: text cannot be calculated with (`'1' + 2`), and truth values cannot be compared with numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ TIMES = ("DATE", "TIMESTAMP")
 
 
 class CastLiteral(Literal):
-    """A whole constant that was written with a cast: beside a DECIMAL it is as wide as its type, and a bare one only as its
-    digits. Else, and in a plan, it is the plain literal, which it equals."""
+    """A whole constant that was written with a cast. Beside a DECIMAL it is as wide as its type, while a bare constant is
+    only as wide as its digits. Elsewhere, and in a plan, it is the plain literal, which it equals."""
 
 
 class TypeMismatch(Exception):
@@ -33,7 +33,7 @@ def bounded(precision: int, scale: int) -> str:
 
 
 def adjusted(precision: int, scale: int) -> str:
-    """DECIMAL(p, s); above 38 digits the fraction gives way, down to 6 digits."""
+    """DECIMAL(p, s); above 38 digits the fraction is shortened, down to 6 digits."""
     if precision <= 38:
         return f"DECIMAL({precision},{scale})"
     return f"DECIMAL(38,{max(38 - (precision - scale), min(scale, 6))})"
@@ -59,7 +59,7 @@ def decimal_result(name: str, left: str, right: str) -> str:
 
 
 def wider_decimal(left: str, right: str) -> str:
-    """The DECIMAL that holds the values of both; above 38 digits the fraction gives way, so that whole parts fit."""
+    """The DECIMAL that holds the values of both; above 38 digits the fraction is shortened, so that whole parts fit."""
     (p1, s1), (p2, s2) = decimal_size(left), decimal_size(right)
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
@@ -95,19 +95,19 @@ def operand_types(left: Expression, right: Expression) -> tuple[str, str]:
 
 
 def is_whole_constant(value: Expression) -> bool:
-    """True for a constant integer that is not NULL, and was not cast."""
+    """True for a constant integer that is not NULL and was not cast."""
     if not isinstance(value, Literal) or isinstance(value, CastLiteral):
         return False
     return value.type in ("INT", "BIGINT") and value.value is not None
 
 
 def check_calculable(type_: str) -> None:
-    """Refuses what is not a number."""
+    """Refuses a value that is not a number."""
     if is_numeric(type_):
         return
     hints = {"STRING": "write cast(... AS DOUBLE)", "TIMESTAMP": "write unix_timestamp(...)",
              "BOOLEAN": "write if(..., 1, 0)"}
-    raise TypeMismatch(f"a number is needed and this is {type_}", hints.get(type_, ""))
+    raise TypeMismatch(f"a number is needed, but this is {type_}", hints.get(type_, ""))
 
 
 def comparable(left: str, right: str) -> str:
@@ -119,7 +119,7 @@ def comparable(left: str, right: str) -> str:
     other = right if left == "STRING" else left
     if "STRING" in (left, right):
         return "DOUBLE" if decimal_parts(other) else other
-    raise TypeMismatch(f"{left} is not compared with {right}", "cast one of them")
+    raise TypeMismatch(f"{left} cannot be compared with {right}", "cast one of them")
 
 
 def widest(types: list[str], text_wins: bool = True) -> str:
@@ -145,8 +145,8 @@ def check_implicit(source: str, target: str) -> None:
     if target in TIMES and source in (*TIMES, "STRING"):
         return
     if target in TIMES and source in ("INT", "BIGINT"):
-        raise TypeMismatch(f"a time is needed and this is {source}", "write cast(seconds AS TIMESTAMP)")
-    raise TypeMismatch(f"{target} is needed and this is {source}", f"write cast(... AS {target})")
+        raise TypeMismatch(f"a time is needed, but this is {source}", "write cast(seconds AS TIMESTAMP)")
+    raise TypeMismatch(f"{target} is needed, but this is {source}", f"write cast(... AS {target})")
 
 
 def castable(source: str, target: str) -> bool:

@@ -109,7 +109,7 @@ def number_by_table(codes: np.ndarray, cardinality: int) -> tuple[np.ndarray, np
 
 def number_by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(ids int32[n], first_row int64[groups]) of any int64 codes, by a hash table that is at most half full."""
-    return number_with_seed(codes, SEED)  # as an argument: a global would be kept in the cache of compiled kernels
+    return number_with_seed(codes, SEED)  # an argument, because a global would be frozen into the cached kernel
 
 
 @kernel

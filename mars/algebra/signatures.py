@@ -1,4 +1,4 @@
-"""Rules of types: what a function wants its arguments to be, and what its result is then.
+"""Type rules: which types a function wants for its arguments, and which type its result has.
 
 A rule takes the arguments and gives (the type each must be cast to, the type of the result), or raises
 TypeMismatch.
@@ -51,7 +51,7 @@ def arithmetic(name: str) -> Rule:
 
 
 def comparison(arguments: tuple[Expression, ...]) -> Signature:
-    """Both sides in the type that Spark compares them in."""
+    """Both sides in the type in which Spark compares them."""
     common = coercion.comparable(*coercion.operand_types(*arguments))
     return (common, common), "BOOLEAN"
 

@@ -1,7 +1,7 @@
 """What a reducer's commit says: the truth of one key part (design: window state, positions, results, one pointer).
 
-A commit is a manifest plus the segments it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs
-nothing but the storage. All times are in the stream's unit unless a name says otherwise.
+A commit is a manifest plus the segments that it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs only
+the storage. All times are in the stream's unit unless a name says otherwise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Segment:
 class ResultSegment:
     """Closed rows of one query (Arrow IPC stream of mars.algebra.cells.finish's table): the least and greatest window_start
     in it, the greatest window_end, when it was committed, and the least window_end (None if an earlier version wrote it).
-    One without rows may stand first in an index: it describes those that the retention has taken."""
+    The first one of an index may have no rows: then it describes the segments that the retention has deleted."""
 
     segment: Segment
     rows: int
@@ -47,7 +47,7 @@ class ResultSegment:
 
 
 def _with_offsets(epochs: dict) -> dict:
-    """Without epochs of before version 0.1.0, which were kept without their offset and are of no use."""
+    """Leaves out epochs from before version 0.1.0: they were kept without their offset and are of no use."""
     return {partition: pairs for partition, pairs in epochs.items() if isinstance(pairs, list)}
 
 
@@ -57,14 +57,15 @@ class QueryCommit:
 
     positions:      partition -> offset up to which everything is merged (exclusive)
     max_event_time: partition -> greatest min(event time, time of the record) up to the position
-    leader_epochs:  partition -> [[leader epoch, offset], ...], ascending: of which log the records up to there were (see
-                    mars.model.log_epochs)
+    leader_epochs:  partition -> [[leader epoch, offset], ...], ascending: up to each offset, the records were of the log
+                    of that epoch (see mars.model.log_epochs)
     watermark:      the published watermark; windows with end + grace at or below it are closed; never goes back
-    state:          segments of cells (a base, then deltas); rows of closed windows in them do not count any more. A commit
-                    leaves out segments whose windows have all closed, or puts one new base in the place of all
+    state:          segments of cells (a base, then deltas); their rows of closed windows no longer count. A commit leaves
+                    out segments whose windows have all closed, or replaces all segments by one new base
     results:        recent result segments; `results_index` names a segment with the JSON list of the older ones
     commits:        how many commits changed this query here
-    published:      after a fall-back (rule 25): the watermark that readers knew; up to it windows are made again. Else None
+    published:      after a fall-back (rule 25), the watermark that readers knew: windows are computed again up to it.
+                    Otherwise None
     fell_at:        the commit number of the key part at which it last fell back; 0 if it never did
     """
 
@@ -83,7 +84,7 @@ class QueryCommit:
     fell_at: int = 0
 
     def copy(self) -> QueryCommit:
-        """One that changes apart from this one; segments, which never change, are shared."""
+        """An independent copy. It shares the segments, which never change."""
         return QueryCommit(**{
             **self.__dict__, "positions": dict(self.positions), "max_event_time": dict(self.max_event_time),
             "leader_epochs": {p: list(pairs) for p, pairs in self.leader_epochs.items()},
@@ -107,8 +108,8 @@ class Manifest:
         return f"{self.stream_id}/{self.key_part}"
 
     def dump(self) -> bytes:
-        """The manifest as it is written. How far queries have read is most of it, and those that read together have read
-        equally far: `tracks` has each once, and a query says which one is its own."""
+        """The manifest as it is written. How far queries have read takes most of it, and queries that read together have
+        read equally far. So `tracks` has each track once, and a query names its own by number."""
         tracks: dict[bytes, int] = {}
         queries = {}
         for id_, query in self.queries.items():
@@ -119,7 +120,7 @@ class Manifest:
 
     @staticmethod
     def load(data: bytes) -> Manifest:
-        """The manifest that was written so, or by version 0.1.0, in which each query has all of its own."""
+        """The manifest from its data; also from that of version 0.1.0, in which each query has its whole track."""
         raw = orjson.loads(data)
         tracks = raw.get("tracks")
         queries = {id_: _QUERY_COMMIT.validate_python({**query, **tracks[query["track"]]} if tracks else query)
@@ -137,9 +138,9 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Pointer:
-    """A key part's znode: which manifest is the truth, and its commit number, for those who only compare.
+    """A key part's znode: which manifest is the truth, and its commit number for readers that only compare.
 
-    For the case that its file is damaged (rule 25): `earlier` commits whose files are kept, the last one first, and
+    Two fields are for a damaged file (rule 25): `earlier`, commits whose files are kept, the last one first; and
     `published`, the watermark of each query of the manifest."""
 
     manifest: Segment
@@ -161,8 +162,8 @@ _QUERY_COMMIT, _POINTER, _INDEX = TypeAdapter(QueryCommit), TypeAdapter(Pointer)
 
 
 def gone_us(results: list[ResultSegment]) -> int | None:
-    """Up to which window_end windows have lost rows to the retention, by all result segments of a query in a key part, the
-    oldest first; None if none has."""
+    """The window_end up to which windows have lost rows to the retention; None if none has. Takes all result segments of a
+    query in a key part, the oldest first."""
     return results[0].last_end_us if results and not results[0].rows else None
 
 

@@ -21,7 +21,8 @@ def to_milliseconds(number: int, unit: str) -> int | None:
 
 
 def format_duration(milliseconds: int) -> str:
-    """The shortest exact text, which reads back: `format_duration(60000)` is '1 min', and 90000 is '90 s'."""
+    """The shortest exact text, which `parse_duration` reads back: `format_duration(60000)` is '1 min', and 90000 is '90
+    s'."""
     for unit, size in reversed(MILLISECONDS.items()):
         if milliseconds % size == 0 and milliseconds:
             return f"{milliseconds // size} {unit}"

@@ -33,7 +33,7 @@ def normalize(text: str) -> str | None:
 
 
 def nearest_decimal(text: str) -> str | None:
-    """What fits best in the place of a DECIMAL that is too wide, or has a scale above its precision; None for any other
+    """The closest valid type for a DECIMAL that is too wide, or whose scale is above its precision; None for any other
     text."""
     match = DECIMAL.match(re.sub(r"\s+", "", text).upper())
     if match is None or normalize(text):

@@ -20,8 +20,9 @@ from mars.errors import RequestError
 from mars.results.formats import timestamp_text
 
 LIMIT_DEFAULT, LIMIT_MAX = 1_000, 100_000
-# What stands in cursors, which anybody may have written.
-Number, Count = Annotated[int, Field(gt=-2**63, lt=2**63)], Annotated[int, Field(ge=0, lt=2**63)]
+# The types in cursors, which are checked because anybody may have written a cursor.
+Number = Annotated[int, Field(gt=-2**63, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 T = TypeVar("T")
 
 
@@ -29,7 +30,7 @@ def _time(time_us: int | None) -> str:
     return timestamp_text(time_us) or "not given"
 
 
-# How a field of a selection is called in a request, and how its value is written there.
+# The name of each field of a selection in a request, and how its value is written there.
 PARAMETERS = {"first_us": ("from", _time), "end_us": ("to", _time), "where": ("where", lambda text: text or "not given"),
               "descending": ("order", lambda is_so: "desc" if is_so else "asc"),
               "partial": ("partial", lambda is_so: str(is_so).lower())}
@@ -37,7 +38,7 @@ PARAMETERS = {"first_us": ("from", _time), "end_us": ("to", _time), "where": ("w
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows are asked for: first_us <= window_start < end_us, `where` a condition over result columns."""
+    """The rows asked for: first_us <= window_start < end_us; `where` is a condition over result columns."""
 
     first_us: Number | None = None
     end_us: Number | None = None
@@ -63,8 +64,8 @@ class Cursor:
     gone_us: Number | None = None
 
     def check(self, query_id: str, given: Selection, named: Collection[str] = ()) -> None:
-        """RequestError if the page belongs to another query, or a parameter contradicts the first page's: one that is not
-        its default, or that stands in the request (`named`)."""
+        """RequestError if the page belongs to another query, or if a parameter contradicts the first page's. A parameter
+        counts if it is not its default, or is named in the request (`named`)."""
         if query_id != self.query:
             raise RequestError("the cursor belongs to another query", hint="begin again without cursor")
         for field in fields(Selection):
@@ -85,7 +86,7 @@ class Cursor:
         return gone_us >= self.end_us or ends_early
 
     def is_of(self, vector: tuple[int, ...], watermark_us: int | None) -> bool:
-        """Can a page have been given out with it, if commits and watermark are these now? Both only grow."""
+        """Can a page have had this cursor, if these are the commits and the watermark now? Both only grow."""
         is_later = self.bound_us is not None and (watermark_us is None or self.bound_us > watermark_us)
         return not is_later and len(self.commits) == len(vector) and all(map(le, self.commits, vector))
 
@@ -94,7 +95,7 @@ CURSOR = TypeAdapter(Cursor)
 
 
 def dump(cursor: object) -> str:
-    """A cursor as text that stands in a URL as it is."""
+    """A cursor as text that needs no escaping in a URL."""
     return base64.urlsafe_b64encode(orjson.dumps(cursor)).decode().rstrip("=")
 
 
@@ -107,5 +108,5 @@ def load(text: str, kind: TypeAdapter[T]) -> T:
 
 
 def no_cursor() -> RequestError:
-    """The error for a text that no page has given out."""
-    return RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")
+    """The error for a text that is not the cursor of any page."""
+    return RequestError("this is not a cursor", hint="give `next` of the previous page, or leave out cursor")

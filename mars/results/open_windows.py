@@ -1,4 +1,5 @@
-"""The merged cells of open windows, kept from one read to the next: a read costs what was committed since the last."""
+"""The merged cells of open windows, kept from one read to the next, so that a read costs only what was committed since
+the last."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ KEPT_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its cach
 
 
 class OpenFileError(CorruptFileError):
-    """A file with the state of open windows is damaged or missing: it mends without anybody's help, as a rule."""
+    """A file with the state of open windows is damaged or missing. As a rule this passes by itself."""
 
     remedy = Remedy.RETRY
 
@@ -31,8 +32,8 @@ class OpenFileError(CorruptFileError):
 
 @dataclass(frozen=True)
 class _Open:
-    """What was merged of a key part's commit: how many had changed the query, its state segments, its watermark, when it
-    last fell back, the open cells and their rows."""
+    """What was merged from a key part's commit: how many commits had changed the query, its state segments, its
+    watermark, when it last fell back, the open cells and their rows."""
 
     commits: int
     segments: tuple[Segment, ...]
@@ -45,8 +46,8 @@ class _Open:
 class OpenWindows:
     """Reads the open windows of key parts and keeps the newest ones, up to KEPT_BYTES. Thread-safe.
 
-    A reader may come with an older commit than one that came before it. It goes on only from what is older than its own,
-    and what it finds never takes the place of what is newer."""
+    A reader may come with an older commit than an earlier reader had. It continues only from what is older than its own
+    commit, and its result never replaces a newer one."""
 
     def __init__(self, storage: Storage, runtime: Runtime = SYSTEM, kept_bytes: int = KEPT_BYTES) -> None:
         self.storage = storage
@@ -54,8 +55,8 @@ class OpenWindows:
         self._lock = runtime.lock()
 
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
-        """The rows that the windows which key part `number` has not closed would give if they closed now, in no
-        order. OpenFileError if a file with their state does not read."""
+        """The rows that the open windows of key part `number` would give if they closed now, in no order. OpenFileError
+        if a file with their state cannot be read."""
         key, segments = (snapshot.query.id, number), tuple(part.state)
         with self._lock:
             held = self._held.get(key)
@@ -68,8 +69,8 @@ class OpenWindows:
 
     def _read(self, snapshot: Snapshot, held: _Open | None, segments: tuple[Segment, ...], part: QueryCommit) -> _Open:
         """A commit leaves out a segment when all its windows have closed, or leaves out all for a new base (commits.py).
-        So if one is still named, what is merged holds all that is still open of the others. Only a fall-back leaves out
-        what is merged again; then `held` is None."""
+        So if one of the merged segments is still named, the merged cells hold everything that is still open of the
+        others. Only a fall-back leaves out segments that are merged again; then `held` is None."""
         stream, plan, watermark = snapshot.stream, snapshot.query.plan, part.watermark
         known: set[Segment] = set()
         tables: list[pa.Table] = []

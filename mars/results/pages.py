@@ -36,7 +36,7 @@ class Page:
 
 def page(source: ResultSource, name: str, selection: Selection, limit: int, cursor: str | None = None,
          min_commit: int = 0, named: Collection[str] = ()) -> Page:
-    """At most `limit` rows; `named` are the parameters that stand in the request. NotFoundError, RequestError, GoneError, or
+    """At most `limit` rows; `named` are the parameters that the request names. NotFoundError, RequestError, GoneError, or
     SqlError for a condition that is refused."""
     stream, query = source.catalog.query(name)
     start = cursors.load(cursor, CURSOR) if cursor else None
@@ -45,14 +45,14 @@ def page(source: ResultSource, name: str, selection: Selection, limit: int, curs
     for attempt in range(TRIES):
         snapshot = source.snapshots.read_whole(stream, query, min_commit)
         if start and not start.is_of(snapshot.vector, snapshot.watermark_us):
-            if attempt == 0:  # a page of another API process may be of a newer commit than the one known here
+            if attempt == 0:  # another API process may have given out a page of a newer commit than the one known here
                 source.snapshots.sync(stream)
                 continue
             raise no_cursor()
         try:
             return _continue(source, snapshot, start, limit) if start else _begin(source, snapshot, selection, limit)
         except CorruptFileError:
-            # Files are deleted once a newer commit does not need them: read on as of that one.
+            # Files are deleted once a newer commit does not need them, so continue as of that commit.
             if attempt == TRIES - 1:
                 raise
             source.clock.sleep(2 * FRESH_S)
@@ -98,7 +98,7 @@ def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place
 
 
 def _span(selection: Selection, after: Place | None) -> tuple[int | None, int | None]:
-    """The least and greatest window_start that can still come, None for no bound."""
+    """The least and greatest window_start that can still come; None for no bound."""
     first = selection.first_us
     last = None if selection.end_us is None else selection.end_us - 1
     if after and selection.descending:
@@ -109,7 +109,7 @@ def _span(selection: Selection, after: Place | None) -> tuple[int | None, int | 
 
 
 def _place_after(rows: pa.Table, before: Place | None) -> Place:
-    """Where the page after these rows begins; they began at `before`."""
+    """The place after these rows, which began at `before`."""
     starts, ends = (rows[name].cast(pa.int64()) for name in ("window_start", "window_end"))
     start, end = starts[-1].as_py(), ends[-1].as_py()
     same = pc.sum(pc.and_(pc.equal(starts, instant(start)), pc.equal(ends, instant(end)))).as_py()
@@ -119,7 +119,7 @@ def _place_after(rows: pa.Table, before: Place | None) -> Place:
 
 
 def _marked(rows: pa.Table, bound_us: int | None, delay_us: int) -> pa.Table:
-    """The rows with a last column that says of which the window is still open."""
+    """The rows with one more column, which says whether a row's window is still open."""
     closes = pc.add(rows["window_end"].cast(pa.int64()), instant(delay_us))
     flags = pa.array([True] * len(rows), pa.bool_()) if bound_us is None else pc.greater(closes, instant(bound_us))
     return rows.append_column("partial", flags)

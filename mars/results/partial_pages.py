@@ -17,7 +17,7 @@ KEPT_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its cach
 
 
 class PartialPages:
-    """The open rows that first pages promised to later ones: kept for KEPT_S, and less when memory runs out."""
+    """The open rows that later pages of a first page need: kept for KEPT_S, or for less when memory runs out."""
 
     def __init__(self, runtime: Runtime = SYSTEM) -> None:
         self._runtime, self._lock = runtime, runtime.lock()
@@ -43,12 +43,12 @@ class PartialPages:
 
     def _forget(self) -> None:
         now_s = self._runtime.clock.monotonic_s()
-        for id_ in [id_ for id_ in self._tables if self._tables.peek(id_)[0] < now_s]:
+        for id_ in [id_ for id_ in self._tables if (held := self._tables.peek(id_)) and held[0] < now_s]:
             self._tables.pop(id_)
 
 
 def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
-    """The rows of all windows that are not visible yet: those in the state of a key part, and those that one key part
+    """The rows of all windows that are not visible yet: windows in the state of a key part, and windows that one key part
     has closed while another has not."""
     if reason := computing.refusal(snapshot.query.plan, snapshot.stream):
         raise ConflictError("this Mars must not compute the query's open windows", reason)

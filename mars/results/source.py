@@ -1,4 +1,4 @@
-"""What reading results works with. It knows no SQL and no web framework, so that whoever feeds a sink can have one, too."""
+"""What reading results needs. It knows no SQL and no web framework, so code that feeds a sink can use it, too."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from mars.runtime.system import SYSTEM, Clock
 
 
 class EndOffsets(Protocol):
-    """Tells how far topics go."""
+    """Reports the ends of topics."""
 
     def read(self, stream: Stream, partitions: Iterable[int]) -> dict[int, int]:
-        """The last stable offset of each partition of the stream's topic; MarsError while nobody knows."""
+        """The last stable offset of each partition of the stream's topic; MarsError while that is not known."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Closed rows as Arrow tables: which segments matter, read once, in strata that follow the result order."""
+"""Closed rows as Arrow tables: finds the segments that matter, reads each once, and gives strata in result order."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ class ResultTables:
         return older + part.results
 
     def gone_us(self, snapshot: Snapshot) -> int | None:
-        """Windows that end at or before it have lost rows to the retention, in some key part; None if none has."""
+        """Windows that end at or before this time have lost rows to the retention, in some key part; None if none has."""
         return _greatest(gone_us(self.segments(part)) for part in snapshot.committed())
 
     def closed(self, snapshot: Snapshot, bound_us: int, above_us: int | None = None,
                first_us: int | None = None, last_us: int | None = None) -> list[Piece]:
-        """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with
-        first_us <= window_start <= last_us. Their `load` leaves out windows that are not in (above, bound], and those that
-        have lost rows: each key part drops its own, and a window is given out whole or not at all."""
+        """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with first_us <=
+        window_start <= last_us. Their `load` leaves out windows that are not in (above, bound], and windows that have
+        lost rows. Each key part deletes its own rows, but a window is given out whole or not at all."""
         schema, delay, gone = schema_of(snapshot.query.plan), snapshot.delay_us, self.gone_us(snapshot)
         above_us = _greatest([above_us, None if gone is None else gone + delay])
         pieces = []
@@ -117,7 +117,7 @@ def _greatest(numbers: Iterable[int | None]) -> int | None:
 
 
 def instant(us: int) -> pa.Scalar:
-    """A number of microseconds for Arrow's functions, which look for date libraries each time when given a plain int."""
+    """A number of microseconds for Arrow's functions, which look for date libraries each time they get a plain int."""
     return pa.scalar(us, pa.int64())
 
 
@@ -131,9 +131,9 @@ def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, d
 
 
 def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Table]:
-    """Tables that together hold all rows of the pieces; every window in one table, by start and end, comes before
-    (descending: after) all of the next one, so that sorting each table sorts the whole. One is made of about STRATUM_ROWS
-    rows, however few of them are chosen, so that who needs few reads few."""
+    """Tables that together hold all rows of the pieces. Every window in one table, by start and end, comes before
+    (descending: after) all of the next one, so that sorting each table sorts the whole. One is made from about STRATUM_ROWS
+    rows, however few of them are chosen, so a reader that needs few rows reads few."""
     ordered = sorted(pieces, key=lambda piece: (-piece.last_us, -piece.last_end_us) if descending else
                      (piece.first_us, piece.first_end_us))
     held: list[pa.Table] = []

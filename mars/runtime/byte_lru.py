@@ -11,8 +11,8 @@ V = TypeVar("V")
 
 
 class ByteLru(Generic[K, V]):
-    """The values that were used last, as long as they are at most `bytes_max` by `size` together; so one that is larger
-    alone is not kept at all. `size` of a value never changes. Not thread-safe."""
+    """The values that were used last, at most `bytes_max` together by `size`. A single value that is larger is not kept
+    at all. `size` of a value never changes. Not thread-safe."""
 
     def __init__(self, bytes_max: int, size: Callable[[V], int]) -> None:
         self.bytes_max = bytes_max
@@ -25,18 +25,18 @@ class ByteLru(Generic[K, V]):
         return iter(self._values)
 
     def peek(self, key: K) -> V | None:
-        """The value, None if it is not kept. This is no use of it."""
+        """The value; None if it is not kept. This does not count as a use."""
         return self._values.get(key)
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the one used last; None if it is not kept."""
+        """The value, which now counts as used last; None if it is not kept."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Keep a value in place of the one that the key has; then let go of those used longest ago, as many as must be."""
+        """Keep a value in place of the key's earlier one. Then drop the values used longest ago, as many as needed."""
         self.pop(key)
         self._values[key] = value
         self._bytes += self._size(value)
@@ -44,7 +44,7 @@ class ByteLru(Generic[K, V]):
             self.pop(next(iter(self._values)))
 
     def pop(self, key: K) -> V | None:
-        """Let go of a value, None if it is not kept."""
+        """Drop a value and return it; None if it is not kept."""
         value = self._values.pop(key, None)
         if value is not None:
             self._bytes -= self._size(value)

@@ -1,6 +1,8 @@
-"""Time, threads and new ids, as one thing to hand on: whoever needs them takes a Runtime, or its Clock, by its constructor.
+"""Time, threads and new ids, as one object. Code that needs them takes a Runtime, or its Clock, as an argument of its
+constructor.
 
-SYSTEM is what a process has, and the default everywhere. A test hands a clock of its own, and the simulation all of it.
+SYSTEM is that of the process, and the default everywhere. A test passes its own clock; the simulation passes a whole
+Runtime of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""An assignment: a key part that is ours, under the versions that each transaction of its owner checks (rules 3, 4).
+"""An assignment: a key part that is ours, with the versions that each transaction of its owner checks (rules 3, 4).
 
-What is known here may be old, and the key part another's by now: then a check fails, and nothing is written.
+What is known here may be old, and the key part may belong to another owner by now. Then a check fails, and nothing is
+written.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Operations = tuple[tuple, ...]  # of one transaction (ZooKeeper.transact)
 
 
 class PartId(NamedTuple):
-    """Which key part: its stream's id, and its number in the stream."""
+    """The id of a key part: its stream's id, and its number in the stream."""
 
     stream_id: int
     key_part: int
@@ -28,8 +29,8 @@ class PartId(NamedTuple):
 
 @dataclass(frozen=True)
 class Assignment:
-    """A key part of the stream of `view`, given to us with version `owner_version` of its owner's znode. `pointer` names its
-    last commit, None before the first, and has the version `pointer_version`."""
+    """A key part of the stream of `view`, given to us with version `owner_version` of its owner's znode. `pointer` names
+    its last commit (None before the first) and has the version `pointer_version`."""
 
     view: StreamView
     key_part: int
@@ -39,10 +40,10 @@ class Assignment:
 
     @staticmethod
     def read(zookeeper: ZooKeeper, view: StreamView, key_part: int, owner_version: int) -> Assignment | None:
-        """The assignment with the pointer as it is now; None if the stream was dropped. The pointer is read after the owner,
-        so that a commit of the former owner in between makes ours fail, not vanish."""
+        """The assignment with the pointer as it is now; None if the stream was dropped. The pointer is read after the
+        owner. So a commit of the former owner in between makes our commit fail; it is not overwritten."""
         node = zookeeper.get_synced(names.pointer(view.stream.id, key_part))
-        return node and Assignment(view, key_part, owner_version, node.version, Pointer.load(node.data))
+        return Assignment(view, key_part, owner_version, node.version, Pointer.load(node.data)) if node else None
 
     def read_again(self, zookeeper: ZooKeeper) -> Assignment | None:
         """The same with the pointer as it is now; None if the stream was dropped."""
@@ -59,8 +60,8 @@ class Assignment:
     # -- what changes -----------------------------------------------------------------------------------------------
 
     def lasts(self, view: StreamView, owner_version: int) -> bool:
-        """Is what is held under it worth anything, as the stream is now? Not in another generation, nor after it was given
-        away and back, nor with other partitions: windows may be closed without them (rule 23)."""
+        """Is the state held under this assignment still valid? Not in another generation, nor after the key part was
+        given away and back, nor with other partitions, because windows may have been closed without them (rule 23)."""
         return (self.owner_version == owner_version and self.view.generation_version == view.generation_version
                 and self.view.queries.partitions == view.queries.partitions)
 
@@ -73,24 +74,24 @@ class Assignment:
         return replace(self, view=view)
 
     def committed(self, pointer: Pointer) -> Assignment:
-        """The same once `to_commit` of this pointer went through."""
+        """The same, after `to_commit` of this pointer was carried out."""
         return replace(self, pointer=pointer, pointer_version=self.pointer_version + 1)
 
     # -- transactions -----------------------------------------------------------------------------------------------
 
     def to_commit(self, pointer: Pointer) -> Operations:
-        """Sets the pointer, unless generation, assignment, query set or pointer are others."""
+        """Operations that set the pointer, unless generation, assignment, query set or pointer have changed."""
         return (*self._fence(), ("check", self._queries, self.view.queries_version),
                 ("set", self._pointer, pointer.dump(), self.pointer_version))
 
     def to_fall_back(self, pointer: Pointer, queries: QuerySet) -> Operations:
-        """Sets the pointer and the query set, under the same conditions."""
+        """Operations that set the pointer and the query set, under the same conditions."""
         return (*self._fence(), ("set", self._queries, queries.dump(), self.view.queries_version),
                 ("set", self._pointer, pointer.dump(), self.pointer_version))
 
     def to_prove(self) -> Operations:
-        """Sets nothing: assignment, query set and pointer are as we know them. What is deleted then, nobody needs, in
-        whichever generation."""
+        """Operations that set nothing and succeed only if assignment, query set and pointer are as known here. Files that
+        are deleted then are needed by nobody, in any generation."""
         return (self._owner_check(), ("check", self._queries, self.view.queries_version),
                 ("check", self._pointer, self.pointer_version))
 

@@ -1,7 +1,7 @@
-"""One commit of a key part: one file, then one ZooKeeper transaction (design, step 9; rule 3).
+"""One commit of a key part: one file, then one ZooKeeper transaction (step 9, rule 3).
 
-A commit costs what changed: each writes the cells merged since the last one (a delta); now and then all open cells are
-written anew (a base), so that neither the number of segments nor what a restart must read grows.
+The cost of a commit follows from what changed: it writes only the cells merged since the last one (a delta). Now and then
+all open cells are written anew (a base), so that the number of segments, and what a restart must read, do not grow.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ DELTAS_MAX = 32
 
 @dataclass
 class Prepared:
-    """A manifest whose files are durable, and for each query that it changes the cells of its state, one table for
-    each segment."""
+    """A manifest whose files are durable. For each query that it changes, the cells of its state, one table per
+    segment."""
 
     manifest: Manifest
     segment: Segment
@@ -37,12 +37,13 @@ class Prepared:
 def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState], retention_ms: int,
             copied: Iterable[str] = (), clock: Clock = SYSTEM.clock) -> Prepared:
     """Write the next commit: cells, results, and last the manifest that names them, in one file. `manifest` is the last
-    one; `states` are the running queries. Their working state is folded, so that a second call without new entries
-    writes the same again; UncomputableError, for one of them, leaves all as they were. Of the resting queries `copied` the
-    state is written anew as it is; CorruptFileError if it does not read."""
+    one; `states` are the running queries. Their working state is folded, so a second call without new entries writes the
+    same again. UncomputableError, for one of them, leaves all as they were. The state of the resting queries `copied` is
+    written anew as it is; CorruptFileError if it cannot be read."""
     file = storage.new_file(manifest.folder, "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
-    open_, beside = {}, []  # `beside`: files that were written for this commit already
+    open_: dict[str, list[pa.Table]] = {}
+    beside: list[str] = []  # files that were written for this commit already
     try:
         for id_, state in states.items():
             after.queries[id_] = entry = state.commit.copy()
@@ -59,7 +60,7 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
         segment = file.add(after.dump())
         file.write()
     except Exception:
-        for path in beside:  # else each try of a commit that finds no room takes more of it
+        for path in beside:  # otherwise each try of a commit that finds no room would take more of it
             with contextlib.suppress(OSError):
                 storage.delete(path)
         raise
@@ -73,8 +74,8 @@ def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
 
 
 def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.Table]:
-    """Add the cells that this commit must write for a query: those merged since the last, or all as a new base. Segments
-    of which every window has closed are left out. The tables of the segments that `entry` names now."""
+    """Add the cells that this commit must write for a query: those merged since the last commit, or all as a new base.
+    Segments whose windows have all closed are left out. Returns the tables of the segments that `entry` then names."""
     held, new = state.to_write(DELTAS_MAX)
     held += [(file.add(encode(table)), table) for table in new]
     entry.state = [segment for segment, _ in held]

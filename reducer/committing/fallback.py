@@ -1,7 +1,8 @@
-"""Falling back when a file of a commit is damaged (rule 25): query by query to the newest commit that reads whole.
+"""Falling back when a file of a commit is damaged (rule 25): each query goes back to its newest commit that can be read
+whole.
 
-A query goes back whole: state, positions, results and counters are those of the earlier commit, and what came since is
-merged again. It remembers the watermark that readers knew, and readers wait until that is reached again.
+A query's state, positions, results and counters are then those of the earlier commit, and what came since is merged
+again. It remembers the watermark that readers knew, and readers wait until that is reached again.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ STATE_LOST = "STATE_LOST"
 
 @dataclass
 class Found:
-    """A manifest that reads whole, the points before it, and in words what became of each query that fell back (`notes`)
-    or of which nothing reads (`lost`). `reads`: does the manifest that the pointer names?"""
+    """A manifest whose files can all be read, and the points before it. `notes` says in words what became of each query
+    that fell back, `lost` of each query of which nothing can be read. `reads`: can the manifest that the pointer names be
+    read?"""
 
     reads: bool
     manifest: Manifest
@@ -37,7 +39,7 @@ class Found:
 
 
 def points(storage: Storage, pointer: Pointer | None, last: Manifest) -> list[Point]:
-    """The earlier commits that a pointer names and whose manifests read, the last one first."""
+    """The earlier commits that a pointer names and whose manifests can be read, the last one first."""
     found = []
     for earlier in pointer.earlier if pointer else ():
         try:
@@ -49,9 +51,9 @@ def points(storage: Storage, pointer: Pointer | None, last: Manifest) -> list[Po
 
 
 def fall_back(zookeeper: ZooKeeper, storage: Storage, assignment: Assignment) -> bool:
-    """Set the key part's pointer to what still reads, and ask for a recovery, in one transaction; queries of which nothing
-    reads stop as STATE_LOST. False if nothing could be done: the files have to come back. StateAwayError where the state
-    folder itself is not there."""
+    """Set the key part's pointer to what can still be read, and ask for a recovery, in one transaction. Queries of which
+    nothing can be read stop as STATE_LOST. False if nothing could be done: then the files have to come back.
+    StateAwayError if the state folder itself is missing."""
     now = assignment.read_again(zookeeper)
     if now is None or now.pointer is None:
         return True
@@ -59,7 +61,7 @@ def fall_back(zookeeper: ZooKeeper, storage: Storage, assignment: Assignment) ->
     found = find(storage, now)
     if found.lost:
         storage.require()
-        found = find(storage, now)  # once more: a file server may just have come back
+        found = find(storage, now)  # look once more: a file server may have just come back
     if found.lost:
         return _stop_lost(zookeeper, now.view, found)
     if found.reads and not found.notes:
@@ -67,10 +69,10 @@ def fall_back(zookeeper: ZooKeeper, storage: Storage, assignment: Assignment) ->
     file = storage.new_file(found.manifest.folder, "commit")
     segment = file.add(found.manifest.dump())
     file.write()
-    queries = QuerySet.load(now.view.queries.dump())  # the view is not ours to change
+    queries = QuerySet.load(now.view.queries.dump())  # the view is shared and must not be changed
     for id_, note in found.notes.items():
         log.error("query %s: %s", id_, note)
-        if queries.queries[id_].state == RUNNING:  # one that has stopped keeps the reason for that
+        if queries.queries[id_].state == RUNNING:  # a query that has stopped keeps its reason
             queries.queries[id_].reason = note
     pointer = pointer_to(segment, found.manifest, History.of(found.points))
     request = names.recovery_request(now.view.stream.id)
@@ -81,7 +83,8 @@ def fall_back(zookeeper: ZooKeeper, storage: Storage, assignment: Assignment) ->
 
 
 def _stop_lost(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
-    """Stop the queries of which nothing reads; all of the stream if not even a manifest does. True if any was stopped."""
+    """Stop the queries of which nothing can be read; all of the stream if not even a manifest can. True if any was
+    stopped."""
     reasons = dict(found.lost)
     if not found.reads:
         names_ = ", ".join(sorted(view.queries.queries[id_].name for id_ in found.lost))
@@ -95,8 +98,9 @@ def _stop_lost(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
 
 
 def find(storage: Storage, assignment: Assignment) -> Found:
-    """The newest of each query that reads whole, put together to one manifest under the next commit number."""
+    """One manifest, under the next commit number, with the newest commit of each query that can be read whole."""
     view, pointer, empty = assignment.view, assignment.pointer, Manifest(assignment.view.stream.id, assignment.key_part)
+    assert pointer is not None, "before the first commit there is nothing to fall back from"
     manifest, damage = _newest(storage, pointer)
     earlier = points(storage, pointer, empty)
     found = Found(manifest is not None, replace(manifest or empty, commit=pointer.commit + 1, queries={}), earlier)
@@ -122,7 +126,7 @@ def _newest(storage: Storage, pointer: Pointer) -> tuple[Manifest | None, str]:
 
 def _choose(storage: Storage, found: Found, name: str, id_: str, last: QueryCommit | None, pointer: Pointer,
             damage: str) -> None:
-    """Take the query's newest earlier commit that reads whole, or note that it is lost."""
+    """Take the query's newest earlier commit that can be read whole, or note that the query is lost."""
     for point in found.points:
         entry = point.manifest.queries.get(id_)
         if entry and _damage(storage, entry, ""):
@@ -142,21 +146,21 @@ def _choose(storage: Storage, found: Found, name: str, id_: str, last: QueryComm
 
 
 def again(entry: QueryCommit, others: list[QueryCommit], commits: int, published: int | None) -> QueryCommit:
-    """An earlier commit as it was, with the leader epochs of the others, under a commit number that nobody has seen;
-    `published` is the watermark that readers knew."""
+    """An earlier commit as it was, with the leader epochs of the other commits, under a commit number that nobody has
+    seen; `published` is the watermark that readers knew."""
     is_behind = published is not None and (entry.watermark is None or published > entry.watermark)
     return replace(entry.copy(), commits=commits, leader_epochs=_leader_epochs([entry, *others]),
                    published=published if is_behind else None)
 
 
 def _leader_epochs(entries: list[QueryCommit]) -> dict[int, list[tuple[int, int]]]:
-    """Of which epochs the logs were whose records were counted: those may be lost before they are read again."""
+    """The leader epochs of all records that were counted, because they may be lost before they are read again."""
     return {p: together([entry.leader_epochs.get(p, []) for entry in entries])
             for p in {p for entry in entries for p in entry.leader_epochs}}
 
 
 def _damage(storage: Storage, entry: QueryCommit, newest: str) -> str:
-    """What of a query's state, or of its results in the file `newest`, does not read; '' if all does."""
+    """Which part of a query's state, or of its results in the file `newest`, cannot be read; '' if everything can."""
     return _unread(storage, [*entry.state, *_results_in(entry, newest)])
 
 

@@ -1,4 +1,4 @@
-"""Setting a key part's pointer: the moment at which a commit becomes the truth (rule 3)."""
+"""Sets a key part's pointer. That is the moment at which a commit becomes the truth (rule 3)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ASK_AGAIN_S = 0.1  # while ZooKeeper does not answer: the session ends in some s
 
 
 def set_pointer(zookeeper: ZooKeeper, assignment: Assignment, pointer: Pointer) -> Assignment | None:
-    """The assignment with this pointer, set in one transaction; None if that was refused, as the generation, the assignment,
-    the query set or the pointer has another version than the owner knows. After an unknown outcome: sync, read the pointer,
-    compare. NotReadyError if the session may have ended before it is known."""
+    """The assignment with this pointer, set in one transaction. None if the transaction was refused because the
+    generation, the assignment, the query set or the pointer has another version than the owner knows. After an unknown
+    outcome: sync, read the pointer, compare. NotReadyError if the session may have ended before it is known."""
     try:
         done = zookeeper.transact(*assignment.to_commit(pointer))
     except ZOOKEEPER_AWAY as error:

@@ -1,7 +1,7 @@
-"""Result rows of a key part: what a manifest says of them, and how those of many commits are put together (design, step 9).
+"""Result rows of a key part: how a manifest describes them, and how those of many commits are merged (step 9).
 
-Each commit that closes windows adds a segment of rows. When many have gathered, the first ones get a file of their own and
-their description goes into an index, so that manifests do not grow and what is kept for days keeps no cells.
+Each commit that closes windows adds a segment of rows. When many have gathered, the first ones are merged into a file of
+their own, and an index describes them. So manifests do not grow, and files that are kept for days hold no cells.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from mars.model.commits import QueryCommit, ResultSegment, Segment, dump_index
 
 log = logging.getLogger("mars.reducer")
 RECENT_MAX = 24  # each commit writes their descriptions anew
-RESULTS_BYTES_MAX = 64 << 20  # put together at a time: all of it is held in memory, by readers too
+RESULTS_BYTES_MAX = 64 << 20  # merged at a time: all of it is held in memory, by readers too
 
 
 def add_rows(storage: Storage, file: NewFile, entry: QueryCommit, rows: pa.Table, beside: list[str], now_ms: int,
              retention_ms: int) -> None:
-    """Add the finished rows of the windows that close with a commit to its file, and to what it says of the query. Files
-    that are written for it besides are added to `beside`."""
+    """Add the finished rows of the windows that close with a commit to its file, and describe them in its entry for the
+    query. Other files that are written for it are added to `beside`."""
     _tidy_results(storage, file.folder, entry, rows, beside, now_ms, retention_ms)
     entry.results.append(describe(rows, file.add(rows_blob(rows)), now_ms))
 
 
 def older_results(storage: Storage, entry: QueryCommit) -> list[ResultSegment] | None:
-    """What the query's index describes; None if it does not read."""
+    """The segments that the query's index describes; None if it cannot be read."""
     try:
         return storage.older_results(entry)
     except CorruptFileError as error:
@@ -38,12 +38,12 @@ def older_results(storage: Storage, entry: QueryCommit) -> list[ResultSegment] |
 
 
 def is_together(path: str) -> bool:
-    """Is it a file of results that were put together?"""
+    """Is it a file of merged results?"""
     return path.rpartition("/")[2].startswith("results-")
 
 
 def describe(table: pa.Table, segment: Segment, now_ms: int) -> ResultSegment:
-    """What a manifest says of result rows that are committed now."""
+    """The description of result rows that are committed now."""
     starts, ends = (pc.min_max(table[name].cast(pa.int64())) for name in ("window_start", "window_end"))
     return ResultSegment(segment, table.num_rows, starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(), now_ms,
                          ends["min"].as_py())
@@ -51,13 +51,13 @@ def describe(table: pa.Table, segment: Segment, now_ms: int) -> ResultSegment:
 
 def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Table, beside: list[str], now_ms: int,
                   retention_ms: int) -> None:
-    """When many result segments have gathered, put the rows of the first ones into one and its description into the index.
-    They have files of their own, which are added to `beside`, so that what is kept for days does not keep the cells of a
-    commit. A large segment gets a file by itself, one with each commit.
+    """When many result segments have gathered, merge the rows of the first ones into one segment, and describe it in the
+    index. Both get files of their own, which are added to `beside`, so that files kept for days do not keep the cells of
+    a commit. A large segment gets a file by itself, one per commit.
 
-    What does not read stays described as it is, so that readers of these rows are told the file, and of no others. An
-    index that does not read stays too, and what is put together then gathers in the commit, until the index reads again
-    or all that it may name is older than the retention. `rows` are some of the query's."""
+    A segment that cannot be read keeps its description, so that only readers of these rows get an error that names the
+    file. An index that cannot be read stays too. Then merged segments gather in the commit, until the index can be read
+    again or everything that it may name is older than the retention. `rows` are some of the query's."""
     held = 1 + max((n for n, r in enumerate(entry.results) if is_together(r.segment.path)), default=-1)
     if len(entry.results) - held < RECENT_MAX:
         return
@@ -72,7 +72,7 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Ta
     if together:
         [segment] = storage.write(folder, "results", [rows_blob(together)])
         beside.append(segment.path)
-        # What did not read has windows among its own, and must not go before it.
+        # The unreadable segment has windows among these, and must not be deleted before them.
         new.insert(0, describe(together, segment, now_ms))
     if older is None and entry.results[0].committed_ms > since_ms:
         entry.results = gathered + new + others
@@ -86,9 +86,9 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Ta
 
 def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[ResultSegment], new: list[ResultSegment],
            since_ms: int, rows: pa.Table) -> list[ResultSegment]:
-    """What the next index says: `new`, and of the others those from the first one on that is young enough; before them, if
-    that leaves out any, up to where rows are missing. `older` None: nobody knows what the last index named.
-    `rows` are some of the query's."""
+    """The content of the next index: `new`, and the older segments from the first one on that is young enough. If any are
+    left out, it begins with the place up to which rows are missing. `older` is None if nobody knows what the last index
+    named. `rows` are some of the query's."""
     results = [*(older or ()), *gathered]
     kept = list(dropwhile(lambda result: not result.rows or result.committed_ms <= since_ms, results))
     gone = [result.last_end_us for result in results[:len(results) - len(kept)]]
@@ -102,9 +102,11 @@ def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[Resu
 
 def _put_together(storage: Storage, results: list[ResultSegment]
                   ) -> tuple[pa.Table | None, list[ResultSegment], list[ResultSegment]]:
-    """The rows of the first segments, of as many as RESULTS_BYTES_MAX hold, but of one at least; those up to there that do
-    not read; and the others, which later commits take."""
-    tables, unread, held = [], [], 0
+    """Three things: the rows of the first segments, as many as fit in RESULTS_BYTES_MAX, but of at least one; the
+    segments among them that cannot be read; and the other segments, which later commits take."""
+    tables: list[pa.Table] = []
+    unread: list[ResultSegment] = []
+    held = 0
     for number, result in enumerate(results):
         if tables and held + result.segment.length > RESULTS_BYTES_MAX:
             return pa.concat_tables(tables), unread, results[number:]
@@ -118,7 +120,7 @@ def _put_together(storage: Storage, results: list[ResultSegment]
 
 
 def rows_blob(table: pa.Table) -> bytes:
-    """Result rows as they lie in a file."""
+    """Result rows as they are stored in a file."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

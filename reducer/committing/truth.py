@@ -19,6 +19,7 @@ from mars.model.commits import Earlier, Manifest, QueryCommit
 from mars.model.registry import Query
 from reducer.committing import commit, sweep
 from reducer.committing.assignment import Assignment
+from reducer.committing.commit import Prepared
 from reducer.committing.fallback import STATE_LOST, points
 from reducer.committing.history import History, Point, pointer_to
 from reducer.committing.pointer import set_pointer
@@ -27,8 +28,8 @@ from reducer.state.merge import QueryState
 
 @dataclass
 class Truth:
-    """What is committed, as the owner knows it: the assignment, whose pointer names the commit; its manifest; and the
-    commits that can be fallen back to. If another has become the owner, the next commit is refused."""
+    """The last commit, as the owner knows it: the assignment, whose pointer names the commit; its manifest; and the
+    commits for a fall-back. If another reducer has become the owner, the next commit is refused."""
 
     zookeeper: ZooKeeper
     storage: Storage
@@ -52,7 +53,7 @@ class Truth:
                      History.of(points(storage, pointer, manifest)))
 
     def follow(self, view: StreamView) -> None:
-        """Know the stream with another query set."""
+        """Take over another query set of the stream."""
         self.assignment = self.assignment.follow(view)
 
     # -- what is committed ------------------------------------------------------------------------------------------
@@ -76,27 +77,28 @@ class Truth:
             raise error.of(query.id) from None
 
     def require_results(self, queries: Iterable[str]) -> None:
-        """CorruptFileError unless the rows that the last commit has added for these queries read. Other files' results are
-        read by readers alone; those of this one can still be made again (rule 25)."""
+        """CorruptFileError unless the rows that the last commit added for these queries can be read. Results in other
+        files are read only by readers; those in this file can still be computed again (rule 25)."""
+        newest = self.assignment.pointer.manifest.path if self.assignment.pointer else ""
         for id_ in queries:
             for result in self.manifest.queries[id_].results if id_ in self.manifest.queries else ():
-                if result.segment.path == self.assignment.pointer.manifest.path:
+                if result.segment.path == newest:
                     self.storage.read(result.segment)
 
     # -- the next commit --------------------------------------------------------------------------------------------
 
     def commit(self, states: dict[str, QueryState]) -> list[str]:
-        """Make what these running queries have merged the truth. The files that nobody needs after it are returned: they may
-        be deleted when all else is done. They were listed before it, so that whoever lost the key part meanwhile deletes
-        nothing of its successor's.
+        """Make what these running queries have merged the truth. Returns the files that nobody needs afterwards; delete
+        them when everything else is done. They were listed before the commit, so an owner that lost the key part
+        meanwhile deletes nothing of its successor.
 
-        StaleGenerationError if somebody else has moved on; UncomputableError, or CorruptFileError if the state of a query
-        that rests does not read, before anything has changed.
+        StaleGenerationError if another version has come. UncomputableError, or CorruptFileError if the state of a resting
+        query cannot be read; both before anything has changed.
         """
         prepared = self._prepare(states)
         faults.point("reducer.files_written")
         before = self.assignment.pointer
-        last = Point(Earlier(before and before.manifest, self.manifest.commit), self.manifest)
+        last = Point(Earlier(before.manifest if before else None, self.manifest.commit), self.manifest)
         history = self.history.follow(last, prepared.manifest, self._held())
         pointer = pointer_to(prepared.segment, prepared.manifest, history)
         unused = self._unused_files(prepared, history)
@@ -109,11 +111,11 @@ class Truth:
         commit.adopt(states, prepared)
         return unused
 
-    def _prepare(self, states: dict[str, QueryState]) -> commit.Prepared:
+    def _prepare(self, states: dict[str, QueryState]) -> Prepared:
         """Write the files of the next commit."""
         copied, view = self._write_anew(states), self.assignment.view
-        # The view may be older than the commit that was loaded. So a query that it lacks stays in the manifest until here,
-        # and leaves it with the transaction that proves the view.
+        # The view may be older than the loaded commit. So a query that it lacks stays in the manifest until here. It
+        # leaves with the transaction that checks the view's version.
         last = replace(sweep.living(self.manifest, view.queries.queries), generation=view.generation)
         try:
             return commit.prepare(self.storage, last, states, self.retention_ms, copied, self.clock)
@@ -122,11 +124,11 @@ class Truth:
             raise
 
     def _held(self) -> list[str]:
-        """The queries that can still go on, those that rest among them, whose state only lies here."""
+        """The queries that can still continue, including resting ones, whose state is only here."""
         return [id_ for id_, query in self.assignment.view.queries.queries.items() if query.state != STATE_LOST]
 
     def _write_anew(self, states: dict[str, QueryState]) -> list[str]:
-        """Mark the running queries whose state stands still; the resting ones are returned."""
+        """Mark the running queries whose state stands still; returns the resting ones."""
         still = self.history.standing_still(self.manifest, self._held())
         for id_ in states.keys() & set(still):
             states[id_].mark_for_rewrite()
@@ -134,8 +136,8 @@ class Truth:
 
     # -- files that nothing needs -----------------------------------------------------------------------------------
 
-    def _unused_files(self, prepared: commit.Prepared, history: History) -> list[str]:
-        """Now and then: files that neither the commit under way, nor a fall-back, nor a late reader needs."""
+    def _unused_files(self, prepared: Prepared, history: History) -> list[str]:
+        """Now and then: the files that neither the current commit, nor a fall-back, nor a late reader needs."""
         if not self.sweeps.with_commit():
             return []
         points_ = sweep.living_points(history.points(), self.assignment.view.queries.queries)

@@ -1,1 +1,1 @@
-"""What the reducer that leads does for all: recovery, lanes and assignments, and what it sees of topics and of Redis."""
+"""What the leading reducer does for all: recovery, lanes and assignments, and watching topics and Redis."""

@@ -1,7 +1,8 @@
-"""Leader election: the reducer with the lowest election znode leads, under an epoch that fences all that it writes.
+"""Leader election: the reducer with the lowest election znode leads, under an epoch that fences everything that it
+writes.
 
-kazoo's Election neither stops a leader on SUSPENDED nor gives a fencing number, so this is the plain recipe: an
-ephemeral sequential znode, and the leader znode's version as the epoch.
+kazoo's Election neither stops a leader on SUSPENDED nor gives a fencing number. So this is the plain recipe: an ephemeral
+sequential znode, and the leader znode's version as the epoch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Candidate:
     """One reducer's part in the election. `epoch` is None while it does not lead.
 
     Leading never outlives the session: the election znode is ephemeral, each write of a leader to ZooKeeper checks the
-    leader znode's version, and each write to Redis carries it. It stands from `stand` on.
+    leader znode's version, and each write to Redis carries it. It takes part from `stand` on.
     """
 
     def __init__(self, zookeeper: ZooKeeper, reducer_id: str, cache: ViewCache) -> None:
@@ -37,7 +38,7 @@ class Candidate:
         self.name = self._stand()
 
     def check(self) -> bool:
-        """Do we lead now? A follower watches the election; becoming leader raises the epoch."""
+        """Does this reducer lead now? A follower watches the election; becoming leader raises the epoch."""
         if not self.zookeeper.usable:
             return False
         if self.name is None:
@@ -51,7 +52,7 @@ class Candidate:
         return self.epoch is not None
 
     def resign(self) -> None:
-        """Lead no more, and stand behind all others, from the next check on."""
+        """Stop leading, and stand behind all others, from the next check on."""
         self.epoch = self.name = None
 
     def guard(self) -> tuple:
@@ -64,7 +65,8 @@ class Candidate:
         return path.rsplit("/", 1)[1]
 
     def _stand_last(self) -> None:
-        """A new election znode, and none besides: of an earlier call whose outcome was unknown there may be one."""
+        """Make a new election znode, and delete any other of ours: an earlier call of unknown outcome may have left
+        one."""
         for name in self.zookeeper.children(names.ELECTION):
             node = self.zookeeper.get(f"{names.ELECTION}/{name}")
             if node is not None and node.data == self.reducer_id.encode():
@@ -75,6 +77,7 @@ class Candidate:
 
     def _take_over(self) -> int | None:
         node = self.zookeeper.get(names.LEADER)
+        assert node is not None  # made before the first candidate stood
         try:
             mine = self.zookeeper.client.get(f"{names.ELECTION}/{self.name}")[1].version
         except NoNodeError:

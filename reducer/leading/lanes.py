@@ -1,4 +1,4 @@
-"""Where queries stand, read from the commits, in the form that the exchange's install and attach take. Pure.
+"""The positions of queries, from the commits, in the form that the exchange's install and attach take. Pure.
 
 A query's cursor in a partition is its least committed position over the key parts; the other key parts' positions are
 stops, which no claim may cross (rules 5, 7, 17).
@@ -11,8 +11,8 @@ from mars.model.registry import Query, QuerySet
 
 
 def partitions_of(queries: QuerySet) -> tuple[int, ...]:
-    """All partitions in which a query may have a lane. A start is looked up at the broker, and may name one that was added
-    a moment ago, before the leader has entered it into the query set."""
+    """All partitions in which a query may have a lane. A query's start comes from the broker. So it may name a partition
+    that was just added, before the leader has entered it into the query set."""
     return tuple(sorted({*queries.partitions}.union(*(query.start for query in queries.queries.values()))))
 
 
@@ -23,8 +23,8 @@ def positions_of(query: Query, manifests: list[Manifest]) -> dict[int, list[int]
 
 
 def attach_state(query: Query, manifests: list[Manifest]) -> dict:
-    """What `attach` needs for one query: cursors and stops by partition, and the committed positions. Offsets are texts, as
-    Lua keeps only 14 digits of a number that it writes."""
+    """What `attach` needs for one query: cursors and stops by partition, and the committed positions. Offsets are texts,
+    because Lua writes only 14 digits of a number."""
     state: dict = {"cursors": {}, "stops": {}, "positions": []}
     for partition, positions in positions_of(query, manifests).items():
         cursor = min(positions)

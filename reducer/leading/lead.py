@@ -1,6 +1,7 @@
-"""The leader's work: recovery, lanes, assignments, what the broker shows. One round does what is needed, again and again.
+"""The leader's work: recovery, lanes, assignments, watching the broker. It works in rounds, and each round does what is
+needed.
 
-Everything here can be done again by the next leader: each step compares what is with what should be.
+The next leader can repeat everything here, because each step compares what is with what should be.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mars.adapters.exchange import Standing
 from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView, read_stream
 from mars.adapters.view_cache import ViewCache
-from mars.errors import MarsError, Remedy
+from mars.errors import InvariantError, MarsError, Remedy
 from mars.model import names
 from mars.model.commits import Manifest, Pointer
 from mars.runtime.system import SYSTEM, Event, Runtime
@@ -27,15 +28,15 @@ from reducer.leading.memory import MemoryWatch
 from reducer.leading.watch_topic import TopicWatch
 
 log = logging.getLogger("mars.leader")
-FOLLOW_S = 1.0  # between looks of one who does not lead, and rounds of one whom nothing wakes
+FOLLOW_S = 1.0  # between looks of a reducer that does not lead, and between rounds that nothing wakes
 ROUND_MIN_S, ROUND_MAX_S = 0.03, 0.15  # between rounds: windows wait for them
 ROUND_SHARE = 0.1  # of a core
-SILENT_S = 15.0  # whoever hears nothing of Kafka for so long lets another one lead
-DELETE_AGAIN_S = 60.0  # each try looks through all of Redis
+SILENT_S = 15.0  # a leader that hears nothing of Kafka for this long lets another one lead
+DELETE_AGAIN_S = 60.0  # each try searches all of Redis
 
 
 class Leader:
-    """A candidate with the means to lead; `run` is a thread of the reducer's process and ends with it."""
+    """A candidate with everything that leading needs. `run` is a thread of the reducer's process and ends with it."""
 
     def __init__(self, connections: Connections, candidate: Candidate, stopping: Event, cache: ViewCache, wake: Event,
                  runtime: Runtime = SYSTEM) -> None:
@@ -49,8 +50,9 @@ class Leader:
         self.damaged: set[int] = set()  # streams whose recovery waits for owners to fall back
 
     def run(self) -> None:
-        """Lead whenever elected, until stopped: a round when `wake` is set, and by itself when something may have become
-        due. Rounds use at most about a tenth of a core. Outside faults are waited out; the state is compared anew."""
+        """Lead whenever elected, until stopped. A round runs when `wake` is set, and when something may have become due.
+        Rounds use at most about a tenth of a core. After an outside fault, the leader waits and compares the state
+        again."""
         led, due_s, least_s = False, 0.0, ROUND_MIN_S
         while not self.stopping.wait(least_s):
             self.wake.wait(max(0.0, due_s - least_s))
@@ -65,16 +67,17 @@ class Leader:
                 due_s = self._round() if leads else FOLLOW_S
             except OUTSIDE as error:
                 if remedy_of(error) is Remedy.RECOVER:
-                    raise  # it is of no stream that could be recovered: another one shall lead
+                    raise  # no stream can be recovered from this error: another reducer shall lead
                 log.warning("waiting: %s", error)
                 self.stopping.wait(0.2)
                 due_s = 0.0
             least_s = min(ROUND_MAX_S, max(ROUND_MIN_S, (self.clock.thread_cpu_s() - cpu_s) / ROUND_SHARE))
 
     def _round(self) -> float:
-        """Do for every stream what is needed; after how many seconds the next round is due if nobody wakes us."""
+        """Do for every stream what is needed. Returns the seconds until the next round is due if nothing wakes the
+        leader."""
         if self.topics.silent_s() > SILENT_S and len(self.cache.children(names.REDUCERS)) > 1:
-            # Without checks of the topics no window closes; the host of another reducer may be heard.
+            # Without checks of the topics no window closes. Kafka may answer the host of another reducer.
             log.warning("%s hears nothing of Kafka, and resigns", self.candidate.reducer_id)
             self.topics.forget_silence()
             self.candidate.resign()
@@ -91,7 +94,7 @@ class Leader:
                 self._reconcile_lanes(view, standing)
                 self.topics.look(view, self.candidate, self.zookeeper)
                 due_s = min(due_s, self.topics.due_in_s(view))
-            except MarsError as error:  # one stream's trouble must not hold the others
+            except MarsError as error:  # trouble with one stream must not hold up the others
                 self._mend(view, error)
                 due_s = min(due_s, ROUND_MAX_S)
         self.topics.keep(views)
@@ -100,18 +103,23 @@ class Leader:
         return due_s
 
     def _mend(self, view: StreamView, error: MarsError) -> None:
-        """Do what helps against an error of one stream; the next round looks at the stream anew."""
+        """Do what helps against an error of one stream. The next round looks at the stream again."""
         if error.remedy is Remedy.FALL_BACK:
             # Owners read their commits again when the generation changes, and fall back (rule 25).
             if view.stream.id not in self.damaged:
                 self.zookeeper.ensure(names.recovery_request(view.stream.id), str(error).encode())
-                self.damaged.add(view.stream.id)  # only now: a request that got lost is made again
+                self.damaged.add(view.stream.id)  # noted only now, so that a lost request is made again
             log.error("stream %s: %s", view.stream.name, error)
-        elif error.remedy is Remedy.RECOVER:
+        elif isinstance(error, InvariantError):
             log.error("stream %s asks for a recovery", view.stream.name, exc_info=error)
             answer(self.zookeeper, view, error)
         else:
             log.warning("stream %s: %s", view.stream.name, error)
+
+    def _epoch(self) -> int:
+        """Under which we lead: rounds are those of a leader alone."""
+        assert self.candidate.epoch is not None
+        return self.candidate.epoch
 
     # -- recovery (rule 5) ----------------------------------------------------------------------------------------
 
@@ -124,9 +132,9 @@ class Leader:
             return False
         self.cache.forget()
         if view.stream.id in self.damaged and asked is None:
-            self._manifests(view)  # the generation has been raised for it: not again before its owners have fallen back
+            self._manifests(view)  # raised for it already: not again before its owners have fallen back
         log.warning("stream %s: recovery, the exchange has %s, wanted %s", view.stream.name, installed, wanted)
-        self.storage.require()  # else each round would raise the generation again
+        self.storage.require()  # otherwise each round would raise the generation again
         path = names.generation(view.stream.id)
         generation = max(view.generation, installed[0] if installed else 0) + 1
         removal = [("delete", names.recovery_request(view.stream.id))] if asked else []
@@ -134,13 +142,13 @@ class Leader:
                                        ("set", path, str(generation).encode(), view.generation_version)):
             return True
         faults.point("leader.generation_raised")
-        # Only now: what is committed after this read is refused by the new generation.
+        # Read them only now: the new generation refuses commits after this read.
         manifests = self._manifests(view)
         self.damaged.discard(view.stream.id)
         fresh = read_stream(self.zookeeper, view.stream)
         faults.point("leader.commits_read")
         if fresh:
-            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self.candidate.epoch)
+            led = self.exchange.lead(view.stream.id, generation=generation, epoch=self._epoch())
             led.install(standing.server, install_state(fresh.queries, manifests))
             faults.point("leader.installed")
         return True
@@ -157,12 +165,12 @@ class Leader:
     # -- lanes (rule 17) ------------------------------------------------------------------------------------------
 
     def _reconcile_lanes(self, view: StreamView, standing: Standing) -> None:
-        """Attach what runs and is not on its lanes with its incarnation; detach what should not be there."""
+        """Attach running queries that are not on their lanes with their incarnation; detach what should not be there."""
         attached = standing.attached
         running = view.queries.running()
-        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self.candidate.epoch)
+        led = self.exchange.lead(view.stream.id, generation=view.generation, epoch=self._epoch())
         for id_ in sorted(attached.keys() - running.keys()):
-            # An incarnation that this view does not know yet was attached by another leader, and may run.
+            # Another leader attached an incarnation that this view does not know yet; it may be running.
             known = {p: i for p, i in attached[id_].items() if i < view.queries.next_incarnation}
             if known:
                 led.detach(id_, known)
@@ -177,7 +185,8 @@ class Leader:
     # -- assignments ----------------------------------------------------------------------------------------------
 
     def _assign(self, views: dict[int, StreamView]) -> None:
-        """Give each key part whose owner is gone to the live reducer with the fewest, and even out by one at a time."""
+        """Give each key part whose owner is gone to the live reducer with the fewest, and even out one key part at a
+        time."""
         live = self.cache.children(names.REDUCERS)
         if not live:
             return
@@ -194,10 +203,10 @@ class Leader:
                 continue
             data = orjson.dumps({"id": least})
             done = self.zookeeper.transact(self.candidate.guard(), ("set", names.owner(stream_id, key_part), data, version))
-            # The next round may be sooner than the notice of our own write: it would even out what is even already.
+            # The next round may come before the notice of our own write. It would then even out what is even already.
             self.cache.forget()
             if not done:
-                return  # what is known of the others may be as old
+                return  # what is known of the others may be just as old
             load[least] += 1
             if owner in load:
                 load[owner] -= 1
@@ -206,21 +215,21 @@ class Leader:
     # -- dropped streams ------------------------------------------------------------------------------------------
 
     def _clean(self, views: dict[int, StreamView]) -> None:
-        """Delete the files and Redis keys of streams that are gone. An id is never used again, so what is gone stays gone;
-        but whoever does not lead any more may have an old view, in which the newest streams are not there yet."""
+        """Delete the files and Redis keys of streams that are gone. An id is never used again, so what is gone stays
+        gone. But a reducer that no longer leads may have an old view, without the newest streams."""
         root = self.storage.root
         on_disk = {int(entry.name) for entry in root.iterdir() if entry.name.isdigit()} if root.is_dir() else set()
         for stream_id in (on_disk | self.cleaned) - views.keys():
             if self.clock.monotonic_s() >= self.stays.get(stream_id, 0.0) and self._is_gone(stream_id):
-                self.storage.require()  # the streams of another instance's folder are not ours to delete
+                self.storage.require()  # never delete the streams of another instance's folder
                 self.exchange.forget(stream_id)
                 self._delete(stream_id)
         self.cleaned = set(views)
 
     def _delete(self, stream_id: int) -> None:
-        """Delete a stream's folder. What cannot be deleted is told once, and tried again after a while only: each try asks
-        ZooKeeper, and looks through all of Redis."""
-        failed: list[OSError] = []
+        """Delete a stream's folder. If it cannot be deleted, that is logged once and tried again only after a while,
+        because each try asks ZooKeeper and searches all of Redis."""
+        failed: list[BaseException] = []
         shutil.rmtree(self.storage.root / str(stream_id), onerror=lambda _, path, error: failed.append(error[1]))
         failed = [error for error in failed if not isinstance(error, FileNotFoundError)]
         if failed and stream_id not in self.stays:
@@ -230,6 +239,6 @@ class Leader:
             self.stays[stream_id] = self.clock.monotonic_s() + DELETE_AGAIN_S
 
     def _is_gone(self, stream_id: int) -> bool:
-        """Was the stream dropped, as the ensemble knows now, and do we still lead?"""
+        """Does the ensemble know now that the stream was dropped, and that this reducer still leads?"""
         return (self.zookeeper.get_synced(names.stream(stream_id)) is None
                 and self.zookeeper.transact(self.candidate.guard()))

@@ -1,6 +1,6 @@
-"""Keeps the dead letters of all streams in bounds: a thread of every reducer, at work in the one that leads.
+"""Limits the dead letters of all streams. It is a thread of every reducer, and works in the one that leads.
 
-It is apart from the leader's rounds, since windows wait for those and nothing waits for this.
+It is separate from the leader's rounds, because windows wait for those and nothing waits for this.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from mars.runtime.system import SYSTEM, Event, Runtime
 
 log = logging.getLogger("mars.leader")
 ROUND_S = 2.0
-TIDY_ROUNDS = 5  # a tidying for so many rounds
+TIDY_ROUNDS = 5  # one tidying for this many rounds
 
 
 def keep_letters(store: LetterStore, bytes_max: int, stopping: Event, streams: Callable[[], Iterable[int]],
                  runtime: Runtime = SYSTEM) -> None:
-    """Start the thread. `streams` gives the ids of the streams to look after, none while another leads."""
+    """Start the thread. `streams` gives the ids of the streams to look after; none while another reducer leads."""
 
     def run() -> None:
         number = 0
@@ -31,13 +31,13 @@ def keep_letters(store: LetterStore, bytes_max: int, stopping: Event, streams: C
 
 
 def look_after(store: LetterStore, stream_id: int, bytes_max: int, tidies: bool) -> None:
-    """One stream's turn. What goes wrong is told and tried again: letters must never end a reducer, nor this thread, which
-    keeps those of all streams."""
+    """One stream's turn. An error is logged and tried again: letters must never end a reducer, nor this thread, which
+    serves all streams."""
     try:
         gone = store.retain(stream_id, bytes_max)
         if gone:
             log.warning("stream id %s: the oldest %d dead letters are deleted, to keep %d bytes", stream_id, gone, bytes_max)
         if tidies:
             store.tidy(stream_id, bytes_max)
-    except Exception as error:  # a damaged file may raise whatever Arrow, or a decoder, finds wrong with it
+    except Exception as error:  # a damaged file may raise any error of Arrow or of a decoder
         log.warning("dead letters of stream id %s: %r", stream_id, error)

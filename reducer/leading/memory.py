@@ -1,8 +1,8 @@
-"""When Redis runs out of room: the query that fills it most is paused, and goes on by itself when there is room again.
+"""When Redis runs out of room, the query that takes the most is paused. It resumes by itself when there is room again.
 
-Above 70 % of the limit mappers claim nothing new (mapper/claim.py), which is enough as long as what waits can be merged.
-What cannot, for instance behind a range whose worker ended, may fill the rest. A query that is paused loses its cells: the
-owners delete its entries, and RESUME reads them again from the committed positions.
+Above 70 % of the limit mappers claim nothing new (mapper/claim.py). That is enough as long as waiting entries can be
+merged. Entries that cannot, for instance behind a range whose worker died, may fill the rest. A query that is paused
+loses its cells: the owners delete its entries, and RESUME reads them again from the committed positions.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from reducer.leading.elect import Candidate
 
 log = logging.getLogger("mars.leader")
 STATE = "PAUSED_BY_MEMORY"
-ROOM_SHARE = 0.5  # below what stops mappers: a query that goes on there does not fill Redis at once
+ROOM_SHARE = 0.5  # below the share at which mappers stop: a query that resumes there does not fill Redis at once
 LOOK_S = 0.5
 FULL_S = 2.0  # longer than a burst that owners merge away
-ROOM_S = 5.0  # longer, so that a query does not come and go
-WEIGHT_SHARE_MIN = 0.01  # of the limit: pausing what holds less frees nothing
+ROOM_S = 5.0  # longer, so that a query is not paused and resumed again and again
+WEIGHT_SHARE_MIN = 0.01  # of the limit: pausing a query that holds less would free nothing
 
 
 class MemoryWatch:
-    """The leader's look at Redis's memory; of the streams that share this Redis."""
+    """The leader's check of Redis's memory, for the streams that share this Redis."""
 
     def __init__(self, exchange: Exchange, zookeeper: ZooKeeper, candidate: Candidate, clock: Clock = SYSTEM.clock) -> None:
         self.exchange, self.zookeeper, self.candidate, self.clock = exchange, zookeeper, candidate, clock
@@ -55,22 +55,23 @@ class MemoryWatch:
             self._resume(list(views), used, limit)
 
     def _pause(self, views: list[StreamView], used: int, limit: int) -> None:
-        weights = {}
+        weights: dict[tuple[int, str], tuple[int, StreamView]] = {}
         for view in views:
             running = view.queries.running()
             try:
                 found = self.exchange.weigh(view.stream.id, view.generation, view.stream.key_parts)
-            except StaleGenerationError as error:  # it waits for a recovery, and nothing can be paused for what it has left
+            except StaleGenerationError as error:  # it waits for a recovery; pausing its queries would free nothing
                 log.warning("stream %s is not weighed: %s", view.stream.name, error)
                 continue
             for (id_, incarnation), size in found.items():
                 if id_ in running and running[id_].incarnation == incarnation:
                     weights[view.stream.id, id_] = (size, view)
         heaviest = max(weights, key=lambda key: weights[key][0], default=None)
-        size, view = weights[heaviest] if heaviest else (0, None)
-        if size < WEIGHT_SHARE_MIN * limit:
+        if heaviest is None or weights[heaviest][0] < WEIGHT_SHARE_MIN * limit:
+            size = weights[heaviest][0] if heaviest else 0
             log.warning("Redis uses %s of %s bytes, and no query's cells are more than %s of it", used, limit, size)
             return
+        size, view = weights[heaviest]
         reason = (f"Redis used {used:,} of {limit:,} bytes, and cells of this query {size:,}, more than of any other: they "
                   f"were deleted and are read again. It goes on by itself when less than {ROOM_SHARE:.0%} is used, or by "
                   "RESUME QUERY; a larger redis_memory_bytes_max (maxmemory of a foreign Redis) prevents it")
@@ -83,7 +84,7 @@ class MemoryWatch:
         if not paused:
             return
         _, id_, view = min(paused, key=lambda item: item[:2])
-        queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
+        queries = QuerySet.load(view.queries.dump())  # the view is shared and must not be changed
         queries.raise_incarnation(id_, RUNNING)
         log.warning("query %s goes on: Redis uses %s of %s bytes", queries.queries[id_].name, used, limit)
         self.zookeeper.transact(self.candidate.guard(),

@@ -1,5 +1,5 @@
-"""What the leader sees of the streams' topics: new partitions, idle partitions, topics made anew; and how far each
-stream is, told to Kafka as a consumer group's offsets for the sake of lag tools.
+"""Watches the streams' topics for the leader: new partitions, idle partitions, topics that were created again. It also
+reports each stream's progress to Kafka as a consumer group's offsets, for lag tools.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from reducer.connections import Connections
 from reducer.leading.elect import Candidate
 
 log = logging.getLogger("mars.leader")
-OFFSETS_S = 2.0  # between comparisons of what is committed with the logs: each asks Redis for all positions
-MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0  # looks at a topic that moved so lately, or not
-IDLE_MARGIN_S = 0.002  # a partition is looked at again so long after it becomes idle, and not just before
-MISSING_S = 10.0  # so long a broker that has just started may not know a topic
-AWAY_S, AWAY_MAX_S = 0.5, 5.0  # a stream whose topic does not answer rests so long, so that others need not wait for it
-TELL_ANEW_S = 180.0  # the offsets of a group that stands still: Kafka forgets them after a week, and may not have heard
-EPOCHS_MAX = 16  # of a log's earlier epochs are told: each costs a request, once
-CHECKS_BITS = 48  # so many checks fit under one leader's epoch
+OFFSETS_S = 2.0  # between comparisons of the commits with the logs: each asks Redis for all positions
+MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0  # pauses between looks at a topic that has moved lately, and at one that has not
+IDLE_MARGIN_S = 0.002  # a partition is looked at again this long after it becomes idle, not just before
+MISSING_S = 10.0  # how long a broker that has just started may not know a topic
+AWAY_S, AWAY_MAX_S = 0.5, 5.0  # how long a stream rests whose topic does not answer, so that others need not wait for it
+TELL_ANEW_S = 180.0  # how often unchanged offsets are reported again: Kafka forgets a group after a week
+EPOCHS_MAX = 16  # of a log's earlier epochs are published: each costs a request, once
+CHECKS_BITS = 48  # the number of checks that fit under one leader's epoch
 
 
 @dataclass
 class Seen:
-    """One stream's topic: the number of the last check, since when each high watermark has stood still, the epochs of each
-    log, and what Kafka was told as the group's offsets. `away` is a rest while it does not answer, `compares` and `tells`
-    are when that is done next."""
+    """What is known of one stream's topic: the number of the last check, the time since which each high watermark has
+    stood still, the epochs of each log, and the group's offsets as last reported to Kafka. `away` is the rest while it
+    does not answer; `compares` and `tells` say when these are due."""
 
     clock: Clock = SYSTEM.clock
     begun: int = 0
@@ -52,7 +52,7 @@ class Seen:
 
 
 class TopicWatch:
-    """Looks at the topics of all streams; used by the leader's thread alone."""
+    """Looks at the topics of all streams; only the leader's thread uses it."""
 
     def __init__(self, connections: Connections, runtime: Runtime = SYSTEM) -> None:
         self.exchange, self.wire, self.open_group = connections.exchange, connections.wire, connections.open_group
@@ -62,15 +62,15 @@ class TopicWatch:
         self.silent_since: float | None = None
 
     def silent_s(self) -> float:
-        """For how long no topic of any stream has been answered for, though some were asked for."""
+        """How long there has been no answer about any topic, although some were asked about."""
         return 0.0 if self.silent_since is None else self.clock.monotonic_s() - self.silent_since
 
     def forget_silence(self) -> None:
-        """Begin anew: another one leads, and we may again."""
+        """Start again from zero: another reducer led, and now this one may lead again."""
         self.silent_since = None
 
     def look(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper) -> None:
-        """One check of the stream's topic; none while one that did not answer (KafkaUnreachable) rests."""
+        """One check of the stream's topic; none while a topic rests that did not answer (KafkaUnreachable)."""
         seen = self.seen.setdefault(view.stream.id, Seen(self.clock))
         if not seen.away.is_due():
             return
@@ -84,10 +84,12 @@ class TopicWatch:
             raise
 
     def _check(self, view: StreamView, seen: Seen, candidate: Candidate, zookeeper: ZooKeeper) -> None:
-        """One numbered check (rule 23): its number is published before the brokers are asked, and published as done only
-        once whatever is new stands in the query set. No broker is believed alone: one that leads no more may not know."""
+        """One numbered check (rule 23). Its number is published before the brokers are asked, and published as done only
+        once everything new is in the query set. No broker is trusted alone, because one that no longer leads may not know
+        it."""
         stream = view.stream
-        # Above all numbers of every leader before; the clocks of two hosts would not promise that.
+        assert candidate.epoch is not None, "only who leads looks"
+        # This is above all numbers of every earlier leader; clocks of two hosts could not guarantee that.
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
         led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.epoch)
         led.publish_facts({"begun": seen.begun})
@@ -95,7 +97,7 @@ class TopicWatch:
         try:
             found = self.wire.newest_ends(stream.topic, stream.topic_id)
             if found is None:
-                self.wire.topic(stream.topic, stream.topic_id)  # says whether it is gone, or another one by now
+                self.wire.topic(stream.topic, stream.topic_id)  # says whether the topic is gone, or another one by now
                 return
         except UnknownTopic:
             seen.missing_since = missing_since or self.clock.monotonic_s()
@@ -105,7 +107,8 @@ class TopicWatch:
             stop_queries(zookeeper, stream, view.queries.running(), "TOPIC_RECREATED",
                          f"{error.title}: {error.detail}; {ANEW}")
             return
-        # A query may know less than the query set: its start was looked up before a partition was added, and made after.
+        # A query may know less than the query set: its start was looked up before a partition was added, and the query
+        # was made afterwards.
         topic, highs = found
         known = set(view.queries.partitions).intersection(*(query.start for query in view.queries.queries.values()))
         if new := [p for p in topic.partitions if p not in known]:
@@ -119,15 +122,16 @@ class TopicWatch:
             self._tell_kafka(view, seen, positions)
 
     def keep(self, stream_ids: Collection[int]) -> None:
-        """Forget all other streams: they were dropped. Closing waits for a Kafka that is away, and nobody waits for that."""
+        """Forget all other streams: they were dropped. Consumers are closed in a thread of their own, because closing
+        waits for a Kafka that is away."""
         for stream_id in self.seen.keys() - stream_ids:
             del self.seen[stream_id]
             if group := self.groups.pop(stream_id, None):
                 self.runtime.start(group.close, "close group")
 
     def due_in_s(self, view: StreamView) -> float:
-        """After how long the topic is to be looked at if nobody asks for it: soon while it moves, when a partition
-        becomes idle for a query, and else rarely."""
+        """The seconds until the topic is to be looked at if nobody asks: few while it moves, until a partition becomes
+        idle for a query, and many otherwise."""
         now, running = self.clock.monotonic_s(), view.queries.running().values()
         ages = [now - since for _, since in self.seen[view.stream.id].quiet.values()]
         if not running or not ages:
@@ -137,8 +141,8 @@ class TopicWatch:
         return min([MOVING_S if min(ages) < MOVED_S else QUIET_S, *to_idle])
 
     def _miss(self, view: StreamView, since: float, zookeeper: ZooKeeper) -> None:
-        """The broker has no such topic. One that has just started may say so too, so it is given some time, and anew after
-        each time that it has not answered; then no other broker may know it either."""
+        """Called when the broker has no such topic. A broker that has just started may say so too, so it gets some time,
+        counted again after each time that it did not answer. After that, no other broker may know the topic either."""
         stream = view.stream
         if self.clock.monotonic_s() - since > MISSING_S and self.wire.newest(stream.topic, stream.topic_id) is None:
             stop_queries(zookeeper, view.stream, view.queries.running(), "DATA_LOSS",
@@ -148,7 +152,7 @@ class TopicWatch:
     def _add_partitions(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper, new: list[int]) -> None:
         """Enter partitions that were added later: every query starts there at the first record (rule 18)."""
         starts = self.wire.start_offsets(view.stream.topic, new)
-        queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
+        queries = QuerySet.load(view.queries.dump())  # the view is shared and must not be changed
         queries.partitions = tuple(sorted({*queries.partitions, *new}))
         for query in queries.queries.values():
             query.start |= {p: o for p, o in starts.items() if p not in query.start}
@@ -163,8 +167,8 @@ class TopicWatch:
         return {f"idle:{p}": f"{high}:{int((now - since) * 1000)}" for p, (high, since) in seen.quiet.items()}
 
     def _logs(self, seen: Seen, topic: TopicInfo) -> dict[str, str]:
-        """The epochs of all logs. Earlier ones are asked for only where the leader epoch is another than last time: while
-        a leader leads, they do not change."""
+        """The epochs of all logs. Earlier epochs are requested only if the leader epoch differs from last time: while a
+        leader leads, they do not change."""
         new = {p: epoch for p, (_, epoch) in topic.partitions.items()
                if p not in seen.logs or seen.logs[p].current != epoch}
         ends: dict[int, list[tuple[int, int]]] = {p: [] for p in new}
@@ -173,7 +177,8 @@ class TopicWatch:
             if not asked:
                 break
             found = self.wire.epoch_ends(topic.name, asked)
-            # Two epochs with one end: the second one is before all that the log knows, and there is none before it.
+            # Two epochs with one end mean that the second one is before all that the log knows, so there is none before
+            # it.
             known = {p: pair for p, pair in found.items() if pair[0] >= 0 and pair[1] not in (end for _, end in ends[p])}
             for partition, pair in known.items():
                 ends[partition].append(pair)
@@ -188,10 +193,11 @@ class TopicWatch:
 
     def _compare(self, view: StreamView, zookeeper: ZooKeeper, topic: TopicInfo, highs: dict[int, int],
                  positions: dict[tuple[int, str], int]) -> None:
-        """Stop queries that have counted past the end of a log: one that was set back whole, its epochs too, which owners
-        cannot notice. A high watermark may lag behind for a moment after the leader has changed: only the end of the
-        leader's own log tells, and only if no broker knows a later leader: one that leads no more may not have heard of it,
-        and another one tells of an earlier epoch where the next one began."""
+        """Stop queries that have counted past the end of a log. This finds a whole log that was set back together with
+        its epochs, which owners cannot notice. A high watermark may lag for a moment after the leader has changed, so
+        only the end of the leader's own log decides. And it decides only if no broker knows a later leader: a deposed
+        leader may not have heard that it was deposed, and for an earlier epoch another broker gives the start of the next
+        one."""
         beyond = {p for (p, _), offset in positions.items() if offset > highs.get(p, offset)}
         if not beyond:
             return
@@ -207,8 +213,8 @@ class TopicWatch:
                 stop_queries(zookeeper, view.stream, [query], "LOG_TRUNCATED", reason)
 
     def _tell_kafka(self, view: StreamView, seen: Seen, positions: dict[tuple[int, str], int]) -> None:
-        """Commit the least committed positions of the running queries as offsets of group mars-<stream>. It is for
-        people's tools alone: Mars never reads it, and does not wait for it."""
+        """Commit the least committed positions of the running queries as offsets of group mars-<stream>. These are only
+        for Kafka's tools: Mars never reads them, and does not wait for them."""
         least: dict[int, int] = {}
         for (partition, _), offset in positions.items():
             least[partition] = min(offset, least.get(partition, offset))
@@ -219,11 +225,11 @@ class TopicWatch:
             if group is None:
                 group = self.groups[view.stream.id] = self.open_group(view.stream)
             while group.poll(0):
-                pass  # what Kafka answered to earlier ones is kept until it is taken, for as long as we lead
+                pass  # the library keeps Kafka's answers to earlier commits until they are taken
             group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=True)
         except KafkaException as error:
             log.info("Kafka did not take the offsets: %s", error)
             return
-        # Whether Kafka has heard it is never known here: it is told anew though nothing moves.
+        # It is never known here whether Kafka has heard them, so they are reported again even if nothing moves.
         seen.told = least
         seen.tells.begin()

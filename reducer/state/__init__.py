@@ -1,1 +1,2 @@
-"""What the owner of a key part holds of each query: entries merged in offset order, windows closed; why a query stops."""
+"""The state that the owner of a key part holds for each query: merging entries in offset order, closing windows, and
+reasons to stop a query."""

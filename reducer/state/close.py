@@ -1,6 +1,6 @@
-"""When a window closes: watermarks from positions, idle facts and partition checks. Pure; time comes as facts.
+"""When a window closes: watermarks from positions, idle facts and partition checks. Pure: time comes in facts.
 
-Every key part decides by its own positions and the headers of entries alone, so that all decide alike (design, step 8).
+Every key part decides only by its own positions and the headers of entries, so all decide alike (step 8).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ WAITING_MAX = 64
 
 @dataclass(frozen=True)
 class Facts:
-    """What the leader saw last. `begun` and `done` number its checks of the broker's partition list; `idle` maps a
-    partition to (high watermark, ms for which it has not moved), `logs` to its log's epochs as text
+    """What the leader saw last. `begun` and `done` are the numbers of its last checks of the broker's partition list;
+    `idle` maps a partition to (high watermark, ms for which it has not moved), `logs` to its log's epochs as text
     (mars.model.log_epochs)."""
 
     begun: int = 0
@@ -41,12 +41,12 @@ class Facts:
 
 def watermark_of(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], commit: QueryCommit,
                  start: dict[int, int], facts: Facts | None) -> int | None:
-    """The watermark that a query has reached (rules 21, 22), in the stream's unit; None while a partition that may not
-    be left out has shown no event time. Those that its own `start` names count too, though the query set (`partitions`)
-    may not have them yet.
+    """The watermark that a query has reached (rules 21, 22), in the stream's unit; None while a partition that may not be
+    left out has shown no event time. Partitions in its own `start` count too, even if the query set (`partitions`) does
+    not have them yet.
 
-    A partition is left out only while the query's own position is at the high watermark of which the leader knows that
-    it has been quiet for longer than IDLE. `facts` None means that the leader has not been heard of lately: then no
+    A partition is left out only while the query's own position is at its high watermark, and the leader knows that this
+    has been quiet for longer than IDLE. `facts` None means that the leader has not been heard of lately: then no
     partition is idle.
     """
     active, idle = [], []
@@ -79,10 +79,10 @@ def _is_idle(plan: QueryPlan, facts: Facts, partition: int, position: int) -> bo
 class CheckedWatermark:
     """Holds watermarks back until a check of the topic that began after they were reached has ended (rule 23).
 
-    A partition that appears in such a check was not there when the watermark was reached, so it could not have held it.
-    The check looks at the high watermarks too: one that was reached by leaving out an idle partition, which meanwhile
-    has got records, is not reached any more and is forgotten. Records that are sent to all partitions after a pause
-    are so never late only because one partition was read first.
+    A partition that appears in such a check did not exist when the watermark was reached, so it could not have held it
+    back. The check also looks at the high watermarks. If a watermark was reached by leaving out an idle partition, and
+    that has got records meanwhile, the watermark is no longer reached and is forgotten. So records that are sent to all
+    partitions after a pause are never late merely because one partition was read first.
     """
 
     waiting: list[tuple[int, int]] = field(default_factory=list)
@@ -92,7 +92,7 @@ class CheckedWatermark:
         be of the same moment."""
         self.waiting = [(w, begun) for w, begun in self.waiting if reached is not None and w <= reached]
         if reached is not None and (not self.waiting or reached > self.waiting[-1][0]):
-            # A lower one still counts if this one is not reached any more; only if they are many is one left out.
+            # A lower watermark still counts if this one is no longer reached. One is left out only if there are many.
             if len(self.waiting) >= WAITING_MAX and self.waiting[-1][1] == facts.begun:
                 self.waiting.pop()
             self.waiting.append((reached, facts.begun))
@@ -101,6 +101,7 @@ class CheckedWatermark:
         return max(passed, default=None)
 
     def needs_check(self, facts: Facts, would_close: Callable[[int], bool]) -> bool:
-        """Does a window wait for a check that has not begun yet? If one has begun, its end is told without asking."""
+        """Does a window wait for a check that has not begun yet? If one has begun, its end will be published without
+        asking."""
         waits = [begun for w, begun in self.waiting if would_close(w)]
         return bool(waits) and min(waits) == facts.begun

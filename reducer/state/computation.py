@@ -1,4 +1,4 @@
-"""What is computed for a query, and the error that names the query if it cannot be, however often it is tried. Pure."""
+"""Computing for a query, and the error that names the query if it can never be computed. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from mars.errors import Blame, MarsError, Remedy
 
 
 class UncomputableError(MarsError):
-    """The cells or rows of the query of this id cannot be computed. What was merged of it since the last commit may be
-    there in part: only a commit that failed so, before it was written, leaves the working state whole."""
+    """The cells or rows of the query of this id cannot be computed. What was merged since the last commit may be
+    incomplete then. Only if a commit fails like this, before it is written, is the working state still whole."""
 
     blame = Blame.USER
     remedy = Remedy.STOP_QUERY
@@ -27,8 +27,8 @@ class UncomputableError(MarsError):
 
 @contextlib.contextmanager
 def computing(query: str, what: str = "its cells") -> Iterator[None]:
-    """Around what is computed for a query, without any input or output: an error in it is the query's, unless it has a name
-    of ours already."""
+    """To be put around computing for a query, without any input or output. An error in it is attributed to the query,
+    unless it is one of Mars's own."""
     try:
         yield
     except MarsError:

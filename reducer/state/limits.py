@@ -1,4 +1,4 @@
-"""What a query may hold in a key part: a query that holds more stops itself, before it takes the room of others. Pure."""
+"""What a query may hold in a key part. A query that holds more stops before it takes the room of others. Pure."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ WAY_OUT = ("state and results up to the last commit are kept; raise the setting 
 
 @dataclass(frozen=True)
 class Verdict:
-    """In words, which limit a query exceeds in its open windows and by what, '' if it exceeds none; and does it hold no more
-    than it may only once its tables are merged?"""
+    """Which limit a query exceeds in its open windows, and by how much, in words; '' if none. And whether it keeps the
+    limits only once its tables are merged."""
 
     exceeded: str = ""
     fits_only_merged: bool = False
 
 
 class Limits:
-    """Remembers what was counted, so that cells of one group in several tables are not counted anew at each commit."""
+    """Remembers what was counted, so that cells of one group in several tables are not counted again at each commit."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
         self._counted: dict[str, tuple[int, int]] = {}  # query -> rows when they were last counted, and groups in them
 
     def judge(self, state: QueryState, key_part: int) -> Verdict:
-        """What is to be said of a query's state in this key part."""
+        """The verdict on a query's state in this key part."""
         exceeded = self._groups(state, key_part)
         return Verdict(exceeded) if exceeded else self._bytes(state, key_part)
 
@@ -39,7 +39,7 @@ class Limits:
         tables = [*state.open, *state.delta]
         rows = sum(len(table) for table in tables)
         before, groups = self._counted.get(id_, (0, 0))
-        if rows < before:  # windows have closed, or cells were put together
+        if rows < before:  # windows have closed, or cells were merged
             before, groups = 0, 0
             self._counted.pop(id_, None)
         if groups + rows - before <= most:
@@ -52,13 +52,14 @@ class Limits:
 
     def _bytes(self, state: QueryState, key_part: int) -> Verdict:
         most = self.config.query_state_bytes_max
-        # Segments may have rows of closed windows: an upper bound, and cheap.
+        # Segments may still have rows of closed windows, so this is only an upper bound; but it is cheap.
         if sum(s.length for s in state.commit.state) + sum(table.nbytes for table in state.delta) <= most:
             return Verdict()
         tables = [*state.open, *state.delta]
         if sum(table.nbytes for table in tables) <= most:
             return Verdict()
-        # The same groups may lie in each table: how many tables there are is luck, what they come to is not.
+        # Each table may have the same groups. How many tables there are is luck; the size of the merged tables is not, so
+        # that decides.
         held = compacted(cells.merge(state.query.plan.aggregation, state.stream, tables)).nbytes
         if held <= most:
             return Verdict(fits_only_merged=True)

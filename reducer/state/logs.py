@@ -1,5 +1,5 @@
-"""Has a query counted what the log does not hold any more? The leader tells the epochs of the logs, commits have those
-that were read (mars.model.log_epochs). Pure.
+"""Finds queries that have counted records which the log no longer holds. The leader publishes the epochs of the logs;
+commits have the epochs that were read (mars.model.log_epochs). Pure.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from reducer.state.merge import QueryState
 
 
 class Logs:
-    """The epochs of a stream's partitions as the leader has told them last."""
+    """The epochs of a stream's partitions as the leader published them last."""
 
     def __init__(self) -> None:
         self._texts: dict[int, str] = {}
         self._epochs: dict[int, Epochs] = {}
 
     def replaced(self, states: dict[str, QueryState], facts: Facts) -> dict[str, str]:
-        """Query -> which offsets it has counted that are other records now, in words. Looks only at partitions of which a
-        query has read more, or whose epochs are new; again at those where something was found."""
+        """Query -> in words, the offsets that it has counted and that hold other records now. Looks only at partitions of
+        which a query has read more, or whose epochs are new, and again at those where something was found."""
         new = {p for p, text in facts.logs.items() if self._texts.get(p) != text}
         self._epochs |= {p: Epochs.load(facts.logs[p]) for p in new}
         self._texts |= {p: facts.logs[p] for p in new}
@@ -29,7 +29,7 @@ class Logs:
         return reasons
 
     def _compare(self, state: QueryState, read_on: set[int]) -> str | None:
-        """Compares what the query has read on; a partition where the log was replaced stays to be compared."""
+        """Compares what the query has read since. A partition whose log was replaced stays to be compared."""
         reason, left = None, set()
         for partition in sorted(read_on):
             noted, epochs = state.commit.leader_epochs.get(partition), self._epochs.get(partition)

@@ -1,4 +1,4 @@
-"""Merging entries in offset order: one query in one key part, from its last commit on. Pure.
+"""Merges entries in offset order, for one query in one key part, from its last commit on. Pure.
 
 Rule 13: an entry that starts at the position is merged; one that ends at or before it is skipped and counted; one that
 starts after it waits; anything else is a broken invariant.
@@ -27,7 +27,7 @@ FOLD_TABLES = 64
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One task's share of an entry."""
+    """One task's share of an entry, with the entry's SEQ and header."""
 
     seq: int
     header: Header
@@ -35,7 +35,7 @@ class Piece:
 
     @property
     def partition(self) -> int:
-        """Where its range lies."""
+        """The partition of its range."""
         return self.header.partition
 
     @property
@@ -51,13 +51,13 @@ class Piece:
 
 @dataclass
 class QueryState:
-    """A running query's working state: what the last commit said, plus what was merged since. It alone changes its fields;
-    others read them.
+    """A running query's working state: what the last commit said, plus what was merged since. Only its own methods change
+    its fields; others read them.
 
-    `commit` is this state's own copy; `open` are the cells of its segments, a table for each, less those of closed
-    windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by
-    partition and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least pane that is held;
-    `read_on` are partitions whose leader epochs have not been compared since more was read.
+    `commit` is this state's own copy; `open` are the cells of its segments, one table each, without those of closed
+    windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by partition
+    and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least pane that is held; `read_on` are
+    partitions whose leader epochs have not been compared since more was read.
     """
 
     query: Query
@@ -85,12 +85,12 @@ class QueryState:
         return state
 
     def follow(self, query: Query) -> None:
-        """Know the query as the query set has it now, in the same incarnation. What waits for a partition that is known only
-        now is tried again by `retry_waiting`."""
+        """Take over the query as the query set has it now, in the same incarnation. If a partition becomes known only
+        now, `retry_waiting` tries its waiting pieces again."""
         self.query = query
 
     def position(self, partition: int) -> int | None:
-        """The offset up to which the partition is merged; None for one that the query set does not know yet."""
+        """The offset up to which the partition is merged; None if the query set does not know it yet."""
         return self.commit.positions.get(partition, self.query.start.get(partition))
 
     def accept(self, piece: Piece) -> None:
@@ -164,8 +164,8 @@ class QueryState:
             raise error.of(self.query.id) from None
 
     def pass_check(self, partitions: tuple[int, ...], heard: Facts | None, facts: Facts) -> int | None:
-        """Note the watermark that is reached by now; the greatest that may close windows, as a check has ended since it was
-        reached. `heard` are `facts` if the leader was heard of lately."""
+        """Note the watermark that is reached now. Returns the greatest one that may close windows, because a check has
+        ended since it was reached. `heard` are `facts` if the leader was heard of lately."""
         reached = watermark_of(self.query.plan, self.stream, partitions, self.commit, self.query.start, heard)
         return self.checked.offer(reached, facts)
 
@@ -193,21 +193,22 @@ class QueryState:
         self._find_earliest()
 
     def must_compare(self, partitions: set[int]) -> set[int]:
-        """The logs of these are to be compared with what was read of them, too; all that are to be compared now."""
+        """Mark these partitions, whose logs are to be compared with what was read of them. Returns all that are to be
+        compared now."""
         self.read_on |= partitions
         return self.read_on
 
     def has_compared(self, left: set[int]) -> None:
-        """All logs have been compared with what was read, and `left` are to be compared again."""
+        """Note that all logs have been compared with what was read; `left` are to be compared again."""
         self.read_on = left
 
     def mark_for_rewrite(self) -> None:
-        """The next commit writes all cells anew, though nothing else may have changed."""
+        """Make the next commit write all cells anew, even if nothing else has changed."""
         self.rewrite = self.changed = True
 
     def to_write(self, tables_max: int) -> tuple[list[tuple[Segment, pa.Table]], list[pa.Table]]:
-        """The cells of the next commit: segments that stay, with their tables, and tables that no segment holds yet. The
-        state is folded by that, so that a second call without new entries gives the same."""
+        """The cells of the next commit: segments that stay, with their tables, and tables that no segment holds yet. This
+        folds the state, so a second call without new entries gives the same."""
         plan, stream = self.query.plan, self.stream
         self.delta = [cells.merge(plan.aggregation, stream, self.delta)] if self.delta else []
         held = [(segment, table) for segment, table in zip(self.commit.state, self.open, strict=True) if table.num_rows]
@@ -223,7 +224,7 @@ class QueryState:
         return self.closed[0] if self.closed else None
 
     def adopt(self, commit: QueryCommit, tables: list[pa.Table]) -> None:
-        """The next commit, as it was written, is the truth; `tables` are the cells of its segments."""
+        """Take over the next commit, as it was written: it is the truth now. `tables` are the cells of its segments."""
         self.commit = commit.copy()
         self.open, self.delta, self.closed, self.changed, self.rewrite = tables, [], [], False, False
 

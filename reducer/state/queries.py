@@ -1,4 +1,4 @@
-"""The working state of all running queries of a key part. Pure: what is committed of a query is handed in."""
+"""The working state of all running queries of a key part. Pure: the committed state of a query is an argument."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from reducer.state.merge import Piece, QueryState
 
 @dataclass
 class QueryStates:
-    """The state of each running query of the query set, as it is known here. After UncomputableError, which names the query,
-    or InvariantError its state is not whole.
+    """The state of each running query of the query set, as it is known here. After UncomputableError, which names the
+    query, or after InvariantError, its state is not whole.
 
     `deferred` are pieces of incarnations that the query set does not have yet (rule 14).
     """
@@ -29,8 +29,8 @@ class QueryStates:
     logs: Logs = field(default_factory=Logs)
 
     def follow(self, query_set: QuerySet, resume: Callable[[Query], QueryState]) -> None:
-        """Follow the query set: a query with a new incarnation goes back to its committed state (rule 3), which `resume`
-        gives; one that is gone or stopped is dropped; the others keep what they have merged."""
+        """Follow the query set. A query with a new incarnation goes back to its committed state (rule 3), which `resume`
+        gives. A query that is gone or stopped is dropped. The others keep what they have merged."""
         self.query_set, states = query_set, {}
         for id_, query in query_set.running().items():
             held = self.states.get(id_)
@@ -69,14 +69,14 @@ class QueryStates:
         return state is not None and state.query.incarnation == incarnation
 
     def knows(self, incarnation: int) -> bool:
-        """Can the query set have this incarnation? Else it has come since."""
+        """Can the query set have this incarnation? If not, the incarnation is newer."""
         return incarnation < self.query_set.next_incarnation
 
     # -- closing ----------------------------------------------------------------------------------------------------
 
     def close(self, facts: Facts, heard: Facts | None) -> bool:
-        """Close the windows that may be closed by now; does one wait for a check that has not begun? `heard` are `facts` if
-        the leader was heard of lately."""
+        """Close the windows that may be closed now. Returns whether one waits for a check that has not begun. `heard` are
+        `facts` if the leader was heard of lately."""
         asks = False
         for id_, state in self.states.items():
             passed = state.pass_check(self.query_set.partitions, heard, facts)
@@ -99,11 +99,12 @@ class QueryStates:
         return any(state.closed for state in self.states.values())
 
     def replaced(self, facts: Facts) -> dict[str, str]:
-        """Query -> which offsets it has counted that are other records now, in words."""
+        """Query -> in words, the offsets that it has counted and that hold other records now."""
         return self.logs.replaced(self.states, facts)
 
     def exceeding(self, key_part: int) -> dict[str, str]:
-        """Query -> in words, which limit it exceeds. One that keeps to it only once its tables are merged is written so."""
+        """Query -> in words, the limit that it exceeds. If a query keeps its limit only once its tables are merged, the
+        next commit writes them merged."""
         reasons = {}
         for id_, state in self.states.items():
             if not state.changed:

@@ -36,16 +36,16 @@ def compile_select(select: SelectStatement, stream: Stream, continuous: bool) ->
 
 
 def plan_of(select: SelectStatement, stream: Stream, continuous: bool) -> QueryPlan:
-    """The plan of a SELECT over `stream` (which its FROM names), checked; SqlError where it does not fit.
+    """The checked plan of a SELECT over `stream`, which its FROM names; SqlError if it is not valid for the stream.
 
-    continuous: it runs for ever (CREATE QUERY), so a window is needed and ORDER BY and LIMIT are refused;
-    else it runs once over what the topic holds.
+    continuous: the query runs until it is dropped (CREATE QUERY), so a window is needed, and ORDER BY and LIMIT are
+    refused. Otherwise it runs once over what the topic holds.
     """
     try:
         return Compiler(select, stream, continuous).compile()
     except RecursionError:
         raise refusal_at(select.sql, select.source, "too deeply nested",
-                      "the statement has too many levels", "write it flatter, with IN or AND") from None
+                      "the statement has too many levels", "use less nesting, with IN or AND") from None
 
 
 class Compiler:
@@ -126,7 +126,7 @@ class Compiler:
         return lowering.cast(value, "BOOLEAN", node)
 
     def groups(self) -> Groups:
-        """GROUP BY, aliases and ordinals resolved."""
+        """GROUP BY, with aliases and ordinals resolved."""
         scope = self.tuple_scope("in GROUP BY", "group by a column, and aggregate in SELECT")
         return read_groups(self.select, self.stream, scope, self.aliases(), self.windowed)
 
@@ -160,7 +160,7 @@ class Compiler:
         return order.read(self.select, outputs, windowed, scope)
 
     def columns(self) -> tuple[str, ...]:
-        """The columns that must read, in the stream's order."""
+        """The columns that must be readable, in the stream's order."""
         strict = self.stream.options.get("strict", False)
         return tuple(c.name for c in self.stream.columns if strict or c.name in self.used)
 

@@ -1,7 +1,8 @@
-"""Words that sqlglot reads and that mean nothing here: left out in silence they would give other rows than were asked for.
+"""Refuses words that sqlglot parses but that mean nothing here. Ignoring them silently would give other rows than were
+asked for.
 
-sqlglot reads the words of all dialects, and keeps each as a part of its node. Listed here is what is read of every kind of
-node that is part of the dialect; other kinds are refused where they are lowered.
+sqlglot parses the words of all dialects, and keeps each as a part of its node. This module lists the parts that Mars
+reads, for every kind of node in the dialect. Other kinds are refused where they are lowered.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ READ |= {
     exp.Limit: ("expression",), exp.Literal: ("this", "is_string"), exp.Ordered: ("this", "desc", "nulls_first"),
 }
 NO_PART = "are not part of the dialect"
-CAST = ("a cast takes a type alone", f"FORMAT and DEFAULT {NO_PART}", "write cast(x AS type)")
+CAST = ("a cast takes only a type", f"FORMAT and DEFAULT {NO_PART}", "write cast(x AS type)")
 INSTEAD: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Between: ("BETWEEN takes two bounds", f"SYMMETRIC and ASYMMETRIC {NO_PART}", "write BETWEEN lower AND upper"),
     exp.Cast: CAST, exp.TryCast: CAST,
     exp.Column: ("a column has one qualifier", "it belongs to the stream after FROM", "write stream.column"),
     exp.Limit: ("LIMIT takes a whole number", f"PERCENT, ROWS, WITH TIES and BY {NO_PART}", "write LIMIT 100"),
-    exp.Star: ("* stands alone", f"EXCEPT, REPLACE, RENAME and ILIKE {NO_PART}", "name the columns"),
+    exp.Star: ("* takes no additions", f"EXCEPT, REPLACE, RENAME and ILIKE {NO_PART}", "name the columns"),
 }
 
 
 def refuse_unread(sql: str, tree: exp.Expr) -> None:
-    """Raises SqlError at the first node that has a part which nothing here reads."""
+    """Raises SqlError at the first node with a part that Mars does not read."""
     for node in tree.walk():
         read = READ.get(type(node))
         if read is None:
             continue
         for name, value in node.args.items():
-            # `negate` is read for every kind of node; a part that is False was written, too (ASYMMETRIC).
+            # `negate` is read for every kind of node. A part that is False was written too (ASYMMETRIC).
             if name not in read and name != "negate" and value is not None and value != []:
                 raise refused(sql, node, name)
 

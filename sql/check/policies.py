@@ -1,5 +1,4 @@
-"""The policies of a plan: window, watermark, grace, idle and start, with their defaults and what does not
-fit."""
+"""The policies of a plan: window, watermark, grace, idle and start. Applies defaults and refuses what is not valid."""
 
 from __future__ import annotations
 
@@ -37,8 +36,8 @@ def check_window(select: SelectStatement, continuous: bool) -> None:
         return
     if continuous:
         start, end = select.last
-        raise refusal(select.sql, start, end, "a query that runs for ever needs a window",
-                      "without one its groups would never be finished", "add WINDOWING 60 s at the end")
+        raise refusal(select.sql, start, end, "a continuous query needs a window",
+                      "without a window its groups would never be complete", "add WINDOWING 60 s at the end")
     for keyword in ("WATERMARK", "GRACE", "EMIT"):
         if keyword in select.clauses.places:
             start, end = select.clauses.places[keyword]
@@ -54,5 +53,5 @@ def check_unit(select: SelectStatement, stream: Stream, keyword: str, millisecon
         start, end = select.clauses.places[keyword]
         rounded = format_duration(max(unit_ms, milliseconds // unit_ms * unit_ms))
         raise refusal(select.sql, start, end,
-                      f"{keyword} {format_duration(milliseconds)} does not fit the event time",
+                      f"{keyword} {format_duration(milliseconds)} does not fit the unit of the event time",
                       f"{stream.time_column} counts in {stream.time_unit}", f"write {keyword} {rounded}")

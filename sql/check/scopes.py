@@ -1,4 +1,4 @@
-"""What names mean at each place of a SELECT: the tuple's columns, and the columns of a result row."""
+"""The meaning of names at each place of a SELECT: the tuple's columns, or the columns of a result row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TupleScope:
         self.used: set[str] = set()
 
     def given(self, node: exp.Expr, lowering: Lowering) -> Expression | None:
-        """Nothing is given for one tuple; aggregates are refused."""
+        """A tuple has no given expressions; aggregates are refused."""
         if is_aggregate(node):
             raise lowering.refuse(
                 node,
@@ -86,12 +86,12 @@ class RowScope:
         )
         for index, (key_text, key) in enumerate(self.keys.items()):
             if text == key_text:
-                check_qualifiers(node, self.tuples, lowering)  # the equal texts are without them
+                check_qualifiers(node, self.tuples, lowering)  # texts are compared without them
                 return Column(f"k{index}", key.type)
         return None
 
     def without_aliases(self) -> RowScope:
-        """The same row as the select list sees it."""
+        """The same row, as the select list sees it."""
         return RowScope(self.tuples, self.stream, self.keys, self.windowed, self.time_is_key, self.aggregates)
 
     def column(self, node: exp.Column, lowering: Lowering) -> Expression:
@@ -109,7 +109,7 @@ class RowScope:
         raise lowering.refuse(
             node,
             f"column {node.name} is not grouped",
-            "a row stands for many tuples, which may differ in it",
+            "a row covers many tuples, which may differ in this column",
             f"add {node.name} to GROUP BY, or aggregate it: first({node.name}), max({node.name})",
         )
 
@@ -135,7 +135,7 @@ def aggregate_call(node: exp.Expr) -> exp.Expr:
 
 
 def read_aggregate(node: exp.Expr, tuples: TupleScope, outer: Lowering) -> AggregateCall:
-    """The aggregate with its argument and filter over the tuple's columns; SqlError where they do not fit."""
+    """The aggregate with its argument and filter over the tuple's columns; SqlError if they are not valid."""
     lowering = TreeLowering(outer.sql, tuples)
     call, conditions, ignore_nulls = aggregate_call(node), [], False
     while node is not call:
@@ -153,8 +153,8 @@ def read_aggregate(node: exp.Expr, tuples: TupleScope, outer: Lowering) -> Aggre
         function, argument = read_argument(call, written, arguments, lowering)
     if ignore_nulls:
         if argument is None or function not in ("first", "last"):
-            raise lowering.refuse(call, f"IGNORE NULLS does not fit {written}",
-                                  "every other aggregate leaves NULLs out anyway", "remove IGNORE NULLS")
+            raise lowering.refuse(call, f"IGNORE NULLS does not work with {written}",
+                                  "every other aggregate leaves out NULLs anyway", "remove IGNORE NULLS")
         conditions.append(lowering.call("is_not_null", (argument,), call))
     filter_: Expression | None = None
     for condition in conditions:
@@ -178,11 +178,11 @@ def read_argument(
     assert function is not None, written  # only count_if has none, and takes one argument elsewhere
     star = isinstance(arguments[0], exp.Star)
     if distinct and (function != "count" or star):
-        raise lowering.refuse(call, f"DISTINCT does not fit {written}", "it works in count(DISTINCT x)",
+        raise lowering.refuse(call, f"DISTINCT does not work with {written}", "it works in count(DISTINCT x)",
                               "write count(DISTINCT x)")
     if star and function != "count":
         raise lowering.refuse(
-            call, f"{written} needs a column", "* stands in count(*) alone", f"write {written}(x)"
+            call, f"{written} needs a column", "* is only for count(*)", f"write {written}(x)"
         )
     if star:
         return "count", None
@@ -198,7 +198,7 @@ def result_type(function: str, argument: Expression | None, call: exp.Expr, lowe
     try:
         return functions.AGGREGATES[function].result(given)
     except coercion.TypeMismatch as mismatch:
-        raise lowering.refuse(call, f"{call_name(call)} does not fit {given}", mismatch.reason,
+        raise lowering.refuse(call, f"{call_name(call)} does not take {given}", mismatch.reason,
                               mismatch.hint) from None
 
 
@@ -219,7 +219,7 @@ def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]) -> Sq
 
 
 def normal(node: exp.Expr) -> str:
-    """A text that is equal for expressions that differ in case, quotes, parentheses and qualifiers alone."""
+    """A text that is equal for expressions that differ only in case, quotes, parentheses and qualifiers."""
     root = exp.Paren(this=node.copy())
     for part in list(root.walk()):
         if isinstance(part, exp.Paren) and part is not root:
@@ -228,4 +228,4 @@ def normal(node: exp.Expr) -> str:
             part.replace(exp.column(exp.to_identifier(part.name.lower(), quoted=True)))
         elif isinstance(part, exp.Anonymous):
             part.set("this", part.name.lower())
-    return repr(root.this)  # the tree, not its SQL: that would read otherwise without the parentheses
+    return repr(root.this)  # compare the tree, not its SQL, which would parse differently without the parentheses

@@ -1,4 +1,4 @@
-"""What plain SQL allows in a SELECT and the dialect does not, each with what to write instead."""
+"""Refuses what plain SQL allows in a SELECT but the dialect does not, with what to write instead."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def check(select: SelectStatement, continuous: bool) -> None:
                 select, value, f"{what} is not part of a SELECT over a stream", "it reads one stream", instead
             )
     if any(value for name, value in tree.args["from_"].this.args.items() if name not in ("this", "alias")):
-        raise at(select, tree.args["from_"], "the stream is named alone",
-                 "no sample, pivot or join stands with it", f"write FROM {select.source.text}")
+        raise at(select, tree.args["from_"], "only the stream's name can be here",
+                 "a sample, pivot or join cannot follow it", f"write FROM {select.source.text}")
     alias = tree.args["from_"].this.args.get("alias")
     if alias and alias.args.get("columns"):
-        raise at(select, alias, "a stream's columns are not renamed here", "", "write a name for the stream alone")
+        raise at(select, alias, "a stream's columns cannot be renamed here", "", "write a name for the stream alone")
     check_group(select)
     if not tree.expressions:
         raise refusal_at(select.sql, select.source, "the select list is empty", "",
@@ -56,18 +56,18 @@ def check(select: SelectStatement, continuous: bool) -> None:
     for name in ("order", "limit"):
         if continuous and tree.args.get(name):
             what = "ORDER BY" if name == "order" else "LIMIT"
-            raise at(select, tree.args[name], f"{what} does not fit a query that runs for ever",
+            raise at(select, tree.args[name], f"{what} cannot be part of a continuous query",
                      "its results are ordered by window and keys",
                      f"remove it, and use {what} when reading the results")
     if is_star(select) and not shows_tuples(select):
-        raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
+        raise at(select, tree.expressions[0], "* is not grouped", "a row covers many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")
     refuse_unread(select.sql, tree)
     refuse_ambiguous(select.sql, tree)
 
 
 def check_group(select: SelectStatement) -> None:
-    """GROUP BY is a plain list."""
+    """Checks that Checks that GROUP BY is a plain list."""
     group = select.tree.args.get("group")
     for name, value in (group.args.items() if group else ()):
         if name != "expressions" and value not in (None, []):
@@ -77,7 +77,7 @@ def check_group(select: SelectStatement) -> None:
 
 
 def shows_tuples(select: SelectStatement) -> bool:
-    """True if no window, no grouping and no aggregate makes one row of many tuples."""
+    """True if the SELECT has no window, no grouping and no aggregate, so that each tuple gives its own row."""
     tree = select.tree
     if select.clauses.window is not None or tree.args.get("group") or tree.args.get("having"):
         return False

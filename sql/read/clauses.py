@@ -1,11 +1,11 @@
-"""Our own clauses of a SELECT, cut out of its words so that plain SQL is left.
+"""Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
     window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
     then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
     · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
 
-The keywords may be names of columns: a clause begins only where an expression has just ended, outside
-parentheses and after the FROM of the stream, where no name can stand.
+The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
+outside parentheses, and after the FROM of the stream.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
 
 
 def begins_clause(words: list[Word], index: int) -> bool:
-    """True if an expression has ended before words[index], so that no name can stand there."""
+    """True if an expression has ended before words[index], so that no name can follow."""
     before = words[index - 1]
     if before.is_(*EXPECTS_MORE):
-        # A column may be called like one of those words, too: `GROUP BY limit WINDOWING 60 s`.
+        # A column may have one of these words as its name, too: `GROUP BY limit WINDOWING 60 s`.
         return index >= 2 and words[index - 2].is_(*EXPECTS_MORE, ",") and is_duration(words, index + 1)
     return before.kind in ("name", "text", "number", "quoted") or before.is_(")", "]", "*")
 
@@ -67,7 +67,7 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
     word = reader.advance()
     keyword = word.value.upper()
     if keyword in clauses.places:
-        raise refusal_at(reader.sql, word, f"{keyword} stands twice", "each clause stands once",
+        raise refusal_at(reader.sql, word, f"{keyword} is given twice", "each clause is given at most once",
                       f"remove one {keyword}")
     values = READERS[keyword](reader, word)
     end = reader.words[reader.position - 1].end
@@ -122,7 +122,7 @@ def read_start(reader: Reader, word: Word) -> dict:
         place = reader.advance()
         instant = parse_instant(place.value)
         if instant is None:
-            raise refusal_at(reader.sql, place, f"'{place.value}' is no time", "ISO 8601 is read here",
+            raise refusal_at(reader.sql, place, f"'{place.value}' is not a time", "expected ISO 8601",
                              "write FROM '2026-01-31T12:00:00Z'")
         return {"start": instant}
     return {

@@ -1,4 +1,4 @@
-"""A plan in words, line by line: what is read, kept, and when it is given out."""
+"""A plan in words, line by line: what is read, what is kept, and when results are given out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def explain(plan: QueryPlan, stream: Stream) -> list[str]:
 
 
 def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
-    """Where the tuples come from, and what of them is read."""
+    """The source of the tuples, and the columns that are read."""
     aggregation = plan.aggregation
     time = stream.column(stream.time_column)
     unit = f" in {stream.time_unit}" if stream.has_unit else ""
@@ -65,7 +65,7 @@ def kept_text(call: AggregateCall, left: list[Partial]) -> str:
 
 
 def result_lines(plan: QueryPlan) -> list[tuple[str, str]]:
-    """Which rows come out, with which columns, in which order."""
+    """The rows of the result: their columns and their order."""
     presentation = plan.presentation
     names = names_of(plan)
     columns = ["window_start", "window_end"] if plan.aggregation.window else []
@@ -106,7 +106,7 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
 
 
 def names_of(plan: QueryPlan) -> dict[str, str]:
-    """What the columns of a result row mean, in words."""
+    """The meaning of a result row's columns, in words."""
     names = {f"k{i}": unparse(k.expression, plain=True) for i, k in enumerate(plan.aggregation.keys)}
     return names | {f"a{i}": aggregate_text(call) for i, call in enumerate(plan.presentation.aggregates)}
 

@@ -1,4 +1,4 @@
-"""A plan as plain Spark SQL: the same answer by other means, for EXPLAIN (FORMAT SPARK) and as the tests' oracle.
+"""A plan as plain Spark SQL that gives the same answer, for EXPLAIN (FORMAT SPARK) and as the tests' oracle.
 
 Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=UTC.
 """
@@ -14,9 +14,8 @@ PLACE = "_partition, _offset, _line"
 
 
 def spark_sql(plan: QueryPlan, stream: Stream, view: str) -> str:
-    """The statement over `view`: the tuples that read, with the stream's columns and `_partition`,
-    `_offset`, `_line`. Its columns are window_start and window_end (with a window), then the plan's
-    outputs."""
+    """The statement over `view`, which has the good tuples with the stream's columns and `_partition`, `_offset`,
+    `_line`. Its columns are window_start and window_end (with a window), then the plan's outputs."""
     aggregation, presentation = plan.aggregation, plan.presentation
     if not plan.grouped:
         return show_tuples(plan, view)
@@ -44,7 +43,7 @@ def show_tuples(plan: QueryPlan, view: str) -> str:
 
 
 def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
-    """One row per window and key, with the columns that outputs and HAVING are written over."""
+    """One row per window and key, with the columns that outputs and HAVING refer to."""
     aggregation, presentation = plan.aggregation, plan.presentation
     columns = [f"_k{i}" for i in range(len(aggregation.keys))]
     columns += [f"{aggregate(call)} AS _a{i}" for i, call in enumerate(presentation.aggregates)]
@@ -120,7 +119,7 @@ def ordering(plan: QueryPlan) -> list[str]:
 
 
 def term(column: str, descending: bool) -> str:
-    """One term of ORDER BY; NULL is the least value, as Spark has it."""
+    """One term of ORDER BY; NULL sorts as the least value, as in Spark."""
     return f"{column} DESC" if descending else column
 
 

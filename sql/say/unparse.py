@@ -1,4 +1,4 @@
-"""A typed expression back to SQL text: as Spark reads it to the letter, or plain for people."""
+"""A typed expression back to SQL text: exact for Spark, or plain for people."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SPARK_NAMES = {"starts_with": "startswith", "ends_with": "endswith", "is_nan": "
 
 
 def unparse(expression: Expression, names: Mapping[str, str] | None = None, plain: bool = False) -> str:
-    """The text of an expression; `names` gives a column another text. `plain` writes constants and names as
-    people do, else the text has the same value and type in Spark SQL."""
+    """The text of an expression; `names` gives a column another text. With `plain`, constants and names are written as
+    people write them; otherwise the text has the same value and type in Spark SQL."""
     match expression:
         case Column(name, _):
             return (names or {}).get(name) or (name if plain else quoted(name))
@@ -43,7 +43,7 @@ def unparse(expression: Expression, names: Mapping[str, str] | None = None, plai
 
 
 def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...], type_: str) -> str:
-    """A call whose arguments are texts already; operators inside operators stand in parentheses."""
+    """A call whose arguments are texts already; operators inside operators get parentheses."""
     mine = STRENGTH.get(function, 9)
     chains = [mine == 4 or (place > 0 and function not in ("and", "or")) for place in range(len(texts))]
     inner = [f"({text})" if strength(argument) < mine + chained else text
@@ -65,8 +65,7 @@ def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...]
 
 
 def strength(expression: Expression) -> int:
-    """How strongly the outermost operator of an expression binds; 9 for what needs no parentheses
-    anywhere."""
+    """How strongly the outermost operator of an expression binds; 9 if it never needs parentheses."""
     return STRENGTH.get(expression.function, 9) if isinstance(expression, Call) else 9
 
 

@@ -101,7 +101,7 @@ def test_the_host_name_is_verified_too(elsewhere):
 
 def test_status_tells_what_the_api_says_and_what_to_do(elsewhere, tmp_path, monkeypatch, authority):
     run, _ = elsewhere
-    monkeypatch.setattr("api.cli.commands.status.workers", lambda *_: ([], []))
+    monkeypatch.setattr("api.cli.commands.status.workers", lambda *_: {})
     run.save(tmp_path)
     assert collect(load({"data": tmp_path}, environment={}))["state"] == "ready"
     certificate, _ = issue(authority, tmp_path / "b", "a.example")

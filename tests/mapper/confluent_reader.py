@@ -24,8 +24,8 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from mapper.batch import Messages
-from mapper.decode import no_messages
 from mapper.fetch import Range
+from mapper.records import no_messages
 from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
 from mars.adapters.kafka.security import Security, librdkafka
 

@@ -15,9 +15,10 @@ from mapper.kernels.wide import matches
 from mapper.kernels.words import find, load64
 from mars.kernel_cache import numba
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ALGEBRA = HERE.parent / "mars" / "algebra"
-FILES = [*(HERE / f"test_{name}.py" for name in ("decode", "json", "json_shapes", "csv", "csv_blocks", "parse")),
+FILES = [*(HERE / f"test_{name}.py" for name in ("decode", "json", "json_shapes", "csv", "csv_blocks", "parse", "fused")),
          *(ALGEBRA / f"test_{name}.py" for name in ("hashing", "grouping", "aggregates", "cells", "elementary"))]
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 

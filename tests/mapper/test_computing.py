@@ -10,14 +10,19 @@ import pytest
 
 from mapper import computing
 from mapper.computing import Computing, Refused
+from mapper.decode import decode
 from mapper.handoff import Fetched
 from mapper.push import TaskResult
 from mapper.steps import Steps
-from mars.adapters.exchange import ExchangeFullError, StaleGenerationError
+from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.config import Config
 from mars.model.claims import Claim
+from mars.model.plan import Window
 from tests.clock import ManualClock
 from tests.mapper.handed import shared
+from tests.mapper.parsing import stream
+from tests.mapper.record_batches import Record, batch
+from tests.plans import made as a_plan
 
 LIMIT = 1000
 CLAIM = Claim(1, 3, 100, 200, {"large": 1, "small": 1}, 1, 1, None)
@@ -108,3 +113,22 @@ def test_a_query_that_other_code_made_is_never_computed(monkeypatch):
     assert done == TaskResult("large", [b"", b""], {}, {})
     assert [stop[:2] for stop in stops] == [(["large"], "QUARANTINED")]
     assert "count of version 99" in stops[0][2]
+
+
+def test_records_that_do_not_read_stop_the_queries_of_their_claim_if_it_is_still_held(monkeypatch):
+    """The fetching thread has checked their sums only: it is the computing thread that looks at each record."""
+    stops, is_held = [], True
+    monkeypatch.setattr(computing, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((list(ids), *why)))
+    made = Computing(shared(SimpleNamespace(renew=lambda *_: is_held)), Steps())
+    plans = {"q1": a_plan(("t", "a"), window=Window("tumbling", 1_000))}
+    records = decode(batch(7, [Record(5, b"1,a")], last_delta=4), 7).records
+    for format_ in ("CSV", "JSON"):
+        view = SimpleNamespace(stream=stream({"t": "BIGINT", "a": "STRING"}, format_), generation=1)
+        fetched, is_held = Fetched(view, CLAIM, plans, records), True
+        assert made._parse(fetched) is None
+        assert fetched.plans == {}
+        assert stops.pop()[:2] == (["q1"], "FAILED")
+        is_held = False
+        with pytest.raises(StaleEpochError):
+            made._parse(Fetched(view, CLAIM, plans, records))
+    assert not stops

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mapper.batch import Messages, ParsedBatch
+from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
 from mapper.parse import Parser
 from mapper.spill import Spill, log_of
 from mapper.timing import judge
@@ -98,3 +98,22 @@ def test_the_sweep_takes_what_is_old(tmp_path):
     clock.now_s += 61
     files.sweep(60)
     assert not list((tmp_path / "spill").iterdir())
+
+
+COUNTED = CountedBatch({"q": TaskResult("q", [b"cells", b""], {"tuples": 9}, {"t: not a number": 2}),
+                        "r": TaskResult("r", [b"", b"more"], {"tuples": 9}, {})}, 9, 77)
+
+
+def test_what_was_counted_is_read_again_for_the_tasks_that_it_was_counted_for(files):
+    claim = replace(CLAIM, tasks={"q": 1, "r": 3})
+    file = files.write(STREAM, 2, claim, COUNTED)
+    assert files.read(STREAM, 2, replace(claim, file=file), {"t", "k"}) == COUNTED
+    done = replace(claim, file=file, tasks={"r": 3})  # a task of the claim may be done meanwhile
+    assert files.read(STREAM, 2, done, {"t"}) == replace(COUNTED, results={"r": COUNTED.results["r"]})
+
+
+@pytest.mark.parametrize("tasks", [{"q": 1, "r": 4}, {"q": 1, "r": 3, "s": 1}])
+def test_a_file_without_the_cells_of_a_task_is_deleted_and_not_read(tmp_path, files, tasks):
+    file = files.write(STREAM, 2, replace(CLAIM, tasks={"q": 1, "r": 3}), COUNTED)
+    assert files.read(STREAM, 2, replace(CLAIM, tasks=tasks, file=file)) is None
+    assert list(tmp_path.iterdir()) == []

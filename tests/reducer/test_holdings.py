@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 from kazoo.exceptions import ConnectionLoss
 
-from mars.adapters import computable
+from mars.adapters import computability
 from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.storage import CorruptFileError, StateAwayError
 from mars.adapters.view import StreamView
@@ -91,7 +91,7 @@ def test_a_query_set_with_what_other_code_made_is_not_taken_up(held, monkeypatch
     """The query stops, and the set without it comes at once; what is held goes on with the set from before."""
     monkeypatch.setattr(KeyPart, "load", Mock(side_effect=AssertionError("loaded")))
     stops = []
-    monkeypatch.setattr(computable, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
+    monkeypatch.setattr(computability, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
     monkeypatch.setattr(held.refusals, "note", Mock())
     foreign = replace(QUERY, id="q2", plan=replace(QUERY.plan, versions=(("count", 99),)))
     held.parts = {ID: part} if part else {}

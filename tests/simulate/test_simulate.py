@@ -66,6 +66,7 @@ def found(processes: ProcessPoolExecutor) -> dict[str, Future]:
     return {bug: processes.submit(first_broken, bug, 0, TRIES) for bug in BUGS if bug not in RARE}
 
 
+@pytest.mark.timeout(600)  # the first one waits for those that are looked for beside it
 @pytest.mark.parametrize("bug", [bug for bug in BUGS if bug not in RARE])
 def test_each_planted_bug_turns_a_run_red(bug: str, found: dict[str, Future]) -> None:
     """Which seed shows it changes with every change of the code, so it is looked for."""

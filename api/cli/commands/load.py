@@ -38,7 +38,7 @@ def load(path: Path, topic: str, rate: int | None, stamp: str | None, header: bo
         task = bar.add_task("", total=file.bytes)
         lines = map(stamper, file.lines()) if stamper else file.lines()
         count = send(lines, address, security, topic, partitions, rate, lambda _, size: bar.update(task, completed=size))
-    say(f"{count:,} messages sent to topic {topic}, one a line")
+    say(f"{count:,} messages sent to topic {topic}, one per line")
 
 
 def say(text: str) -> None:

@@ -36,7 +36,7 @@ def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, s
 
 
 def placed(script: str) -> Iterator[tuple[str, int]]:
-    """The statements of a script, and where in it each begins."""
+    """The statements of a script, and the place where each begins."""
     at = 0
     for statement in split_statements(script):
         at = script.index(statement, at)
@@ -54,8 +54,8 @@ def in_script(error: SqlError, script: str, at: int) -> SqlError:
 
 
 def connect(data: Path | None, api: str | None, ca: Path | None) -> Client:
-    """A client of the API that was named, which believes the authorities of `ca` if that is given; else of the instance on
-    the folder."""
+    """A client of the named API, which trusts the authorities of `ca` if that is given; or else of the instance on the
+    folder."""
     config = settings(data)
     if api is None:
         return Client.of(runfile.require(config.data), config.api_token)

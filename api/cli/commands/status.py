@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.commands.instance import settings
@@ -25,13 +26,14 @@ def status(data: Path | None, as_json: bool) -> None:
 
 
 def collect(config: Config) -> dict:
-    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what has
-    ended and when it is started again, and after it what does not answer."""
+    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what
+    has ended and when it is started again, and then what does not answer."""
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}
-    found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-             **{kind.plural: [] for kind in KINDS}, "queries": [], "data": str(config.data)}
+    found: dict[str, Any] = {
+        "state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
+        **{kind.plural: [] for kind in KINDS}, "queries": [], "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:

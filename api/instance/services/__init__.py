@@ -1,4 +1,4 @@
-"""The services that Mars stands on. The modules kafka, zookeeper and redis have `start(config, data_dir)`."""
+"""The services that Mars needs. The modules kafka, zookeeper and redis have `start(config, data_dir)`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Services:
 
 def start_all(config: Config, data_dir: Path,
               report: Callable[[Service], None] = lambda _service: None) -> Services:
-    """Starts Kafka, ZooKeeper and Redis at once, or looks at those that the configuration names.
+    """Starts Kafka, ZooKeeper and Redis at the same time, or checks those that the configuration names.
 
-    Calls `report`, in this thread, with each as it gets ready. If one fails, `report` raises, or the user
-    interrupts, then the others are stopped and the error goes on; a service's own is a MarsError.
+    Calls `report`, in this thread, with each as it gets ready. If one fails, `report` raises, or the user interrupts, the
+    others are stopped and the error is raised; a service's own error is a MarsError.
     """
     from api.instance.services import kafka, redis, zookeeper
     ready: dict[str, Service] = {}
@@ -47,7 +47,7 @@ def start_all(config: Config, data_dir: Path,
             ready[service.name] = service
             report(service)
     except BaseException:
-        # A start cannot be broken off, but its time is bounded: wait, then stop what came of it.
+        # A start cannot be interrupted, but its time is bounded. So wait, then stop what was started.
         pool.shutdown(wait=True, cancel_futures=True)
         _stop_all([future.result() for future in futures
                    if not future.cancelled() and future.exception() is None], timeout_s=10.0)

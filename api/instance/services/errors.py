@@ -1,4 +1,4 @@
-"""What `make setup` would mend."""
+"""Errors that `make setup` would fix."""
 
 from __future__ import annotations
 

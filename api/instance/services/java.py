@@ -1,4 +1,4 @@
-"""Finds a Java that Spark, Kafka and ZooKeeper run on, or falls back to the one that comes as a package."""
+"""Finds a Java for Spark, Kafka and ZooKeeper, or falls back to the packaged one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ exec "{java}" "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """`home` is fit for JAVA_HOME and has `bin/java`; `source` says how it was found."""
+    """`home` can be used as JAVA_HOME and has `bin/java`; `source` says how it was found."""
 
     home: Path
     version: str
@@ -97,7 +97,7 @@ def _packaged() -> Java | None:
 
 
 def _is_trimmed(home: Path) -> bool:
-    """Whether the runtime says which modules it has, and the one that Spark asks for is not among them."""
+    """Whether the runtime lists its modules, and the one that Spark asks for is missing."""
     try:
         modules = re.search(r'^MODULES="(.*)"', (home / "release").read_text(), re.MULTILINE)
     except OSError:

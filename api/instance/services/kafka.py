@@ -26,10 +26,11 @@ TIMEOUT_S = 90.0
 FOREIGN_S = 5.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
-# One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time
-# of long ago would be taken for old ones. Topics appear when a producer first writes, which is Kafka's default. A node
-# that was killed is let in again only after its session, so that is short. The log is written out twice a second: else Linux
-# writes half a minute of it at once, and commits, whose files lie on the same disk, wait behind that for most of a second.
+# One node, so every replication factor is 1. Nothing is deleted by age, because records with an event time of long ago
+# would be taken for old ones. Topics appear when a producer first writes, which is Kafka's default. A killed node is
+# admitted again only after its session, so the session is short. The log is written out twice a second: otherwise Linux
+# writes half a minute of it at once, and commits, whose files are on the same disk, wait behind that for most of a
+# second.
 _SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller_port}
@@ -66,10 +67,10 @@ num.io.threads=4
 
 def start(config: Config, data_dir: Path, more: str = "") -> Service:
     """A ready Kafka: our own on loopback with its data in `data_dir`, or the one at `kafka_address`. `more` are lines for
-    our own one's file of settings, which win.
+    the settings file of our own Kafka, which take precedence.
 
-    Raises SetupError if Java or a jar is missing, ConfigurationError if settings are for another Kafka or a file of theirs
-    cannot be used, NotReadyError if it does not get ready or refuses us.
+    Raises SetupError if Java or a jar is missing, ConfigurationError if settings are for a foreign Kafka or name a file
+    that cannot be used, NotReadyError if it does not get ready or refuses the connection.
     """
     if config.kafka_address:
         security = security_of(config)
@@ -104,7 +105,7 @@ def _format(config: Config, data_dir: Path, settings: Path) -> None:
     """Gives a new data folder its identity; done once. Raises NotReadyError with what the formatter said."""
     if (data_dir / NAME / "topics" / "meta.properties").exists():
         return
-    # Begins with "A": one that began with "-" would read as an option.
+    # It begins with "A", because one that begins with "-" would be taken for an option.
     cluster_id = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
     log = log_dir(data_dir) / "kafka-format.out"
     main: list[str | Path] = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]

@@ -1,4 +1,4 @@
-"""Becomes a service's command, in such a way that the command dies when the process that started it dies.
+"""Becomes a service's command, so that the command dies when the process that started it dies.
 
 Run as `python -I -S launcher.py kernel|watcher PARENT_PID PIPE_FD COMMAND...`, with nothing of Mars imported,
 so that it costs some 30 ms. The command keeps this process's id.
@@ -28,7 +28,7 @@ def main() -> None:
 
 def watch(pipe_fd: int) -> None:
     """Kills this process group once the starter is gone, which ends the pipe. Ends with the command."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # meant for the command, which then ends by itself
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the signal is meant for the command, which then ends by itself
     command_pid = os.getppid()
     while os.getppid() == command_pid:
         readable, _, _ = select.select([pipe_fd], [], [], POLL_S)

@@ -1,4 +1,4 @@
-"""Where things that are not the user's data lie: the cache of fetched files, and the logs of an instance."""
+"""The folders for things that are not the user's data: the cache of fetched files, and the logs of an instance."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def log_dir(data_dir: Path) -> Path:
 
 
 def begin(log: Path) -> BinaryIO:
-    """The log file, empty. What the one before said is kept beside it, under `.1`: whoever looks for the reason of a crash
-    finds Mars started again already."""
+    """The log file, empty. The previous one is kept beside it as `.1`, because Mars is usually started again before
+    somebody looks for the reason of a crash."""
     if log.exists() and log.stat().st_size:
         log.replace(log.with_name(f"{log.name}.1"))
     return log.open("wb")

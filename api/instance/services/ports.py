@@ -14,7 +14,7 @@ from threading import Lock
 from api.instance.services.paths import cache_dir
 from mars.errors import MarsError
 
-# Below the range from which Linux and macOS take the ports of outgoing connections, which would race with us.
+# Below the range from which Linux and macOS take ports for outgoing connections, which could take a port before us.
 _FIRST, _LAST = 20_000, 32_000
 _LOCK = Lock()
 

@@ -1,7 +1,7 @@
 """Child processes that log to a file, die with their parent, and are stopped by their id alone.
 
-Each child leads a session of its own, so Ctrl-C in the terminal reaches Mars only, which then stops them all.
-A child is killed, not asked, when the parent dies without stopping it: each service here recovers from that.
+Each child leads a session of its own, so Ctrl-C in the terminal reaches only Mars, which then stops them all. If the
+parent dies without stopping a child, the child is killed; each service here recovers from that.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ POLL_S = 0.03
 T = TypeVar("T")
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 
-# On Linux a child dies with the thread that started it, so that has to be one that lives as long as we do.
+# On Linux a child dies with the thread that started it, so that thread must live as long as this process.
 _STARTER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="service-starter")
 
 
 class Child:
-    """A running command. `log` gets its stdout and stderr; `logs` are all the files that tell of it."""
+    """A running command. `log` gets its stdout and stderr; `logs` are all its log files."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path, *, more_logs: Sequence[Path] = (),
                  environment: Mapping[str, str] | None = None, way: str = "") -> None:
@@ -66,7 +66,7 @@ class Child:
             raise fault
 
     def wait_ready(self, probe: Callable[[], T], timeout_s: float) -> T:
-        """What `probe` gives once that is true; OSError counts as not yet.
+        """The result of `probe` once it is true; OSError counts as not yet.
 
         Raises NotReadyError with the log's name and last lines if the command ends first or time runs out.
         """
@@ -81,7 +81,7 @@ class Child:
             time.sleep(POLL_S)
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """Ends the command and what it started: asks, and kills after `timeout_s`. Harmless once ended."""
+        """Ends the command and what it started: asks first, and kills after `timeout_s`. Does nothing if it has ended."""
         if self.exit_code() is None:
             self._signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -90,7 +90,7 @@ class Child:
         self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
-        # The group's id stays taken while any member lives; when none does, there is nobody to hit.
+        # The group's id stays in use while any member lives. When none lives, the signal reaches nobody.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
@@ -101,5 +101,5 @@ class Child:
 
 @lru_cache(maxsize=1)
 def _life_line() -> tuple[int, int]:
-    """A pipe that nobody writes to: its reader sees its end when this process, the only writer, is gone."""
+    """A pipe that nobody writes to. Its reader sees the end when this process, the only writer, is gone."""
     return os.pipe()

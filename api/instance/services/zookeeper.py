@@ -1,4 +1,4 @@
-"""ZooKeeper: elects, and remembers the pointers to what is committed. Its server comes with PySpark."""
+"""ZooKeeper, which elects the leader and keeps the pointers to the commits. Its server comes with PySpark."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def server_jar() -> Path:
 
 
 def _ensemble_version(addresses: str) -> str:
-    """What the first server that tells its version says; empty if some answer and none tells, as where each waits for the
+    """The version that the first server reports; empty if servers answer but none reports one, as when each waits for the
     others. Raises NotReadyError if none answers."""
     answers, faults = [], []
     for address in addresses.split(","):
@@ -85,7 +85,7 @@ def _ensemble_version(addresses: str) -> str:
 
 
 def _version(address: str, timeout_s: float) -> str:
-    """What the server says of itself; empty while it is not serving, or where it may not tell.
+    """The server's version; empty while it is not serving, or if it may not report it.
 
     Raises OSError if it is silent, as it is for a moment between listening and serving.
     """

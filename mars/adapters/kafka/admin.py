@@ -1,6 +1,7 @@
 """Topics as Kafka has them at this moment, and a look at their messages.
 
-No call ever creates a topic by asking for it, and each ends within seconds: a broker that is away is NotReadyError.
+No call ever creates a topic by asking for it. Each call ends within seconds; if the broker is away it raises
+NotReadyError.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -23,7 +24,7 @@ from mars.adapters.kafka.wire import Wire
 from mars.errors import NotFoundError
 
 TIMEOUT_S = 5.0
-HEARD_S = 1.0  # until a broker has heard of a topic that another one made
+HEARD_S = 1.0  # how long a broker may take to hear of a topic that another one made
 ELECTION_S = 5.0
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Message:
-    """One record. `value` is None for a null one; `time_ms` is Kafka's own timestamp."""
+    """One record. `value` is None for a null record; `time_ms` is Kafka's own timestamp."""
 
     partition: int
     offset: int
@@ -40,8 +41,8 @@ class Message:
 
 
 class KafkaAdmin:
-    """What is asked now and then. Each call has connections of its own: so any thread may call, and nothing is told that a
-    connection has known for a while."""
+    """Requests that are made now and then. Each call has connections of its own, so any thread may call, and no answer
+    comes from a connection that has been open for a while."""
 
     def __init__(self, address: str, timeout_s: float = TIMEOUT_S, security: Security | None = None) -> None:
         self.address = address
@@ -53,14 +54,15 @@ class KafkaAdmin:
         return [name for name in self._ask(Wire.topics) if not name.startswith("__")]
 
     def describe(self, topic: str, patience_s: float = 0.0) -> TopicInfo | None:
-        """The topic, or None if no broker that is asked within `patience_s` has it. One with an impossible name does not
-        exist."""
+        """The topic, or None if no broker that is asked within `patience_s` has it. A topic with an impossible name does
+        not exist."""
         with suppress(UnknownTopic):
             return self._ask(lambda wire: wire.topic(topic), patience_s)
         return None
 
     def describe_new(self, topic: str) -> TopicInfo | None:
-        """Like `describe`, for a topic that may just have been made: the broker that is asked may not have heard of it."""
+        """Like `describe`, for a topic that may have just been created, so that the broker may not have heard of it
+        yet."""
         return self.describe(topic, HEARD_S)
 
     def require(self, topic: str) -> TopicInfo:
@@ -72,7 +74,7 @@ class KafkaAdmin:
                             did_you_mean(topic, self.topics()) + how_to_fill(topic))
 
     def create(self, topic: str, partitions: int = 1, settings: dict[str, str] | None = None) -> TopicInfo:
-        """Make the topic unless it is there; either way its description."""
+        """Create the topic unless it exists. Returns its description either way."""
         self._ask(lambda wire: wire.create(topic, partitions, settings or {}))
         return self.describe(topic, ELECTION_S) or self.require(topic)
 
@@ -89,7 +91,7 @@ class KafkaAdmin:
         def ask(wire: Wire) -> dict[int, int]:
             ends = wire.end_offsets(topic, partitions)
             found = wire.offsets_for_times(topic, dict.fromkeys(ends, time_ms))
-            return {p: end if found[p] is None else min(found[p], end) for p, end in ends.items()}
+            return {p: end if (at := found[p]) is None else min(at, end) for p, end in ends.items()}
 
         return self._ask(ask, HEARD_S)
 
@@ -104,21 +106,21 @@ class KafkaAdmin:
 
     def _read(self, ranges: dict[int, tuple[int, int]], topic: str, count: int, newest: bool,
               wait_s: float) -> list[Message]:
-        """The messages of offset ranges; of each partition at most `count`, or the last `count` if `newest`."""
+        """The messages of offset ranges: at most `count` of each partition, or the last `count` if `newest`."""
         if not ranges:
             return []
         consumer = Consumer({
             "bootstrap.servers": self.address, "log_level": 0, **librdkafka(self.security),
             "group.id": f"mars-peek-{uuid.uuid4().hex}", "enable.auto.commit": False, "isolation.level": "read_committed",
             "auto.offset.reset": "error", "allow.auto.create.topics": False, "enable.partition.eof": True,
-            "fetch.wait.max.ms": 10}, logger=LOG)  # the end of a partition is told only after this wait
+            "fetch.wait.max.ms": 10}, logger=LOG)  # the client reports the end of a partition only after this wait
         try:
             consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
             found: dict[int, list[Message]] = {p: [] for p in ranges}
             open_ = set(ranges)
             deadline = time.monotonic() + wait_s
             while open_ and time.monotonic() < deadline:
-                # A longer wait would be waited in full wherever fewer messages are there.
+                # A longer wait would be waited in full wherever there are fewer messages.
                 for record in consumer.consume(500, timeout=0.05):
                     _sort_in(record, found, open_, ranges, count, newest)
             return [message for messages in found.values() for message in messages]
@@ -126,7 +128,7 @@ class KafkaAdmin:
             consumer.close()
 
     def _ask(self, call: Callable[[Wire], T], patience_s: float = 0.0) -> T:
-        """What the call gives, made again for `patience_s` where the broker that is asked has not heard of the topic."""
+        """The result of the call. The call is repeated for `patience_s` while the broker has not heard of the topic."""
         wire, deadline = Wire(self.address, self.security, self.timeout_s, self.timeout_s), time.monotonic() + patience_s
         try:
             while True:
@@ -140,7 +142,7 @@ class KafkaAdmin:
             wire.close()
 
 
-def _sort_in(record, found: dict, open_: set, ranges: dict, count: int, newest: bool) -> None:
+def _sort_in(record: Any, found: dict, open_: set, ranges: dict, count: int, newest: bool) -> None:
     """Put one polled record where it belongs; a partition that is read through leaves `open_`."""
     partition = record.partition()
     if record.error() is not None or partition not in open_ or record.offset() >= ranges[partition][1]:

@@ -1,4 +1,4 @@
-"""Messages into a topic, batch by batch, each in a transaction of which Kafka keeps the id (confluent-kafka)."""
+"""Sends messages to a topic, batch by batch, each in a transaction whose id Kafka keeps (confluent-kafka)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LOG = logging.getLogger(__name__)
 
 
 class Transactions:
-    """Transactions under one name. Whoever opens it ends what another of that name has under way: that one's next call
-    raises ConflictError.
+    """Transactions under one name. Opening it ends what another object of that name has in flight: the next call of that
+    one raises ConflictError.
 
-    The id of the last one into a topic is kept as the text beside a committed offset of the consumer group `name`, in
-    partition 0 of that topic; the transaction itself writes it.
+    The id of the last transaction into a topic is kept as the text of a committed offset of the consumer group `name`, in
+    partition 0 of that topic. The transaction itself writes it.
     """
 
     def __init__(self, address: str, name: str, security: Security | None = None) -> None:
@@ -39,8 +39,9 @@ class Transactions:
         return found.metadata or None
 
     def send(self, topic: str, messages: Iterable[tuple[int, bytes]], id_: str, before_end: Callable[[], None]) -> None:
-        """(partition, value) in their order; all of them are readable when this returns, and none if it raises, unless
-        the outcome is unknown: then `last` tells. `before_end` is called when all is sent and nothing is committed."""
+        """Send (partition, value) pairs in their order. All of them are readable when this returns, and none if it
+        raises, unless the outcome is unknown: then `last` tells. `before_end` is called when everything is sent and
+        nothing is committed."""
         failed: list[str] = []
         with _translated():
             self._producer.begin_transaction()
@@ -71,18 +72,18 @@ class Transactions:
         while True:
             try:
                 return self._producer.produce(topic, value, partition=partition, on_delivery=heard)
-            except BufferError:  # the broker is slower than we are
+            except BufferError:  # the broker is slower than this process
                 self._producer.poll(0.1)
 
 
 @contextlib.contextmanager
 def _translated() -> Iterator[None]:
-    """Gives Kafka's errors our names."""
+    """Translates Kafka's errors into Mars's."""
     try:
         yield
     except KafkaException as error:
         cause = error.args[0]
         if cause.fatal():
             raise ConflictError("another re-drive of the stream has begun", cause.str(),
-                                "let it end, then look: SHOW DEAD LETTERS says what was sent") from error
+                                "wait until it ends, then look: SHOW DEAD LETTERS says what was sent") from error
         raise NotReadyError("Kafka did not take a transaction", cause.str(), "is it running? then try again") from error

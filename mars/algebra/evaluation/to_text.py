@@ -64,7 +64,7 @@ def from_timestamp(column: pa.Array) -> pa.Array:
 
 
 def _between(column: pa.Array, first: pa.Scalar, last: pa.Scalar) -> pa.Array:
-    """NULL in place of what is less or greater."""
+    """NULL in place of values outside the bounds."""
     known = pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last))
     return pc.if_else(known, column, pa.scalar(None, column.type))
 

@@ -1,4 +1,4 @@
-"""What a kind of partial is made of, and the steps that all of them share."""
+"""What a kind of partial consists of, and the steps that all kinds share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Columns = list[pa.Array]
 
 @dataclass(frozen=True)
 class Order:
-    """Where tuples stand: event time int64[n] in the stream's unit, then partition, offset int64[n], line int32[n]."""
+    """The order of tuples: event time int64[n] in the stream's unit, then partition, offset int64[n], line int32[n]."""
 
     time: np.ndarray
     partition: int

@@ -1,7 +1,7 @@
 """min, max, first and last: each picks one row of a group by order, and keeps that row's value.
 
-min and max ignore NULL. first and last are by event time, ties by the lowest or highest (partition, offset, line), and
-take the value as it is, also NULL; the order is kept, too.
+min and max ignore NULL. first and last go by event time, and in a tie by the lowest or highest (partition, offset, line).
+They take the value as it is, even NULL, and keep that order with it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _extreme_update(partial: Partial, given: Input) -> Columns:
 def _extreme_merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int) -> Columns:
     (values,), ids = without_nulls(held, ids)
     if pa.types.is_floating(values.type):
-        values = pa.array(numbers(values) + 0, values.type)  # -0 is 0, else the order of tuples would show
+        values = pa.array(numbers(values) + 0, values.type)  # -0 becomes 0, else the order of tuples would decide
     keys = order_keys(values)
     # Complement reverses the order of int64 without overflow.
     rows = least_row(ids, ~keys if partial.kind == "max" else keys, groups)

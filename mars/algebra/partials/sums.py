@@ -1,7 +1,7 @@
 """Counts and sums.
 
-Integers wrap as Java's long does. Floats are summed in double with the rounding error kept beside the sum (Neumaier 1974),
-so that the order of tuples and merges hardly shows. Decimals are summed exactly in 256 bits and checked at the end.
+Integers wrap as Java's long does. Floats are summed in double with the rounding error kept beside the sum (Neumaier
+1974), so the order of tuples and merges hardly matters. Decimals are summed exactly in 256 bits and checked at the end.
 """
 
 from __future__ import annotations

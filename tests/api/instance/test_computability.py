@@ -66,7 +66,7 @@ def test_nothing_starts_that_would_change_an_answer(context, stack, store, queri
             start()
         assert f"{queries['log10']}: log10 of version 1, where this Mars has 2" in refused.value.detail
         assert queries["abs"] not in refused.value.detail
-        assert "start the Mars that made them again, and DROP or PAUSE them" in refused.value.hint
+        assert "start the Mars that created them again, and DROP or PAUSE them" in refused.value.hint
     store.pause(queries["log10"])
     require_computable(context.zk)
     admit_worker(stack.config)

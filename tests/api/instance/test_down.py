@@ -149,7 +149,7 @@ def test_purge_leaves_what_is_not_of_our_making(stopped):
     (stopped / "src").mkdir()
     (stopped / "src" / "a.py").write_text("theirs")
     done = purge(stopped)
-    assert (done.exit_code, "not of Mars's making (elsewhere, src)" in done.output) == (0, True), done.output
+    assert (done.exit_code, "files that Mars did not make (elsewhere, src)" in done.output) == (0, True), done.output
     assert sorted(path.name for path in stopped.iterdir()) == ["elsewhere", "lost+found", "src"]
     assert (stopped / "src" / "a.py").read_text() == "theirs"
 
@@ -158,7 +158,7 @@ def test_purge_leaves_what_is_not_of_our_making(stopped):
 def test_no_command_takes_an_empty_name_for_the_current_folder(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(mars, [command, "--data", ""])
-    assert (done.exit_code, "it names no folder" in done.output) == (2, True), done.output
+    assert (done.exit_code, "the name is empty" in done.output) == (2, True), done.output
     assert list(tmp_path.iterdir()) == []
 
 

@@ -76,9 +76,9 @@ def test_grouped_windowed_ordered_and_cut(client, stream, on_spark, monkeypatch)
 
 @pytest.mark.parametrize(("rest", "reason"), [
     ("sip, count(*) FROM {s} WHERE bytes < 10 GROUP BY sip HAVING count(*) > 1000",
-     "of 2001 tuples, 1 does not read, 1990 are left out by WHERE, HAVING leaves out every group of the other 10"),
-    ("sip, count(*) FROM {s} WHERE bytes < 0 GROUP BY sip", "of 2001 tuples, 1 does not read, 2000 are left out by WHERE"),
-    ("sip FROM {s} WHERE bytes < 0", "of 2001 tuples, 1 does not read, WHERE leaves out the other 2000"),
+     "of 2001 tuples, 1 cannot be read, 1990 are left out by WHERE, HAVING leaves out every group of the other 10"),
+    ("sip, count(*) FROM {s} WHERE bytes < 0 GROUP BY sip", "of 2001 tuples, 1 cannot be read, 2000 are left out by WHERE"),
+    ("sip FROM {s} WHERE bytes < 0", "of 2001 tuples, 1 cannot be read, WHERE leaves out the other 2000"),
     ("sip FROM {s} LIMIT 0", "LIMIT 0 asks for none"),
     ("sip FROM {s} FROM LATEST", "topic 'adhoc' holds no tuple from where the SELECT begins")])
 def test_an_empty_answer_says_where_the_tuples_went(client, stream, on_spark, rest, reason):

@@ -126,7 +126,7 @@ def test_unknown_streams_and_wrong_conditions_are_refused(sql, client, stream):
         assert (refused["line"], bool(refused["hint"])) == (2, True)
         assert client.get(f"/v1/streams/{stream}/dead-letters", params={"where": wrong}).status_code == 400
     assert "no topic" in sql(f"REDRIVE DEAD LETTERS FROM {stream} INTO 'no-such-topic'", 404)["detail"]
-    assert sql(f"REDRIVE DEAD LETTERS FROM {stream} INTO 'a b'", 404)["hint"].startswith("no topic can be called so")
+    assert sql(f"REDRIVE DEAD LETTERS FROM {stream} INTO 'a b'", 404)["hint"].startswith("this cannot be a topic's name")
     assert "at each row alone" in sql(f"SHOW DEAD LETTERS FROM {stream} WHERE max(line) > 1", 400)["hint"]
     refused = client.get(f"/v1/streams/{stream}/dead-letters", params={"wher": "line = 0"})
     assert (refused.status_code, refused.json()["hint"]) == (422, "did you mean where?")

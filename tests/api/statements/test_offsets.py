@@ -125,4 +125,4 @@ def test_the_ends_of_another_topic_by_the_name_are_no_lag():
         ends.read(T, [0])
     lag, reason = status._lag(SimpleNamespace(ends=ends), T, {0: 0}, 1e-9)
     assert (lag, broker.asked) == (None, 1)
-    assert "was deleted and made anew" in reason
+    assert "was deleted and created again" in reason

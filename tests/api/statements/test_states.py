@@ -63,7 +63,7 @@ def test_rows_that_are_made_again_are_waited_for_and_never_missing(context, clie
     made.commit(0, watermark=600)
     monkeypatch.setattr(snapshot, "COMMIT_WAIT_S", 0.2)
     refused = client.get(f"/v1/queries/{made.query.name}/results")
-    assert (refused.status_code, refused.json()["title"]) == (503, "closed windows are made again")
+    assert (refused.status_code, refused.json()["title"]) == (503, "closed windows are computed again")
     assert client.get(f"/v1/queries/{made.query.name}").json()["state"] == "RUNNING"
 
     def heal() -> None:

@@ -204,7 +204,7 @@ def test_queries_stop_of_a_topic_that_was_made_anew(told, monkeypatch):
     look(told, 1, 1)
     (*_, state, reason), = stops
     assert state == "TOPIC_RECREATED"
-    assert "made anew: its id was t1 and is t2; DROP" in reason
+    assert "created again: its id was t1 and is t2; DROP" in reason
 
 
 @pytest.mark.parametrize(("position", "end", "latest", "stopped"), [

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from mars.algebra import cells, hashing
 from mars.algebra.evaluation.arrays import order_keys
 from mars.algebra.grouping import group
-from tests.laws.tuples import PLAN, ROWS, STREAM, aggregated, agree, finished, naive
+from mars.model.partials import kept_apart
+from mars.model.plan import QueryPlan
+from tests.laws.tuples import CALLS, PLAN, ROWS, STREAM, aggregated, agree, finished, naive
+from tests.plans import changed
 
 pytestmark = pytest.mark.laws
 LAW = settings(max_examples=30, deadline=None)
@@ -34,6 +37,19 @@ def test_merging_the_cells_of_any_split_equals_the_cells_of_all(rows, batch_of) 
     merged = cells.merge(PLAN.aggregation, STREAM, [aggregated(batch) for batch in batches])
     assert agree(finished(merged), finished(aggregated(rows)))
     assert cells.tuple_count(merged) == len(rows)
+
+
+@LAW
+@given(ROWS, ROWS)
+def test_partials_that_aggregates_share_give_what_partials_of_each_give(first, second) -> None:
+    """To the bit, and so does what version 0.1.0 kept."""
+    def rows(plan: QueryPlan) -> str:
+        tables = [aggregated(some, plan) for some in (first, [replace(row, offset=row.offset + 100) for row in second])]
+        return str(cells.finish(plan, STREAM, cells.merge(plan.aggregation, STREAM, tables)).to_pylist())
+
+    apart = changed(PLAN, partials=kept_apart(CALLS))
+    assert len(apart.aggregation.partials) > len(PLAN.aggregation.partials) + 4
+    assert rows(apart) == rows(PLAN)
 
 
 @LAW

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from mars.model.expressions import Expression
-from mars.model.partials import kept_once
-from mars.model.plan import AggregateCall, Aggregation, Key, Output, Presentation, QueryPlan, Window
+from mars.model.partials import AggregateCall, kept_once
+from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Window
 
 MINUTE = Window("tumbling", 60_000)
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from mars.algebra.evaluation import decimals
 from mars.algebra.evaluation.arrays import masked, numbers
 from mars.model import types
-from mars.model.plan import AggregateCall
+from mars.model.partials import AggregateCall
 
 DOUBLE = pa.float64()
 

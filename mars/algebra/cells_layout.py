@@ -7,8 +7,8 @@ import pyarrow as pa
 from mars.algebra import partials
 from mars.algebra.evaluation.arrays import numbers, single
 from mars.algebra.partials.kind import partial_type
-from mars.model.partials import Partial, needed
-from mars.model.plan import AggregateCall, Aggregation, Stream
+from mars.model.partials import AggregateCall, Partial, needed
+from mars.model.plan import Aggregation, Stream
 
 
 def schema(aggregation: Aggregation, stream: Stream) -> pa.Schema:

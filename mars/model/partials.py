@@ -1,17 +1,13 @@
-"""Which partials an aggregate is made of. What is kept of an argument's values until a window closes is a partial; it is
-kept once, however many aggregates are finished from it."""
+"""Aggregates, and the partials that they are finished from. What is kept of an argument's values until a window closes is a
+partial. It is kept once, however many aggregates are finished from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mars.model import expressions, types
 from mars.model.expressions import Expression
-
-if TYPE_CHECKING:
-    from mars.model.plan import AggregateCall
 
 # What each kind keeps, in words; mars/algebra/partials computes them.
 KINDS = {
@@ -20,6 +16,25 @@ KINDS = {
     "first": "value, event time, place", "last": "value, event time, place", "distinct": "set of values",
 }
 MOMENTS = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate: count, count_distinct, sum, avg, min, max, var_pop, var_samp, stddev_pop, stddev_samp, first, last.
+
+    `argument` is None for count(*) alone; `filter` is the condition of FILTER (WHERE ...), or None.
+    """
+
+    function: str
+    argument: Expression | None
+    filter: Expression | None
+    type: str
+
+    @property
+    def argument_type(self) -> str:
+        """The type of the argument, of an aggregate that has one."""
+        assert self.argument is not None, self
+        return self.argument.type
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 
 from mars.model import expressions
 from mars.model.expressions import Expression
-from mars.model.partials import Partial, kept_apart
+from mars.model.partials import AggregateCall, Partial, kept_apart
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -92,25 +92,6 @@ class Key:
     name: str
     expression: Expression
     type: str
-
-
-@dataclass(frozen=True)
-class AggregateCall:
-    """One aggregate: count, count_distinct, sum, avg, min, max, var_pop, var_samp, stddev_pop, stddev_samp, first, last.
-
-    `argument` is None for count(*) alone; `filter` is the condition of FILTER (WHERE ...), or None.
-    """
-
-    function: str
-    argument: Expression | None
-    filter: Expression | None
-    type: str
-
-    @property
-    def argument_type(self) -> str:
-        """The type of the argument, of an aggregate that has one."""
-        assert self.argument is not None, self
-        return self.argument.type
 
 
 @dataclass(frozen=True)

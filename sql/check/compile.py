@@ -16,8 +16,8 @@ from sqlglot import exp
 from mars import computing
 from mars.model.expressions import Column, Expression
 from mars.model.free_names import FreeNames
-from mars.model.partials import kept_once
-from mars.model.plan import AggregateCall, Aggregation, Key, Output, Presentation, QueryPlan, Stream
+from mars.model.partials import AggregateCall, kept_once
+from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
 from sql.check import order, policies, shape
 from sql.check.groups import Groups, read_groups
 from sql.check.lower import TreeLowering

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mars.algebra import windows
 from mars.model.durations import format_duration
-from mars.model.partials import KINDS, Partial, needed
-from mars.model.plan import AggregateCall, QueryPlan, Stream
+from mars.model.partials import KINDS, AggregateCall, Partial, needed
+from mars.model.plan import QueryPlan, Stream
 from sql.say.unparse import unparse
 
 WIDTH = 11

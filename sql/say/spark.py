@@ -6,7 +6,8 @@ Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=U
 from __future__ import annotations
 
 from mars.model.identifiers import quoted
-from mars.model.plan import UNITS_PER_SECOND, AggregateCall, Aggregation, QueryPlan, Stream
+from mars.model.partials import AggregateCall
+from mars.model.plan import UNITS_PER_SECOND, Aggregation, QueryPlan, Stream
 from sql.say import spark_windows
 from sql.say.unparse import unparse
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mars.algebra import aggregates
 from mars.algebra.partials import Order
 from mars.model.expressions import Column
-from mars.model.plan import AggregateCall
+from mars.model.partials import AggregateCall
 from tests.mars.algebra import kept
 
 pytestmark = pytest.mark.laws

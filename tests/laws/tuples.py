@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from mars.algebra import cells
 from mars.model import types
 from mars.model.expressions import Call, Column, Literal
-from mars.model.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
 from tests.plans import made
 
 STREAM = Stream("s", 1, "topic", "id", tuple(StreamColumn(*column) for column in (

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from mapper.decode import decode
 from mapper.records import Records, following
 from mars.model.expressions import Column
-from mars.model.plan import UNITS_PER_SECOND, AggregateCall, Key, QueryPlan, Stream, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import UNITS_PER_SECOND, Key, QueryPlan, Stream, Window
 from tests.mapper.parsing import stream
 from tests.mapper.record_batches import CODECS, Record, batch
 from tests.plans import made

@@ -12,7 +12,8 @@ from mapper.parse import Parser
 from mapper.timing import FIRST_SECOND, judge
 from mars.algebra import cells
 from mars.model.expressions import Call, Column, Literal
-from mars.model.plan import AggregateCall, Key, Output, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Key, Output, Stream, StreamColumn, Window
 from tests.mapper.parsing import messages
 from tests.plans import changed, made
 

@@ -22,7 +22,8 @@ from mars.algebra.partials import Order
 from mars.algebra.windows import KINDS
 from mars.model import types
 from mars.model.expressions import Call, Column
-from mars.model.plan import AggregateCall, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Window
 from tests.mapper.parsing import messages, rows, stream
 from tests.mars.algebra import kept
 from tests.mars.algebra.test_evaluate_against_spark import typed

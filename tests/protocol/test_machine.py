@@ -18,7 +18,8 @@ from mars.model.claims import Claim
 from mars.model.commits import Manifest
 from mars.model.entries import Header, Share, encode
 from mars.model.expressions import Column
-from mars.model.plan import AggregateCall, Output, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Output, Stream, StreamColumn, Window
 from mars.model.registry import PAUSED, RUNNING, Query, QuerySet
 from reducer.leading.lanes import attach_state, install_state
 from reducer.state.merge import Piece, QueryState

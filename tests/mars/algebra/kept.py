@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from mars.algebra import partials
 from mars.algebra.partials import Input, Order
-from mars.model.partials import needed
-from mars.model.plan import AggregateCall
+from mars.model.partials import AggregateCall, needed
 
 
 def columns(call: AggregateCall) -> list[pa.DataType]:

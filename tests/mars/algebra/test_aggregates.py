@@ -12,7 +12,7 @@ from mars.algebra import aggregates, functions
 from mars.algebra.partials import Order
 from mars.model import types
 from mars.model.expressions import Column
-from mars.model.plan import AggregateCall
+from mars.model.partials import AggregateCall
 from tests.mars.algebra import kept
 
 NAN = float("nan")

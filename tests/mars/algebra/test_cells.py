@@ -10,7 +10,8 @@ from mars.algebra import cells
 from mars.algebra.cells_wire import METADATA
 from mars.errors import InvariantError
 from mars.model.expressions import Call, Column, Literal
-from mars.model.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn
+from mars.model.partials import AggregateCall
+from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn
 from mars.model.types import to_arrow
 from tests.plans import changed, made
 

@@ -6,8 +6,8 @@ import json
 
 from mars.algebra.cells_layout import schema
 from mars.model.expressions import Column
-from mars.model.partials import Partial, kept_apart, kept_once, needed
-from mars.model.plan import AggregateCall, QueryPlan, Stream, StreamColumn
+from mars.model.partials import AggregateCall, Partial, kept_apart, kept_once, needed
+from mars.model.plan import QueryPlan, Stream, StreamColumn
 from sql.check.compile import plan_of
 from sql.read.parse import parse
 
@@ -28,7 +28,8 @@ AGGREGATION = {
     "stream": "s", "columns": ["t", "k", "i", "x"], "where": POSITIVE, "keys": KEYS,
     "window": {"kind": "tumbling", "size_ms": 60_000}, "watermark_ms": 5_000, "idle_ms": 30_000, "grace_ms": 1_000,
     "late": "DROP"}
-PRESENTATION = {"aggregates": CALLS, "outputs": OUTPUTS, "having": HAVING, "order_by": [], "limit": None, "emission": "FINAL"}
+PRESENTATION = {"aggregates": CALLS, "outputs": OUTPUTS, "having": HAVING, "order_by": [], "limit": None,
+                "emission": "FINAL"}
 WRITTEN = {
     "sql": SELECT, "start": "EARLIEST", "grouped": True, "versions": None, "presentation": PRESENTATION,
     "aggregation": {**AGGREGATION, "partials": [
@@ -66,7 +67,8 @@ def test_a_partial_is_kept_once_for_an_argument_and_a_filter():
     assert [partial.name for partial in kept] == ["double_sum0", "count0", "moments0"]
     filtered = AggregateCall("sum", Column("x", "DOUBLE"), Column("b", "BOOLEAN"), "DOUBLE")
     kept = kept_once([*of(("sum", "i"), ("sum", "x")), filtered, *of(("max", "i"), ("avg", "d"))])
-    assert [partial.name for partial in kept] == ["integer_sum0", "double_sum1", "double_sum2", "max0", "decimal_sum3", "count3"]
+    assert [partial.name for partial in kept] == [
+        "integer_sum0", "double_sum1", "double_sum2", "max0", "decimal_sum3", "count3"]
 
 
 def test_a_mean_of_integers_does_not_share_their_sum_which_wraps():

@@ -50,7 +50,7 @@ def test_expressions_that_differ_in_what_parentheses_mean_are_two(flows: Stream,
     plan = plan_of(f"SELECT {one} AS v, {other} AS w FROM flows GROUP BY v, w", flows)
     assert [o.expression.name for o in plan.presentation.outputs] == ["k0", "k1"]
     assert plan.aggregation.keys[0].expression != plan.aggregation.keys[1].expression
-    assert len(plan_of(f"SELECT count(*) FROM flows GROUP BY {one}, ({one}), ({one.upper()})", flows).keys) == 1
+    assert len(plan_of(f"SELECT count(*) FROM flows GROUP BY {one}, ({one}), ({one.upper()})", flows).aggregation.keys) == 1
     with pytest.raises(SqlError, match="is not grouped"):
         plan_of(f"SELECT {other}, count(*) FROM flows GROUP BY {one}", flows)
 
@@ -70,7 +70,7 @@ def test_the_stream_may_stand_before_a_column_in_order_by(flows: Stream, order: 
     plan = plan_of("SELECT sip AS x, upper(dip) AS dip, f.dip AS y FROM flows f GROUP BY f.sip, F.DIP, f.window_start "
                    f"WINDOWING 60 s ORDER BY {order}", flows)
     assert plan.presentation.order_by == terms
-    assert plan_of(f"SELECT * FROM flows f ORDER BY {order.replace('window_end', 'sip')}", flows).order_by
+    assert plan_of(f"SELECT * FROM flows f ORDER BY {order.replace('window_end', 'sip')}", flows).presentation.order_by
 
 
 def test_the_event_time_is_raw_in_where_and_in_aggregates(flows: Stream) -> None:
@@ -157,7 +157,7 @@ def test_without_groups_tuples_are_shown(flows: Stream) -> None:
 
 def test_strict_streams_read_every_column() -> None:
     stream = compile_stream(parse("CREATE STREAM s (a INT, t BIGINT) FROM KAFKA 's' FORMAT CSV (STRICT) TIMESTAMP t"))
-    assert plan_of("SELECT count(*) FROM s", stream).columns == ("a", "t")
+    assert plan_of("SELECT count(*) FROM s", stream).aggregation.columns == ("a", "t")
 
 
 @pytest.mark.parametrize(("written", "lowered"), [
@@ -185,7 +185,7 @@ def test_strict_streams_read_every_column() -> None:
     ("NOT ok OR ok AND NOT ok", "NOT ok OR ok AND NOT ok"), ("type - (1 - 2) > -3", "type - (1 - 2) > -3"),
     ("nullif(sip, dip) IS NULL", "nullif(sip, dip) IS NULL"), ("sip = 5", "cast(sip AS INT) = 5")])
 def test_conditions_are_lowered_with_casts_made_explicit(flows: Stream, written: str, lowered: str) -> None:
-    assert unparse(plan_of(f"SELECT sip FROM flows WHERE {written}", flows).where, plain=True) == lowered
+    assert unparse(plan_of(f"SELECT sip FROM flows WHERE {written}", flows).aggregation.where, plain=True) == lowered
 
 
 @pytest.mark.parametrize("value", ["cast(bytes AS FLOAT) IN ({})", "bytes IN (type, {})", "bytes NOT IN ({}, type)"])
@@ -207,7 +207,7 @@ def test_what_repeats_its_parts_again_and_again_is_refused(flows: Stream, form: 
         condition = form.format(condition)
     with pytest.raises(SqlError, match="too large"):
         compile_select(parse(f"SELECT sip FROM flows WHERE {condition}"), flows, continuous=False)
-    assert plan_of(f"SELECT sip FROM flows WHERE {form.format(form.format('ok'))}", flows).where is not None
+    assert plan_of(f"SELECT sip FROM flows WHERE {form.format(form.format('ok'))}", flows).aggregation.where is not None
 
 
 def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
@@ -226,7 +226,7 @@ def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
 def test_a_constant_beside_a_decimal_is_as_wide_as_in_spark(flows: Stream, spark, written: str) -> None:
     """A bare one is as wide as its digits, a cast one as its type."""
     [field] = spark.sql(f"SELECT {written} AS x FROM tuples").schema
-    [key] = plan_of(f"SELECT {written} AS x FROM flows", flows).keys
+    [key] = plan_of(f"SELECT {written} AS x FROM flows", flows).aggregation.keys
     assert key.expression.type == field.dataType.simpleString().upper()
 
 

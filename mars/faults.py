@@ -1,7 +1,8 @@
 """Named crash points, for tests: a process kills itself exactly between two steps of the protocol.
 
 A point does nothing unless the instance was started with `fault_folder`. There, a file with the point's name makes the
-next process that reaches the point end by SIGKILL; the file is renamed first, so that exactly one process dies.
+next process that reaches the point end by SIGKILL; the file is renamed first, so that exactly one process dies. If the file
+says `stop`, the process is stopped there instead, until somebody lets it go on: then it may be a zombie.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import signal
 POINTS = ("mapper.claimed", "mapper.fetched", "mapper.letters_written", "mapper.spilled", "mapper.registered",
           "mapper.aggregated", "mapper.pushed", "reducer.received", "reducer.merged", "reducer.files_written",
           "reducer.committed", "reducer.trimmed", "leader.elected", "leader.generation_raised", "leader.commits_read",
-          "leader.installed", "leader.attached", "leader.assigned")
+          "leader.installed", "leader.attached", "leader.assigned", "publisher.claimed", "publisher.read",
+          "publisher.staged", "publisher.committing", "publisher.committed")
+STOP = "stop"
 
 _folder = ""
 
@@ -29,11 +32,13 @@ def point(name: str) -> None:
         return
     assert name in POINTS, name
     order = os.path.join(_folder, name)
+    taken = f"{order}.{os.getpid()}"
     try:
-        os.rename(order, f"{order}.{os.getpid()}")
+        os.rename(order, taken)
     except FileNotFoundError:
         return
-    os.kill(os.getpid(), signal.SIGKILL)
+    with open(taken) as file:
+        os.kill(os.getpid(), signal.SIGSTOP if file.read() == STOP else signal.SIGKILL)
 
 
 def poison(stage: str, partition: int, start: int, end: int) -> None:

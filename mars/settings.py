@@ -27,7 +27,8 @@ class Settings(BaseModel):
     zookeeper_address: str = Field("", pattern=_ADDRESSES, description=(
         "ZooKeeper to attach to, host:port[,host:port]. Empty: Mars starts its own."))
     spark_master: str = Field("", pattern=r"^$|^(local\[|spark://|k8s://|yarn$)", description=(
-        "Spark master that runs the workers. Empty: this machine, local[mappers + reducers + 2]."))
+        "Spark master that runs the workers. Empty: this machine, local[mappers + reducers + publishers "
+        "+ 2]."))
     state_uri: str = Field("", pattern=r"^$|^file:///", description=(
         "file:// URI of the folder for state and results, seen by all workers. Empty: in the data folder."))
 
@@ -38,6 +39,11 @@ class Settings(BaseModel):
         "Parts that the keys of a stream are divided into; frozen when the stream is created."))
     reader: Literal["raw", "confluent"] = Field("raw", description=(
         "How topics are read: raw record batches, or the slower second reader on confluent-kafka."))
+
+    publishers: int = Field(1, ge=1, le=64, description=(
+        "Publisher workers, each one long Spark task, which deliver to sinks; none runs while there is no sink."))
+    secret_key_file: str = Field("", description=(
+        "File with the key of the secrets, on every host that has publishers. Empty: secret.key in the data folder."))
 
     # How Kafka is spoken to.
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field("PLAINTEXT", description=(
@@ -121,7 +127,8 @@ class Settings(BaseModel):
     def _absolute(cls, data: Path) -> Path:
         return data.expanduser().absolute()
 
-    @field_validator("api_tls_certificate", "api_tls_key", "kafka_tls_ca", "kafka_tls_certificate", "kafka_tls_key")
+    @field_validator("secret_key_file", "api_tls_certificate", "api_tls_key", "kafka_tls_ca", "kafka_tls_certificate",
+                     "kafka_tls_key")
     @classmethod
     def _absolute_file(cls, file: str) -> str:
         return file and str(Path(file).expanduser().absolute())  # server and workers run in folders of their own
@@ -129,7 +136,7 @@ class Settings(BaseModel):
     @property
     def spark_master_url(self) -> str:
         """The master, computed if none is given: long tasks hold their slots, and two are for short jobs."""
-        return self.spark_master or f"local[{self.mappers + self.reducers + 2}]"
+        return self.spark_master or f"local[{self.mappers + self.reducers + self.publishers + 2}]"
 
     @property
     def state_root(self) -> str:

@@ -41,9 +41,12 @@ ENTRY = """
 import logging, sys
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 logging.getLogger("kafka").setLevel(logging.ERROR)
-from {kind}.job import run_{kind}
+from {module}.job import run_{kind}
 run_{kind}(sys.argv[1], {number})
 """
+
+
+MODULES = {"publisher": "mars.publisher"}  # the others are called like their kind
 
 
 @dataclass
@@ -58,9 +61,10 @@ class Slot:
 
 
 class Cluster:
-    """Mappers and reducers under the names ('mapper', 0), ('reducer', 1), ...; stop it with `close`."""
+    """Mappers, reducers and publishers under the names ('mapper', 0), ('reducer', 1), ...; stop it with `close`."""
 
-    def __init__(self, stack: Stack, folder: Path, mappers: int = 2, reducers: int = 2, **settings: object) -> None:
+    def __init__(self, stack: Stack, folder: Path, mappers: int = 2, reducers: int = 2, publishers: int = 0,
+                 **settings: object) -> None:
         self.folder = folder
         self.orders = folder / "faults"
         self.orders.mkdir(parents=True)
@@ -75,7 +79,7 @@ class Cluster:
         self.slots: dict[tuple[str, int], Slot] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self.scale(mappers, reducers)
+        self.scale(mappers, reducers, publishers)
         threading.Thread(target=self._keep_alive, name="keep-alive", daemon=True).start()
 
     def close(self) -> None:
@@ -90,9 +94,10 @@ class Cluster:
 
     # -- workers --------------------------------------------------------------------------------------------------
 
-    def scale(self, mappers: int, reducers: int, **settings: object) -> None:
+    def scale(self, mappers: int, reducers: int, publishers: int = 0, **settings: object) -> None:
         """Let so many workers run from now on; other settings end those that ran before by SIGKILL."""
-        wanted = {("mapper", n) for n in range(mappers)} | {("reducer", n) for n in range(reducers)}
+        counts = {"mapper": mappers, "reducer": reducers, "publisher": publishers}
+        wanted = {(kind, n) for kind, count in counts.items() for n in range(count)}
         with self._lock:
             self.config = self.config.model_copy(update=settings)
             for key in [key for key in self.slots if settings or key not in wanted]:
@@ -102,7 +107,7 @@ class Cluster:
 
     def _start(self, slot: Slot) -> None:
         log = self.folder / "logs" / f"{slot.kind}-{slot.number}.{slot.starts}.{time.monotonic_ns()}.log"
-        code = ENTRY.format(kind=slot.kind, number=slot.number)
+        code = ENTRY.format(module=MODULES.get(slot.kind, slot.kind), kind=slot.kind, number=slot.number)
         slot.child = Child(f"{slot.kind} {slot.number}", [sys.executable, "-c", code, self.config.to_json()], log,
                            environment={"PYTHONPATH": str(ROOT)})
         slot.starts += 1
@@ -149,7 +154,7 @@ class Cluster:
         """Return once every slot's process has told ZooKeeper that it lives."""
         def present() -> bool:
             zk = self.context.zk
-            kinds = (("mapper", names.MAPPERS), ("reducer", names.REDUCERS))
+            kinds = (("mapper", names.MAPPERS), ("reducer", names.REDUCERS), ("publisher", names.PUBLISHERS))
             living = {(kind, int(id_.split("-")[0])) for kind, path in kinds if zk.get(path) for id_ in zk.children(path)}
             return self.slots.keys() <= living
 
@@ -157,10 +162,10 @@ class Cluster:
 
     # -- faults ---------------------------------------------------------------------------------------------------
 
-    def arm(self, point: str) -> None:
-        """Let the next process that reaches the crash point die there."""
+    def arm(self, point: str, action: str = "") -> None:
+        """Let the next process that reaches the crash point die there, or stand still there if `action` is faults.STOP."""
         assert point in faults.POINTS, point
-        (self.orders / point).write_text("")
+        (self.orders / point).write_text(action)
 
     def died_at(self, point: str) -> bool:
         """Has a process taken the order?"""

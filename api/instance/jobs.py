@@ -1,5 +1,5 @@
-"""The worker jobs: one Spark job of one task for each mapper and reducer slot, submitted again when its
-worker died."""
+"""The worker jobs: one Spark job of one task for each mapper, reducer and publisher slot, submitted again when its
+worker died. Publishers are submitted while there is a sink."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mars.config import Config
 LOG = logging.getLogger("mars.jobs")
 PAUSE_S, PAUSE_MAX_S = 0.2, 2.0
 HEALTHY_S = 10.0
+SINKS_LOOK_S = 1.0
 
 
 def task(kind: str, config_json: str, slot: int) -> Callable[[], None]:
@@ -32,7 +33,12 @@ def task(kind: str, config_json: str, slot: int) -> Callable[[], None]:
 
         run_reducer(config_json, slot)
 
-    return {"mapper": mapper, "reducer": reducer}[kind]
+    def publisher() -> None:
+        from mars.publisher.job import run_publisher
+
+        run_publisher(config_json, slot)
+
+    return {"mapper": mapper, "reducer": reducer, "publisher": publisher}[kind]
 
 
 def reason_of(error: Exception) -> str:
@@ -44,14 +50,17 @@ def reason_of(error: Exception) -> str:
 
 
 class Workers:
-    """Keeps a worker in every slot from `start` to `stop`, by one thread a slot."""
+    """Keeps a worker in every slot from `start` to `stop`, by one thread a slot. `has_sinks` says whether publishers are
+    needed; it is asked each SINKS_LOOK_S while they are not."""
 
-    def __init__(self, spark: SparkSession, config: Config) -> None:
+    def __init__(self, spark: SparkSession, config: Config, has_sinks: Callable[[], bool]) -> None:
         self.spark = spark
+        self.has_sinks = has_sinks
         self.config_json = config.to_json()
         self.stopping = threading.Event()
         slots = [("mapper", slot) for slot in range(config.mappers)]
         slots += [("reducer", slot) for slot in range(config.reducers)]
+        slots += [("publisher", slot) for slot in range(config.publishers)]
         self.threads = {f"mars-{kind}-{slot}": threading.Thread(target=self._keep, args=(kind, slot), daemon=True)
                         for kind, slot in slots}
 
@@ -73,6 +82,9 @@ class Workers:
     def _keep(self, kind: str, slot: int) -> None:
         group, pause = f"mars-{kind}-{slot}", PAUSE_S
         while not self.stopping.is_set():
+            while kind == "publisher" and not self.has_sinks():
+                if self.stopping.wait(SINKS_LOOK_S):
+                    return
             began = time.monotonic()
             try:
                 run_task(self.spark, group, task(kind, self.config_json, slot))

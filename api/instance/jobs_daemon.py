@@ -14,6 +14,7 @@ from pyspark import daemon
 
 import mapper.job
 import mapper.warm
+import mars.publisher.job
 import mars.warm
 import reducer.job  # noqa: F401  imported for the workers' sake
 

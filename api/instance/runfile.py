@@ -24,7 +24,7 @@ from mars.errors import ConfigurationError, ConflictError, NotReadyError
 STARTING, READY = "starting", "ready"
 LOCK = "run.lock"  # held by whoever has the folder; by it a folder is known as one of ours
 OWN = frozenset({LOCK, "run.json", "ports.json", "ports.json.new", "expected.arrow", "kafka", "logs", "redis", "spark",
-                 "spill", "state", "zookeeper"})
+                 "secret.key", "spill", "state", "zookeeper"})
 BESIDE = ("demo", "lost+found")  # the demo's own folder in the default one, and what file systems make
 
 

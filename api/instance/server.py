@@ -54,7 +54,7 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     identity = identify(config, zookeeper, is_redis_own=not first.redis_address)
     answering(zookeeper, lambda: forget_last_run(zookeeper), PATIENCE_S)
-    workers = Workers(spark, config)
+    workers = Workers(spark, config, lambda: has_sinks(zookeeper))
     workers.start()
     ending = threading.Event()
     try:
@@ -87,7 +87,7 @@ def forget_last_run(zookeeper: ZooKeeper) -> None:
     """Take back the word to stop, and the registrations of killed workers whose sessions have not run out
     yet."""
     zookeeper.transact(("delete", names.STOP))
-    for path in (names.MAPPERS, names.REDUCERS):
+    for path in (names.MAPPERS, names.REDUCERS, names.PUBLISHERS):
         for child in zookeeper.children(path):
             zookeeper.transact(("delete", f"{path}/{child}"))
 
@@ -123,11 +123,16 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
 
 
 def registered(zookeeper: ZooKeeper, path: str) -> int:
-    """How many workers have registered; none while ZooKeeper is away."""
+    """How many children a znode has, such as workers that have registered; none while ZooKeeper is away."""
     try:
         return len(zookeeper.children(path))
     except ZOOKEEPER_AWAY:
         return 0
+
+
+def has_sinks(zookeeper: ZooKeeper) -> bool:
+    """Is there a sink? Not as far as is known while ZooKeeper is away."""
+    return registered(zookeeper, names.SINKS) > 0
 
 
 def api_url(config: Config) -> str:

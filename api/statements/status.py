@@ -99,6 +99,7 @@ def dependencies(context: Context) -> dict[str, dict]:
         "spark": lambda: _spark(context),
         "mappers": lambda: _alive(context, names.MAPPERS),
         "reducers": lambda: _alive(context, names.REDUCERS),
+        "publishers": lambda: _alive(context, names.PUBLISHERS) if context.sinks.read().sinks else "none needed: no sink",
     }
     found: dict[str, dict] = {}
 

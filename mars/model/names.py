@@ -12,7 +12,10 @@ LEADER = f"{ROOT}/leader"
 ELECTION = f"{ROOT}/election"
 MAPPERS = f"{ROOT}/mappers"
 REDUCERS = f"{ROOT}/reducers"
+PUBLISHERS = f"{ROOT}/publishers"
 STREAMS = f"{ROOT}/streams"
+SINKS = f"{ROOT}/sinks"  # sinks.SinkSet; below it, what belongs to each sink
+SECRETS = f"{ROOT}/secrets"  # below it, each secret by name, encrypted
 STOP = f"{ROOT}/stop"  # while it is there, workers end
 INSTANCE = f"{ROOT}/instance"  # whose all this is, and in which format (api/instance/identity.py)
 INSTANCE_KEY = "mars:instance"  # the Redis key that says whose Redis it is
@@ -46,6 +49,16 @@ def pointer(stream_id: int, key_part: int) -> str:
 def recovery_request(stream_id: int) -> str:
     """Made by a reducer that met a broken invariant; the leader answers with a recovery."""
     return f"{stream(stream_id)}/recovery"
+
+
+def sink_status(sink_id: str) -> str:
+    """What a sink's owner says of it (sinks.SinkStatus)."""
+    return f"{SINKS}/{sink_id}"
+
+
+def sink_owner(sink_id: str) -> str:
+    """Who delivers for a sink; the znode's version is the epoch of its marks."""
+    return f"{SINKS}/{sink_id}/owner"
 
 
 def broken(stream_id: int) -> str:

@@ -31,13 +31,14 @@ def collect(config: Config) -> dict:
     if run is None:
         return {"state": "stopped"}
     found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-             "mappers": [], "reducers": [], "queries": [], "data": str(config.data)}
+             "mappers": [], "reducers": [], "publishers": [], "queries": [], "sinks": [], "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:
-            found["mappers"], found["reducers"] = workers(run, config)
+            found["mappers"], found["reducers"], found["publishers"] = workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
+                found["sinks"] = client.get("/v1/sinks")["sinks"]
                 client.get("/readyz")  # a full state folder, or a Kafka that is away
         except MarsError as error:
             found["state"] = "degraded"
@@ -46,14 +47,15 @@ def collect(config: Config) -> dict:
     return found | ({"reason": "; ".join(reasons)} if reasons else {})
 
 
-def workers(run: Run, config: Config) -> tuple[list[dict], list[dict]]:
-    """Mappers and reducers as they registered themselves, by slot."""
+def workers(run: Run, config: Config) -> tuple[list[dict], list[dict], list[dict]]:
+    """Mappers, reducers and publishers as they registered themselves, by slot."""
     from mars.adapters.zookeeper import ZooKeeper
 
     zookeeper = ZooKeeper(run.zookeeper, config.zookeeper_session_ms)
     try:
+        paths = (names.MAPPERS, names.REDUCERS, names.PUBLISHERS)
         return tuple([json.loads(znode.data) for child in zookeeper.children(path)
-                      if (znode := zookeeper.get(f"{path}/{child}"))] for path in (names.MAPPERS, names.REDUCERS))
+                      if (znode := zookeeper.get(f"{path}/{child}"))] for path in paths)
     finally:
         zookeeper.stop()
 
@@ -66,9 +68,11 @@ def describe(found: dict, config: Config) -> str:
     if "reason" in found:
         lines.append(f"  {found['reason']}")
     lines += [f"  {name:<10}{found[name]}" for name in ("kafka", "redis", "zookeeper")]
-    for kind in ("mappers", "reducers"):
+    for kind in ("mappers", "reducers", "publishers"):
         lines += [f"  {kind[:-1]:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
-                  for w in found[kind]]
+                  for w in found.get(kind, [])]
     lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
               for q in found["queries"]] or ["  no queries"]
+    lines += [f"  sink      {s['name']}  {s['state']}" + (f": {s['reason']}" if s["reason"] else "")
+              for s in found.get("sinks", [])]
     return "\n".join(lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 
 POINTS = ("mapper.claimed", "mapper.fetched", "mapper.letters_written", "mapper.spilled", "mapper.registered",
           "mapper.aggregated", "mapper.pushed", "reducer.received", "reducer.merged", "reducer.files_written",
@@ -38,7 +39,11 @@ def point(name: str) -> None:
     except FileNotFoundError:
         return
     with open(taken) as file:
-        os.kill(os.getpid(), signal.SIGSTOP if file.read() == STOP else signal.SIGKILL)
+        is_stop = file.read() == STOP
+    if is_stop:  # by this thread itself, which would else get a step further before it stands still
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def poison(stage: str, partition: int, start: int, end: int) -> None:

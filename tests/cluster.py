@@ -21,6 +21,7 @@ import redis
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from api.instance.identity import admit
 from api.instance.services import redis as redis_service
 from api.instance.services import zookeeper as zookeeper_service
 from api.instance.services.process import Child
@@ -74,6 +75,8 @@ class Cluster:
         addresses = {f"{service.name}_address": service.address for service in self.services}
         self.config: Config = own.model_copy(update={**addresses, **settings})
         self.context = Context(self.config.model_copy(update={"zookeeper_session_ms": 10_000}))
+        if publishers:  # transactions of sinks have the instance's id in their names, and the Kafka is everybody's
+            admit(self.config, self.context.zk, self.context.storage)
         host, port = self.config.redis_address.split(":")
         self.redis = redis.Redis(host=host, port=int(port))
         self.slots: dict[tuple[str, int], Slot] = {}

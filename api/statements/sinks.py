@@ -29,7 +29,7 @@ def create_sink(context: Context, statement: kinds.CreateSink) -> Answer:
     stream, query = _query(context, statement)
     sink = replace(_into_sink(context, statement.name.text, statement.into, statement.sql, query.plan, stream),
                    query=query.name, query_id=query.id)
-    sink = _begun(context, statement, sink, stream, query)
+    sink = replace(_begun(context, statement, sink, stream, query), sql=_written(sink, statement))
     notes = _look_at_target(context, sink, query.plan)
     made = context.sink_definitions.create(sink)
     return Answer("created", made.name, notes=notes)
@@ -140,6 +140,13 @@ def _begun(context: Context, statement: kinds.CreateSink, sink: Sink, stream: St
         return replace(sink, above_us=snapshot.watermark_us)
     first_us = None if statement.start == "EARLIEST" else instant_us("FROM", statement.start)
     return replace(sink, first_us=first_us, gone_us=context.tables.gone_us(snapshot))
+
+
+def _written(sink: Sink, statement: kinds.CreateSink) -> str:
+    """The statement that makes the sink, also if it came otherwise."""
+    start = statement.start if statement.start in ("EARLIEST", "LATEST") else f"'{statement.start}'"
+    where = "" if statement.where is None else f" WHERE {statement.where.text}"
+    return f"CREATE SINK {identifier(sink.name)} FROM {identifier(sink.query)} INTO {sink.into.shown()} FROM {start}{where}"
 
 
 def _placed(statement: kinds.CreateSink, compile_: Callable):

@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 
 from mars.model.connections import KAFKA, Connection
+from mars.model.identifiers import identifier
 
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAILED, PROGRESS_LOST, BEHIND_RETENTION = "FAILED", "SINK_PROGRESS_LOST", "SINK_BEHIND_RETENTION"
@@ -31,9 +32,9 @@ class Into:
         """As it is written in SQL."""
         name = "'" + self.name.replace("'", "''") + "'"
         if self.kind != KAFKA:
-            return f"{self.kind} {self.connection} TABLE {name}"
-        at = f" AT {self.connection}" if self.connection else ""
-        key = "" if self.key is None else f" KEY ({', '.join(self.key)})"
+            return f"{self.kind} {identifier(self.connection)} TABLE {name}"
+        at = f" AT {identifier(self.connection)}" if self.connection else ""
+        key = "" if self.key is None else f" KEY ({', '.join(map(identifier, self.key))})"
         return f"KAFKA TOPIC {name}{at}{key} FORMAT {self.format}"
 
 

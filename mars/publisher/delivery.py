@@ -73,7 +73,7 @@ class Delivery:
         self.wake, self.stopping = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._run, name=f"sink-{sink.id}", daemon=True)
         self.tries = 0
-        self.status = SinkStatus(DELIVERING, sink.attempt, since_ms=self._now_ms(), publisher=desk.publisher)
+        self.status: SinkStatus | None = None  # until what the owner before has said is read, which goes on in it
         self.told_at = 0.0
         source = desk.source
         condition = expressions.from_json(sink.condition)
@@ -116,6 +116,9 @@ class Delivery:
     def _deliver(self) -> None:
         """From opening the target to the stop, or an error."""
         stream, query = self._query()
+        self.status = self.status or replace(self.desk.store.status(self.sink), state=DELIVERING, last_error="",
+                                             attempt=self.sink.attempt, since_ms=self._now_ms(), next_try_ms=None,
+                                             publisher=self.desk.publisher)
         self.desk.tell(self.sink, self.epoch, self.status)  # opening a target shuts others out: only its owner may
         target = self._opened(query.plan)
         try:
@@ -153,7 +156,7 @@ class Delivery:
 
     def _claimed(self, target: Target) -> Mark:
         """The mark, once nobody else can move it. ZooKeeper has a copy of it before anything is delivered."""
-        copy = self.desk.store.status(self.sink).mark
+        copy = self.status.mark
         accepts = self.sink.accepts == PROGRESS_LOST
         has_delivered = copy is not None and copy.rows > 0
         self._guarded(lambda: target.prepare(may_make=accepts or not has_delivered))
@@ -172,16 +175,13 @@ class Delivery:
         try:
             return call()
         except ProgressLostError as error:
-            raise Stopped(PROGRESS_LOST, f"{error}. RESUME SINK goes on behind the {self._delivered()} rows that ZooKeeper "
-                          "knows of, and may repeat the last ones; or DROP it and CREATE it anew") from error
+            copy = self.status and self.status.mark
+            raise Stopped(PROGRESS_LOST, f"{error}. RESUME SINK goes on behind the {copy.rows if copy else 0} rows that "
+                          "ZooKeeper knows of, and may repeat the last ones; or DROP it and CREATE it anew") from error
         except (FencedError, NotReadyError):
             raise
         except MarsError as error:
             raise Stopped(FAILED, f"{error}. {error.hint}; then RESUME SINK" if error.hint else str(error)) from error
-
-    def _delivered(self) -> int:
-        copy = self.desk.store.status(self.sink).mark
-        return copy.rows if copy else 0
 
     def _tail(self, stream: Stream, query: Query, mark: Mark) -> Tail:
         place = None if mark.place is None else Place(*mark.place)
@@ -251,15 +251,16 @@ class Delivery:
         """Say what is waited for, and wait; longer each time."""
         pause_s = min(BACKOFF_MAX_S, BACKOFF_S * 2 ** min(self.tries, 10))
         self.tries += 1
-        since_ms = self.status.since_ms if self.status.state == WAITING else self._now_ms()
         said = str(error) if isinstance(error, MarsError) else repr(error)
-        self.status = replace(self.status, state=WAITING, last_error=said, since_ms=since_ms,
-                              next_try_ms=self._now_ms() + int(pause_s * 1000))
         log.warning("sink %s waits %.1f s: %s", self.sink.name, pause_s, said)
-        try:
-            self.desk.tell(self.sink, self.epoch, self.status)
-        except (NotReadyError, FencedError) as away:  # whoever is fenced learns it when it begins again
-            log.info("sink %s: %s", self.sink.name, away)
+        if self.status is not None:
+            since_ms = self.status.since_ms if self.status.state == WAITING else self._now_ms()
+            self.status = replace(self.status, state=WAITING, last_error=said, since_ms=since_ms,
+                                  next_try_ms=self._now_ms() + int(pause_s * 1000))
+            try:
+                self.desk.tell(self.sink, self.epoch, self.status)
+            except (NotReadyError, FencedError) as away:  # whoever is fenced learns it when it begins again
+                log.info("sink %s: %s", self.sink.name, away)
         self.stopping.wait(pause_s)
 
     def _now_ms(self) -> int:

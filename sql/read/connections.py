@@ -21,12 +21,21 @@ LATER = ("S3", "ICEBERG", "HTTP", "WEBHOOK", "PARQUET")
 EXAMPLE = "write CREATE CONNECTION wh TO POSTGRES (HOST 'db', DATABASE 'd', USER 'u', PASSWORD SECRET wh_pw)"
 BEGIN = re.compile(r"\s*CREATE\s+CONNECTION\b", re.IGNORECASE)
 # A text, closed or not; or what stands behind a word like PASSWORD, unless it is SECRET.
-HIDDEN = re.compile(r"""(\bpas\w*\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""", re.I | re.DOTALL)
+HIDDEN = re.compile(r"""(\bpas\w*\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""", re.I | re.DOTALL)
 NUMBER_MAX = 65_535
+
+
+class Discreet(Reader):
+    """Repeats no text in a refusal: it may be a password in a wrong place."""
+
+    def shown(self) -> str:
+        """The next word for an error message."""
+        return "text" if self.word.kind == "text" else super().shown()
 
 
 def read_create_connection(reader: Reader) -> CreateConnection:
     """After CREATE CONNECTION."""
+    reader = Discreet(reader.sql, reader.words, reader.position)
     word = reader.take_name("the connection")
     name = Name(word.value, word.start, word.end)
     reader.take("TO", hint=EXAMPLE)

@@ -21,7 +21,8 @@ LATER = ("S3", "ICEBERG", "HTTP", "WEBHOOK", "PARQUET")
 EXAMPLE = "write CREATE CONNECTION wh TO POSTGRES (HOST 'db', DATABASE 'd', USER 'u', PASSWORD SECRET wh_pw)"
 BEGIN = re.compile(r"\s*CREATE\s+CONNECTION\b", re.IGNORECASE)
 # A text, closed or not; or what stands behind a word like PASSWORD, unless it is SECRET.
-HIDDEN = re.compile(r"""(\bpas\w*\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""", re.I | re.DOTALL)
+HIDDEN = re.compile(r"""(\bpas\w*\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""",
+                    re.IGNORECASE | re.DOTALL)
 NUMBER_MAX = 65_535
 
 

@@ -28,9 +28,9 @@ class NewConnection(BaseModel):
     """`to` is POSTGRES or KAFKA, `options` as in CREATE CONNECTION."""
 
     model_config = ConfigDict(extra="forbid")
-    name: str = Field(min_length=1, max_length=200)
-    to: str
-    options: dict[str, int | str | SecretName]
+    name: str = Field(min_length=1, max_length=200, examples=["backup"])
+    to: str = Field(examples=["KAFKA"])
+    options: dict[str, int | str | SecretName] = Field(examples=[{"ADDRESS": "kafka-1:9092"}])
 
 
 @router.get("", summary="All connections", responses=problems(503))

@@ -64,8 +64,8 @@ class Transactions:
         with self._translated():
             self._producer.begin_transaction()
             try:
-                for message in messages:
-                    self._produce(topic, failed, *message)
+                for partition, value, *key in messages:
+                    self._produce(topic, partition, value, failed, *key)
                 left = self._producer.flush(TIMEOUT_S)
                 if left or failed:
                     raise self._words.refused(*(failed or [(KafkaError(KafkaError._TIMED_OUT), None)])[0])
@@ -82,7 +82,7 @@ class Transactions:
         """Ends the connections."""
         self._consumer.close()
 
-    def _produce(self, topic: str, failed: list, partition: int, value: bytes, key: bytes | None = None) -> None:
+    def _produce(self, topic: str, partition: int, value: bytes, failed: list, key: bytes | None = None) -> None:
         def heard(error: KafkaError | None, _message: object) -> None:
             if error is not None:
                 failed.append((error, key))

@@ -113,6 +113,19 @@ def test_a_target_that_is_away_stops_no_query_and_no_other_sink(cluster, feed, p
     assert one.wait_for_state("DELIVERING")["last_error"] is None
 
 
+def test_the_password_is_in_no_log_no_file_and_no_znode(cluster, feed) -> None:
+    def znodes(path: str) -> Iterator[bytes]:
+        yield cluster.context.zk.get(path).data
+        for child in cluster.context.zk.children(path):
+            yield from znodes(f"{path}/{child}")
+
+    feed("postgres")
+    password = Postgres.password.encode()
+    written = [file for file in cluster.folder.rglob("*") if file.is_file()]
+    assert [file for file in written if password in file.read_bytes()] == []
+    assert not any(password in data for data in znodes("/mars"))
+
+
 def test_a_sink_is_paused_and_resumed(cluster, feed) -> None:
     one = feed("kafka")
     one.check()

@@ -7,7 +7,9 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Of the tests; each starts a Kafka, ZooKeeper and Redis of its own. TEST_ARGS="-n 0 ..." runs them in one.
 PROCESSES := 2
-QUICK := tests/mars tests/sql tests/mapper tests/reducer tests/refusals tests/test_imports.py tests/test_docs.py
+GATES := tests/test_imports.py tests/test_layout.py tests/test_docs.py
+QUICK := tests/mars tests/sql tests/mapper tests/reducer tests/refusals $(GATES)
+NO_SERVICE := not services and not e2e and not faults and not laws
 LOCKS := requirements.lock requirements-test.lock
 UV := $(shell command -v uv 2>/dev/null)
 # The first interpreter that is new enough; empty if there is none.
@@ -24,11 +26,15 @@ demo: setup ## exact live results from nothing (DEMO_ARGS="--file x.csv" for you
 	@$(VENV)/bin/mars demo $(DEMO_ARGS)
 
 check: setup ## style, types, imports, and documents against code; no service
+	@echo "Style, by ruff"
 	@$(VENV)/bin/ruff check .
-	@$(PY) -m pytest -q -p no:xdist tests/test_imports.py tests/test_docs.py
+	@echo "Types of all packages, by mypy"
+	@$(PY) -m mypy
+	@echo "Import contracts, lengths, the layout, and documents against code, by pytest"
+	@$(PY) -m pytest -q -p no:xdist $(GATES)
 
-quick: setup ## the tests without services, in less than a minute
-	@$(PY) -m pytest -q -n $(PROCESSES) -m "not services and not e2e and not faults and not laws" $(QUICK) $(TEST_ARGS)
+quick: setup ## the tests without services and without the slow ones, in less than a minute on two cores
+	@$(PY) -m pytest -q -n $(PROCESSES) -m "$(NO_SERVICE) and not slow" $(QUICK) $(TEST_ARGS)
 
 test: setup ## the tests (TEST_ARGS="-k name" for some of them)
 	@$(PY) -m pytest -n $(PROCESSES) $(TEST_ARGS)
@@ -54,7 +60,7 @@ ifneq ($(UV),)
 	@uv venv -q --allow-existing --python "$(PYTHON)" $(VENV)
 else
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); \
-	    echo "Python's venv module is incomplete. Mend it by: apt install python3-venv"; exit 4; }
+	    echo "Python's venv module is incomplete. Fix it with: apt install python3-venv"; exit 4; }
 endif
 	@touch $@
 

@@ -21,6 +21,7 @@ from benchmarks.clusters.entrants import Cluster
 from benchmarks.contenders.protocol import Job
 from benchmarks.exactness import Exactness
 from benchmarks.generator import WINDOW_S
+from benchmarks.parts import output
 from benchmarks.side_by_side import WATERMARK_MS
 from mars import config as configuration
 from mars.errors import MarsError
@@ -75,7 +76,7 @@ def turn(cluster: Cluster, plan: Plan, seed: int, folder: Path, say: Say = lambd
     broker = kafka.start(config, config.data)
     try:
         topics.create(broker.address, cluster.name, PARTITIONS)
-        cluster.start(folder, broker.address, plan.way)
+        cluster.launch(folder, broker.address, plan.way)
         asked = job(broker.address, cluster.name, plan.tuples, folder)
         cluster.begin(asked)
         say(f"{cluster.name}: has begun; {plan.tuples:,} tuples at {plan.rate:,}/s")
@@ -108,7 +109,7 @@ def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int, counts: Path,
     producer = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
     committed: list[tuple[float, int]] = []
     try:
-        first = json.loads(producer.stdout.readline() or "{}")
+        first = json.loads(output(producer).readline() or "{}")
         if not first:
             raise MarsError("The producer ended", f"exit code {producer.wait()}")
         began = time.monotonic() - first["sent"] / plan.rate
@@ -125,7 +126,7 @@ def follow(cluster: Cluster, asked: Job, plan: Plan, seed: int, counts: Path,
     finally:
         producer.kill()
         producer.wait()
-        producer.stdout.close()
+        output(producer).close()
     last_s = max(cuts[-1].to_s, ended_s)
     all_read_s = next((round(max(0.0, at - last_s), 2) for at, tuples in committed if tuples >= plan.tuples), None)
     return Curve.of(produced), Curve.of(committed), cuts, all_read_s
@@ -208,7 +209,7 @@ def every(pause_s: float, call: Callable[[], None]) -> Iterator[None]:
 def listening(producer: subprocess.Popen, samples: list[tuple[float, int]], began: float) -> Iterator[None]:
     """A thread adds what the producer says it has sent, until it ends."""
     def listen() -> None:
-        for line in producer.stdout:
+        for line in output(producer):
             samples.append((time.monotonic() - began, json.loads(line)["sent"]))
 
     thread = threading.Thread(target=listen, name="produced", daemon=True)

@@ -22,6 +22,7 @@ from benchmarks.backfill_figures import WARM, Fresh, Phase, both, by_phase, mome
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
 from benchmarks.latency_bench import start_producer
 from benchmarks.latency_figures import Load, freshness
+from benchmarks.parts import output
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
@@ -49,7 +50,6 @@ class Scene:
         subprocess.run([*filling, "--unit", "ms"], check=True, stdout=subprocess.DEVNULL)
         admin = KafkaAdmin(self.run.kafka)
         self.old = admin.end_offsets(STREAM, range(PARTITIONS))
-        admin.close()
         self.client.sql(f"CREATE STREAM {STREAM} ({SCHEMA}) FROM KAFKA '{STREAM}' FORMAT CSV TIMESTAMP timestamp UNIT ms")
         return self
 
@@ -122,7 +122,7 @@ class Scene:
         finally:
             process.kill()
             process.wait()
-            process.stdout.close()
+            output(process).close()
 
     def _begin(self, name: str, at: float = 0.0) -> None:
         self.phases.append(Phase(name, time.time() * 1000, at))

@@ -11,7 +11,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,9 +43,9 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
             *("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def changes(memory: list[list[float]]) -> list[list[float]]:
+def changes(memory: Sequence[Sequence[float]]) -> list[Sequence[float]]:
     """The first point, the last, and each that differs from the one told before it by more than 1 % in either part."""
-    told = memory[:1]
+    told = list(memory[:1])
     for point in memory[1:]:
         if any(abs(now - before) > 0.01 * before for now, before in zip(point[1:], told[-1][1:], strict=True)):
             told.append(point)
@@ -128,7 +128,7 @@ FIGURES = {
     "overload": Figure(f"benchmarks.overload --json {FOLDER}/overload.json", overload_table.figure),
 }
 JOINED = {"paper": paper, "like_for_like": like_for_like, "goals": goals}  # from the files of several figures
-OTHERS = "Figures whose own table below says `skewed keys` were not measured with the paper's uniform ones."
+OTHERS = "A figure whose own table below says `skewed keys` was not measured with the paper's uniform keys."
 BY_NAME_ONLY = {"long", "side_by_side", "side_by_side_latency", "accuracy", "overload"}
 
 
@@ -161,10 +161,15 @@ def joined(name: str, folder: Path) -> str:
 def written(text: str, folder: Path) -> str:
     """The document with every block as its file says. A mark without a figure is an error."""
     for name in re.findall(r"<!-- (\w+) -->", text):
-        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         content = joined(name, folder) if name in JOINED else block(name, FIGURES[name], folder)
-        text = mark.sub(lambda match, content=content: f"{match[1]}{content}\n{match[2]}", text)
+        text = between(text, name, content)
     return text
+
+
+def between(text: str, name: str, content: str) -> str:
+    """The text with this content between the marks of that name."""
+    mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    return mark.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)
 
 
 def main() -> None:

@@ -74,7 +74,9 @@ def like_for_like(folder: Path) -> str:
     said = [f"{least.tuples_per_s / middle(turns, 'tuples_per_s'):.1f} times the speed of "
             f"{compared['contenders'][name]['title']} over {turns[0]['tuples']:,}" for name, turns in few.items()]
     return "\n".join((
-        f"Ratios to the contenders for Python mix sizes, and warm with cold: Mars takes {compared['tuples']:,} tuples",
-        "and is warm; they take fewer, and their imports and the start of their engines are inside the clock. Nearer to",
-        f"like for like: over {least.tuples:,} tuples Mars, warm too, did {least.tuples_per_s / 1e6:.2f} M a second in",
+        "The ratios to the contenders for Python compare different sizes, and warm with cold. Mars takes "
+        f"{compared['tuples']:,} tuples",
+        "and is warm. They take fewer tuples, and the clock includes their imports and the start of their engines.",
+        f"The following comes closer to like for like: over {least.tuples:,} tuples Mars, warm too, did "
+        f"{least.tuples_per_s / 1e6:.2f} M a second in",
         f"another run ([below](#as-the-work-grows)), which is {'; '.join(said)}."))

@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +61,7 @@ class Feeder:
                     raise SystemExit(f"the broker refused a batch with error {done.error_code} "
                                      f"{done.error_message or ''}")
 
-    def _appending(self, leader: int, records: dict[int, bytes]) -> tuple[object, int]:
+    def _appending(self, leader: int, records: dict[int, bytes]) -> tuple[object, int | None]:
         kind = ProduceRequest.TopicProduceData
         data = kind(name=self.topic, partition_data=[
             kind.PartitionProduceData(index=partition, records=batch) for partition, batch in records.items()
@@ -68,7 +69,7 @@ class Feeder:
         return ProduceRequest(transactional_id=None, acks=-1, timeout_ms=TIMEOUT_MS, topic_data=[data],
                               min_version=9, max_version=12), leader
 
-    def _call(self, request: object) -> object:
+    def _call(self, request: object) -> Any:
         answer, = self._call_all([(request, None)])
         return answer
 

@@ -11,21 +11,18 @@ import argparse
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
-
-from benchmarks.generator import SCHEMA, Generator
-from benchmarks.record_batches import encode
+from benchmarks.kernel_inputs import PACKED, WANTED, csv_parser, messages_of, packed, quoted, records_of, tuples
 from mapper.batch import Messages
 from mapper.decode import decode
 from mapper.parse import Parser, blocks
 from mars.model.plan import Stream, StreamColumn
 
 BATCH, BATCHES = 100_000, 3
-PACKED = 100  # lines a message
-WANTED = ("timestamp", "type", "sip")
+
+Step = Callable[[], object]
 
 
 def main() -> None:
@@ -35,7 +32,7 @@ def main() -> None:
     given = arguments.parse_args()
     rows = [tuples(BATCH, seed) for seed in range(BATCHES)]
     records = [records_of(some) for some in rows]
-    table = [("decode", [partial(decode, some, 0) for some in records])]
+    table: list[tuple[str, Sequence[Step]]] = [("decode", [partial(decode, some, 0) for some in records])]
     table += csv_steps([decode(some, 0).messages for some in records])
     table += [(f"parse, {form}", parse_steps([make(some) for some in rows]))
               for form, make in (("quoted", quoted), (f"{PACKED} lines a message", packed),
@@ -50,7 +47,7 @@ def main() -> None:
         read_whole(given.kafka, given.tuples)
 
 
-def milliseconds(steps: list[Callable], seconds: float = 1.0) -> float:
+def milliseconds(steps: Sequence[Step], seconds: float = 1.0) -> float:
     """CPU time of a step per 5000 tuples: the median of as many runs as fit into `seconds`, over its batches in turn."""
     for step in steps:
         step()
@@ -63,38 +60,7 @@ def milliseconds(steps: list[Callable], seconds: float = 1.0) -> float:
     return statistics.median(taken) * 1e3 / BATCH * 5000
 
 
-def tuples(count: int, seed: int = 1) -> np.ndarray:
-    """Rows of LINE_BYTES bytes, 50,000 to the second of event time."""
-    return Generator(1_700_000_000, 50_000, seed).lines(count)
-
-
-def quoted(rows: np.ndarray) -> list[bytes]:
-    """Lines of the same tuples with every field in quotes."""
-    return [b'"' + row.tobytes().replace(b",", b'","') + b'"' for row in rows]
-
-
-def packed(rows: np.ndarray, form: Callable = lambda rows: [row.tobytes() for row in rows]) -> list[bytes]:
-    """PACKED lines a message."""
-    lines = form(rows)
-    return [b"\n".join(lines[first:first + PACKED]) for first in range(0, len(lines), PACKED)]
-
-
-def records_of(rows: np.ndarray, batch: int = 6000) -> bytes:
-    """Record batches of about 1 MB, as one Fetch response holds them."""
-    out = []
-    for first in range(0, len(rows), batch):
-        data = encode(rows[first:first + batch], 0)
-        out.append(first.to_bytes(8, "big") + data[8:])
-    return b"".join(out)
-
-
-def csv_parser() -> Parser:
-    """A parser of the paper's tuples."""
-    columns = tuple(StreamColumn(*column.split()) for column in SCHEMA.split(", "))
-    return Parser(Stream("s", 1, "t", "", columns, "CSV", "timestamp", "s"), WANTED)
-
-
-def csv_steps(batches: list[Messages]) -> list[tuple[str, list[Callable]]]:
+def csv_steps(batches: list[Messages]) -> list[tuple[str, Sequence[Step]]]:
     """The parser's steps on CSV messages: each line does one more of them than the line before."""
     parser = csv_parser()
 
@@ -111,20 +77,13 @@ def csv_steps(batches: list[Messages]) -> list[tuple[str, list[Callable]]]:
     return [*steps, ("parse, all in all", [partial(parser.parse, messages) for messages in batches])]
 
 
-def parse_steps(batches: list[list[bytes]]) -> list[Callable]:
+def parse_steps(batches: list[list[bytes]]) -> Sequence[Step]:
     """Parsing of CSV messages."""
     parser = csv_parser()
     return [partial(parser.parse, messages_of(items)) for items in batches]
 
 
-def messages_of(items: list[bytes]) -> Messages:
-    """Messages with these values, one after the other."""
-    length = np.array([len(item) for item in items], np.int64)
-    return Messages(np.frombuffer(b"".join(items), np.uint8), np.cumsum(length) - length, length,
-                    np.arange(len(items)), np.zeros(len(items), np.int64))
-
-
-def json_step(first: bool) -> Callable:
+def json_step(first: bool) -> Step:
     """The parser on JSON messages with the wanted keys first or last."""
     rng = random.Random(2)
     items = []

@@ -8,8 +8,8 @@ import uuid
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from benchmarks.kernels import csv_parser, tuples
-from mapper.read import open_reader
+from benchmarks.kernel_inputs import csv_parser, tuples
+from mapper.fetch import open_reader
 from mars.adapters.kafka.wire import Wire
 
 CLAIM = 50_000
@@ -23,13 +23,15 @@ def read_whole(address: str, count: int) -> None:
     admin.create_topics([NewTopic(name, 1, 1)])[name].result(20)
     _produce(address, name, count)
     wire = Wire(address)
-    reader = open_reader("raw", address, {}, name, wire.topic(name).topic_id)
+    reader = open_reader(address, {}, name, wire.topic(name).topic_id)
     wire.close()
     parser = csv_parser()
     for label, parse in (("fetch and decode", False), ("fetch, decode and parse", True)):
         begin, cpu, read = time.monotonic(), time.process_time(), 0
         for start in range(0, count, CLAIM):
-            messages = reader.read(0, start, min(start + CLAIM, count), LIMIT).messages
+            found = reader.read(0, start, min(start + CLAIM, count), LIMIT)
+            assert found is not None, start
+            messages = found.messages
             read += len(parser.parse(messages)) if parse else len(messages)
         taken, cpu = time.monotonic() - begin, time.process_time() - cpu
         print(f"  {label:32} {read / taken / 1e6:.2f} M tuples/s, {cpu / read * 1e6:.2f} CPU s per M")

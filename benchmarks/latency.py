@@ -18,6 +18,7 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from api.instance import up
@@ -51,7 +52,7 @@ def describe(found: Found) -> str:
 def picture(found: list[Found]) -> str:
     """Bars of freshness and of closing for each load."""
     names = [f"{each.load.name.replace('_', ' ')} ({plot.number(each.load.rate)}/s)" for each in found]
-    series = {f"{what} {of}": [getattr(getattr(each, key), of) for each in found]
+    series: dict[str, Sequence[float]] = {f"{what} {of}": [getattr(getattr(each, key), of) for each in found]
               for what, key in (("fresh", "freshness"), ("closed", "window_closed")) for of in ("p50", "p99")}
     return plot.bars(TITLE, "ms", names, series)
 

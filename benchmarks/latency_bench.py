@@ -27,7 +27,7 @@ from benchmarks import topics, watch
 from benchmarks.generator import QUERY, SCHEMA, UNIFORM
 from benchmarks.latency_figures import Found, Load, Spread, freshness, readable
 from benchmarks.latency_limit import Try
-from benchmarks.parts import Meter, processes
+from benchmarks.parts import Meter, output, processes
 from mars.config import Config
 from mars.errors import MarsError
 
@@ -84,7 +84,7 @@ class Bench:
         with self.query("burst", load), self.produce("burst", load) as producer:
             time.sleep(1.0)
             counts = [self._committed("q_burst")]
-            producer.stdout.readline()
+            output(producer).readline()
             counts.append(self._committed("q_burst"))
         (first, began), (last, ended) = counts
         if last == first:
@@ -114,7 +114,7 @@ class Bench:
                 with self.produce(name, load) as producer, Meter({
                         **processes(self.run, self.config),
                         "readers": [psutil.Process(reader.pid) for reader in readers]}) as meter:
-                    told = json.loads(producer.stdout.readline() or "{}")
+                    told = json.loads(output(producer).readline() or "{}")
                 if producer.wait() or not told:
                     raise MarsError("The producer failed", f"exit code {producer.returncode}")
                 sent = told["sent"]
@@ -168,7 +168,7 @@ def start_producer(kafka: str, topic: str, load: Load, folder: Path) -> subproce
                "--window-ms", str(load.window_ms), "--patience", str(load.patience), "--keys", load.keys,
                "--log", str(folder / f"{topic}.npz"), "--counts", str(folder / f"{topic}.arrow")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    if not process.stdout.readline():
+    if not output(process).readline():
         raise MarsError("The producer ended", f"exit code {process.wait()}")
     return process
 

@@ -84,8 +84,10 @@ def limit(loaded: Loaded, queries: int, tuples: int) -> Limit:
     with loaded.queries(name, wanted) as names:
         created_s = time.monotonic() - began
         with loaded.produce(name, tuples, EVENT_RATE) as producer:
-            marks = [(loaded.await_tuples(names[0], lambda share=share: share * tuples), time.monotonic())
-                     for share in (1 / 3, 1)]
+            def reached(share: float) -> tuple[int, float]:
+                return loaded.await_tuples(names[0], lambda: share * tuples), time.monotonic()
+
+            marks = [reached(1 / 3), reached(1)]
             producer.wait()
         for query in names:
             loaded.await_tuples(query, lambda: tuples)

@@ -22,7 +22,7 @@ from benchmarks.contenders.mars import Mars, committed
 from benchmarks.generator import SCHEMA
 from benchmarks.overload_figures import Sample
 from benchmarks.overload_queries import Shape
-from benchmarks.parts import held_bytes, processes
+from benchmarks.parts import held_bytes, output, processes
 from mars import config as configuration
 from mars.errors import MarsError, NotReadyError
 
@@ -57,20 +57,21 @@ class Loaded:
     def queries(self, name: str, shapes: list[Shape]) -> Iterator[list[str]]:
         """A topic, a stream and queries over it, which go at the end."""
         topics.create(self.kafka, name, PARTITIONS)
-        sql = self.mars.client.sql
+        sql = self.mars.api().sql
         sql(f"CREATE STREAM {name} ({SCHEMA}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP timestamp UNIT s")
         names = [f"{name}_{number}" for number in range(len(shapes))]
         for query, shape in zip(names, shapes, strict=True):
             sql(shape.sql(query, name))
         yield names
         for query in names:
-            self.mars.client.sql(f"DROP QUERY {query}")
-        self.mars.client.sql(f"DROP STREAM {name}")
+            self.mars.api().sql(f"DROP QUERY {query}")
+        self.mars.api().sql(f"DROP STREAM {name}")
 
     @property
     def groups_max(self) -> int | None:
         """How many groups a query may have here, None where that was not set."""
-        return self.mars.settings.get("query_groups_max")
+        found = self.mars.settings.get("query_groups_max")
+        return found if isinstance(found, int) else None
 
     @contextlib.contextmanager
     def greedy(self, stream: str, wanted: bool) -> Iterator[str]:
@@ -78,11 +79,11 @@ class Loaded:
         name = f"{stream}_greedy" if wanted else ""
         if name:
             keys = "sip, type, port, session, timestamp"
-            self.mars.client.sql(f"CREATE QUERY {name} AS SELECT {keys}, count(*) FROM {stream} GROUP BY {keys} "
+            self.mars.api().sql(f"CREATE QUERY {name} AS SELECT {keys}, count(*) FROM {stream} GROUP BY {keys} "
                                  "WINDOWING 60 s WATERMARK 1 d FROM EARLIEST")
         yield name
         if name:
-            self.mars.client.sql(f"DROP QUERY {name}")
+            self.mars.api().sql(f"DROP QUERY {name}")
 
     def fate(self, query: str) -> str:
         """Its state and the reason, '' for no query."""
@@ -106,7 +107,7 @@ class Loaded:
         deadline = time.monotonic() + REFUSED_S
         while True:
             try:
-                return self.mars.client.get(f"/v1/queries/{query}")
+                return self.mars.api().get(f"/v1/queries/{query}")
             except NotReadyError as error:
                 print(f"asked again: {error}", file=sys.stderr, flush=True)
                 if time.monotonic() > deadline:
@@ -134,7 +135,7 @@ class Loaded:
         answers = {shape: shape.expected(counted) for shape in set(shapes)}
         found = []
         for query, shape in zip(queries, shapes, strict=True):
-            rows = pa.concat_tables(self.mars.client.pages(query, partial="true"))
+            rows = pa.concat_tables(self.mars.api().pages(query, partial="true"))
             if difference := compare(answers[shape], rows).difference:
                 found.append(f"{query}: {difference}")
         return found
@@ -169,7 +170,7 @@ class Producer:
         self.thread.start()
 
     def _listen(self) -> None:
-        for line in self.process.stdout:
+        for line in output(self.process):
             self.sent = json.loads(line)["sent"]
             self.begun.set()
         self.begun.set()
@@ -194,7 +195,7 @@ class Producer:
         self.process.kill()
         self.process.wait()
         self.thread.join()
-        self.process.stdout.close()
+        output(self.process).close()
 
 
 def watch(loaded: Loaded, query: str, producer: Producer, seconds: float, tuples: int) -> tuple[list[Sample], float, float]:

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -112,11 +113,14 @@ def _table(counts: Counter, whole: Counter, probed: Counter, batches: dict[int, 
            window_ms: int) -> pa.Table:
     windows = sorted({w for w, _ in counts} | {w for *_, w in whole})
     sums = {window: np.zeros(pool.groups, np.int64) for window in windows}
-    for (window, group), count in counts.items():
-        sums[window][group] += count
+    for (window, group), tuples in counts.items():
+        sums[window][group] += tuples
     for (partition, variant, window), times in whole.items():
         sums[window] += times * batches[partition].groups[variant]
-    sip, type_, start, count = [], [], [], []
+    sip: list[np.ndarray] = []
+    type_: list[np.ndarray] = []
+    start: list[np.ndarray] = []
+    count: list[np.ndarray] = []
     for window, found in sums.items():
         group = np.flatnonzero(found)
         sip.append(np.array(pool.sips)[group // len(TYPES)])
@@ -124,10 +128,10 @@ def _table(counts: Counter, whole: Counter, probed: Counter, batches: dict[int, 
         start.append(np.full(len(group), window * window_ms))
         count.append(found[group])
     for (partition, window), times in probed.items():
-        sip.append([f"p{partition}"])
-        type_.append([PROBE])
-        start.append([window * window_ms])
-        count.append([times])
+        sip.append(np.array([f"p{partition}"]))
+        type_.append(np.array([PROBE]))
+        start.append(np.array([window * window_ms]))
+        count.append(np.array([times]))
     join = np.concatenate
     return pa.table({"sip": join(sip), "type": join(type_), "timestamp": join(start), "count": join(count)})
 
@@ -161,8 +165,9 @@ def main() -> None:
     table = expected(log, batches, pool, given.window_ms)
     with pa.OSFile(str(given.counts), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
-    np.savez(given.log, begin_ms=log.begin_ms, acked_ms=log.acked_ms, span_ms=span_ms, tuples=count,
-             **probes(log, batches))
+    arrays: dict[str, Any] = {"begin_ms": log.begin_ms, "acked_ms": log.acked_ms, "span_ms": span_ms, "tuples": count,
+                              **probes(log, batches)}
+    np.savez(given.log, **arrays)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import threading
 from collections.abc import Iterable
+from typing import IO
 
 import psutil
 
@@ -18,10 +20,8 @@ SAMPLE_S = 0.25
 def processes(run: Run, config: Config) -> dict[str, list[psutil.Process]]:
     """The processes of each part. The driver is the server with Spark's JVM, without the workers that it
     started."""
-    mappers, reducers = workers(run, config)
     parts = {name: [psutil.Process(found.pid)] for name, found in run.processes.items() if name != "server"}
-    parts["mappers"] = [psutil.Process(worker["pid"]) for worker in mappers]
-    parts["reducers"] = [psutil.Process(worker["pid"]) for worker in reducers]
+    parts |= {kind: [psutil.Process(worker["pid"]) for worker in found] for kind, found in workers(run, config).items()}
     server = psutil.Process(run.processes["server"].pid)
     taken = {process.pid for part in parts.values() for process in part}
     parts["driver"] = [server, *(child for child in server.children(recursive=True) if child.pid not in taken)]
@@ -73,3 +73,9 @@ def held_bytes(process: psutil.Process) -> int:
         return process.memory_info().rss
     except psutil.NoSuchProcess:
         return 0
+
+
+def output(process: subprocess.Popen[str]) -> IO[str]:
+    """What a process says, which was started with a pipe for it."""
+    assert process.stdout is not None, process.args
+    return process.stdout

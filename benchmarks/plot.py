@@ -22,7 +22,10 @@ def lines(title: str, x_label: str, y_label: str, series: Series, log_x: bool = 
     low, high = min(xs), max(xs)
     position = math.log10 if log_x else float
     span = position(high) - position(low) or 1.0
-    across = lambda x: LEFT + (position(x) - position(low)) / span * (WIDTH - LEFT - RIGHT)  # noqa: E731
+
+    def across(x: float) -> float:
+        return LEFT + (position(x) - position(low)) / span * (WIDTH - LEFT - RIGHT)
+
     parts = _frame(title, x_label, y_label, top, list(series) if len(series) > 1 else [])
     for x in sorted(set(xs)) if len(set(xs)) <= 12 else (low, high):
         parts.append(_text(across(x), HEIGHT - BOTTOM + 18, number(x), "middle"))

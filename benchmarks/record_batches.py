@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 import cramjam
 import google_crc32c
@@ -39,7 +40,8 @@ def _lz4(data: bytes) -> bytes:
 
 
 # name: (number in the attributes, compression), as producers have them by default
-CODECS = {"none": (0, bytes), "lz4": (3, _lz4), "zstd": (4, lambda data: bytes(cramjam.zstd.compress(data, 3)))}
+CODECS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
+    "none": (0, bytes), "lz4": (3, _lz4), "zstd": (4, lambda data: bytes(cramjam.zstd.compress(data, 3)))}
 
 
 class Template:

@@ -13,7 +13,8 @@ from benchmarks import floors
 from benchmarks.roofline_mapper import STREAM_ID, scaled
 from benchmarks.roofline_mapper import Steps as MapperSteps
 from benchmarks.steps import BATCH, Step, Stopwatch, least_ms
-from mapper.push import TaskResult, entries
+from mapper.batch import TaskResult
+from mapper.push import entries
 from mars.adapters.exchange import Exchange
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
@@ -57,16 +58,17 @@ class Steps:
         out, into = Stopwatch(pid), Stopwatch(pid)
         for _ in range(LOOPS):
             exchange.forget(STREAM_ID)
-            exchange.install(STREAM_ID, 1, 1, exchange.standing(STREAM_ID, ()).server,
-                             install_state(queries, [Manifest(STREAM_ID, part) for part in range(PARTS)]))
+            exchange.lead(STREAM_ID, generation=1, epoch=1).install(
+                exchange.standing(STREAM_ID, ()).server,
+                install_state(queries, [Manifest(STREAM_ID, part) for part in range(PARTS)]))
             received: list[list[Piece]] = [[] for _ in range(PARTS)]
             with out:
                 self._push_all(exchange)
             with into:
                 for part, pieces in enumerate(received):
-                    after = 0
+                    after, log = 0, exchange.log(STREAM_ID, generation=1, key_part=part, epoch=1)
                     while after < len(self.made):
-                        _, found = exchange.receive(STREAM_ID, 1, part, after, 8 << 20)
+                        _, found = log.receive(after, 8 << 20)
                         pieces += [Piece(e.seq, e.header, share) for e in found for share in e.shares.values()]
                         after = pieces[-1].seq
         plain, kept = floors.PlainRedis(self.services.redis.address), Stopwatch(pid)
@@ -81,7 +83,10 @@ class Steps:
                     plain.get(b"roofline%d" % place, buffer)
         plain.close()
         tuples = self.mapper.topic.tuples * LOOPS
-        ms = lambda seconds: max(scaled(seconds * 1e3, tuples), 1e-3)  # noqa: E731
+
+        def ms(seconds: float) -> float:
+            return max(scaled(seconds * 1e3, tuples), 1e-3)
+
         size = sum(len(blob) for blob, _ in blobs) // len(self.made) >> 10
         return ([Step("claim, register, push", ms(kept.own_s), ms(out.own_s), f"SET of the {size} KiB"),
                  Step("Redis: claim to push", ms(kept.server_s), ms(out.server_s), "SET")],
@@ -93,6 +98,7 @@ class Steps:
         for request, (start, end, done, parts, greatest) in enumerate(self.made, 1):
             claim = exchange.claim(STREAM_ID, 1, "w", request, lease_ms=10_000, most=end - start, bound=FAR, key_parts=PARTS,
                                    ends={0: self.made[-1][1]}, stay=None, allow_new=True)
+            assert claim is not None
             assert (claim.start, claim.end) == (start, end)
             assert exchange.register(STREAM_ID, 1, claim, file)
             result = TaskResult("q1", parts, done.counts, done.bad_reasons)
@@ -112,7 +118,9 @@ class Steps:
                     state = QueryState.resume(self.query, self.stream, None, [])
                     for piece in pieces:
                         state.accept(piece)
-                    state.close(pieces[-1].header.max_event_time - BEHIND_S)
+                    greatest = pieces[-1].header.max_event_time
+                    assert greatest is not None
+                    state.close(greatest - BEHIND_S)
                     commit.prepare(storage, Manifest(STREAM_ID, part), {"q1": state}, WEEK_MS)
                 with moved:
                     assert zookeeper.transact(*(("check", path, 0) for path in paths[:3]),
@@ -123,7 +131,10 @@ class Steps:
             for _ in range(LOOPS * PARTS):
                 zookeeper.client.set(paths[3], b"x" * 200)
         zookeeper.stop()
-        ms = lambda seconds: max(scaled(seconds * 1e3 / LOOPS, TUPLES_PER_COMMIT), 1e-3)  # noqa: E731
+
+        def ms(seconds: float) -> float:
+            return max(scaled(seconds * 1e3 / LOOPS, TUPLES_PER_COMMIT), 1e-3)
+
         return [Step("merge, close, commit files", ms(plain.own_s) + self._sums_ms(received), ms(files.own_s),
                      "a sum a cell; the bytes of the files written, fsynced"),
                 Step("commit transaction", ms(single.own_s), ms(moved.own_s),

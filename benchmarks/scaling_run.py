@@ -104,7 +104,8 @@ class Instance:
         parts = self.parts()
         began = moved = time.monotonic()
         self.client.sql(f"CREATE QUERY q_{name} AS {point.query.format(stream=name)} FROM EARLIEST")
-        last, memory = -1, []
+        memory: list[tuple[float, float, float]] = []
+        last = -1
         while True:
             query = self.client.get(f"/v1/queries/q_{name}")
             read = query["counters"]["tuples"]

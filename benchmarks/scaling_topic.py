@@ -73,7 +73,6 @@ def filled(kafka: str, folder: Path, point: Point) -> Iterator[Filled]:
         "retention.bytes": str(point.retention_bytes), "segment.bytes": str(point.retention_bytes // 4)}
     admin = KafkaAdmin(kafka)
     admin.create(topic, point.partitions, keep)
-    admin.close()
     made = Filled(topic, counts, _feed(kafka, topic, counts, point))
     try:
         if point.rate is None:

@@ -43,7 +43,7 @@ class SecureKafka:
     """The running broker: its process, its address by listener, and the PEM files of the authority that it is trusted by and
     of a certificate that it trusts."""
 
-    pid: int
+    pid: int | None
     addresses: dict[str, str]
     ca: Path
     certificate: Path

@@ -129,7 +129,7 @@ def turn(contender: Contender, broker: Service, warm: Topic | None, topic: Topic
         if warm:
             contender.run(job(0, broker.address, warm, folder), WARM_LIMIT_S)
         asked = job(1 if warm else 0, broker.address, topic, folder)
-        with TreeMeter({"contender": contender.roots(), "broker": [broker.pid]}) as meter:
+        with TreeMeter({"contender": contender.roots(), "broker": [broker.pid] if broker.pid else []}) as meter:
             began = time.monotonic()
             contender.run(asked, LIMIT_S)
             seconds = time.monotonic() - began

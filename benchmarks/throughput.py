@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class Measured:
     keys: str
 
 
-def measure(config: Config, tuples: int, partitions: int, packed: int, say=lambda text: None,
+def measure(config: Config, tuples: int, partitions: int, packed: int, say: Callable[[str], None] = lambda text: None,
             format_: str = "csv", keys: str = UNIFORM) -> Measured:
     """Start, fill, run, check; everything is stopped again."""
     run = up.detach(config, lambda name, detail, seconds: say(f"  {name:<16} {seconds:5.1f} s"))
@@ -75,7 +76,6 @@ def fill(run: Run, counts: Path, tuples: int, partitions: int, packed: int, form
     """Make the topic and let the producer process fill it."""
     admin = KafkaAdmin(run.kafka)
     admin.create(TOPIC, partitions)
-    admin.close()
     subprocess.run([sys.executable, "-m", "benchmarks.feed", "--kafka", run.kafka, "--topic", TOPIC,
                     "--counts", str(counts), "--tuples", str(tuples), "--packed", str(packed), "--format", format_,
                     "--keys", keys, "--start", str(START_S), "--event-rate", str(TUPLES_PER_EVENT_SECOND)],

@@ -53,7 +53,6 @@ def create(kafka: str, name: str, partitions: int) -> None:
     """An empty topic."""
     admin = KafkaAdmin(kafka)
     admin.create(name, partitions)
-    admin.close()
 
 
 def delete(kafka: str, name: str) -> None:

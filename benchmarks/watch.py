@@ -11,6 +11,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Mapping
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import httpx
@@ -22,7 +23,7 @@ POLL_MS = 50.0
 BACK_S = 8
 
 
-def start(kind: str, url: str, query: str, out: Path) -> multiprocessing.Process:
+def start(kind: str, url: str, query: str, out: Path) -> BaseProcess:
     """A reader process that runs until it is terminated."""
     context = multiprocessing.get_context("spawn")
     process = context.Process(target={"partial": partial, "closed": closed}[kind], args=(url, query, out),
@@ -33,7 +34,8 @@ def start(kind: str, url: str, query: str, out: Path) -> multiprocessing.Process
 
 def partial(url: str, query: str, out: Path) -> None:
     """Ask for the probes' counts of the last seconds, every POLL_MS; a late answer delays only the next question."""
-    due, latest = time.time() * 1000, {}
+    latest: dict[str, int] = {}
+    due = time.time() * 1000
     with httpx.Client(base_url=url, timeout=60, trust_env=False) as client, out.open("wb", buffering=0) as sink:
         while True:
             due = max(due + POLL_MS, time.time() * 1000)

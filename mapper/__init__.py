@@ -1,7 +1,10 @@
-"""Mappers: ranges of a topic to partial aggregates in Redis. Peers, without a leader and without a rebalance.
+"""Mappers turn ranges of a topic into partial aggregates in Redis. They are peers, without a leader and without a
+rebalance.
 
-To read in the order of a tuple: `job` joins the steps; `claim` and `lease` (a range for a while), `read` and `fetch`
-(whole record batches), `decode` (places of values), `parse` (Arrow columns, once for all queries), `spill` (the local
-file), `aggregate` (one query's cells), `push`. `kernels` are the compiled loops, `warm` compiles them, `batch` says what
-goes from step to step. `decode`, `parse` and `aggregate` are pure.
+Reading order, which is that of a tuple: `job` joins the steps; `claim` and `lease` (a range for a while), `fetch` (whole
+record batches), `decode` (checked and plain records), `parsing` (Arrow columns, once for all queries, by way of `fused` and
+`parse`), `spill` (the local file), `aggregate` (one query's cells), `push`. `fetching` and `computing` are the two threads,
+`handoff` is between them, `isolation` keeps claims alone that may kill. `connections` are all ways to the outside;
+`run_mapper` hands them to `job`. `kernels` are the compiled loops, `warm` compiles them, `records` and `batch` say what goes
+from step to step. `decode`, `fused`, `parse` and `aggregate` are pure.
 """

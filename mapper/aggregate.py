@@ -16,10 +16,10 @@ from mars.model.plan import QueryPlan, Stream
 
 @dataclass
 class TaskCells:
-    """What one task makes of one batch.
+    """The result of one task for one batch.
 
     parts: the cells of each key part, tables that may be empty. tuples = bad + future + filtered + counted, exactly.
-    bad_reasons: '{column}: {reason}', or the reason alone for a tuple that does not read at all, to a number of tuples.
+    bad_reasons: number of tuples by '{column}: {reason}', or by the reason alone for a tuple that cannot be read at all.
     """
 
     parts: list[pa.Table]
@@ -32,14 +32,14 @@ class TaskCells:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counters by the names that a query shows them under."""
+        """The counters, by the names under which a query shows them."""
         return {"tuples": self.tuples, "bad": self.bad, "future": self.future, "filtered": self.filtered}
 
 
 def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partition: int) -> TaskCells:
     """The cells and counters of one query for one batch.
 
-    A tuple is tested in this order: bad, future (as the batch says), filtered (WHERE is not true); what is left counts.
+    A tuple is tested in this order: bad, future (as the batch says), filtered (WHERE is not true). The rest counts.
     """
     length = len(batch)
     reads, bad_reasons = _reading(plan, stream, batch)
@@ -55,7 +55,7 @@ def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partitio
 
 
 def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.ndarray, dict[str, int]]:
-    """(bool[n]: the tuple reads for this plan, tuples per reason that do not): each tuple by its first reason."""
+    """(bool[n]: the tuple can be read for this plan; the number of other tuples by reason, each by its first reason)."""
     reads = np.ones(len(batch), np.bool_)
     found: dict[str, int] = {}
     others = [(f"{name}: ", batch.bad[name]) for name in plan.columns

@@ -1,4 +1,4 @@
-"""What reading a batch gives: offsets and columns, still without any query's meaning."""
+"""What goes from step to step: messages, the tuples of a batch, the cells of its queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 @dataclass
 class Messages:
-    """Message values of one partition as places in byte buffers; never an object per message.
+    """Message values of one partition, as places in byte buffers. There is never an object per message.
 
     `buffer` is uint8; message i is buffer[start[i]:start[i]+length[i]] (int64 each), `offset[i]` its Kafka offset, and
     `time_ms[i]` its Kafka timestamp. Null messages are left out (they hold no tuple). Offsets ascend, with gaps.
@@ -24,6 +24,11 @@ class Messages:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all values."""
+        return int(self.length.sum())
 
     def part(self, first: int, end: int) -> Messages:
         """The messages from number `first` up to `end`, as views."""
@@ -61,6 +66,29 @@ class ParsedBatch:
 
     def __len__(self) -> int:
         return len(self.event_time)
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered."""
+
+    query: str
+    parts: list[bytes]
+    counts: dict[str, int]
+    bad_reasons: dict[str, int]
+
+
+@dataclass(frozen=True)
+class CountedBatch:
+    """What all queries of one batch make of it, whose tuples were never kept: `results` by query id. `tuples` is how many
+    there were; `max_event_time` as in ParsedBatch."""
+
+    results: dict[str, TaskResult]
+    tuples: int
+    max_event_time: int | None
+
+    def __len__(self) -> int:
+        return self.tuples
 
 
 REASONS = ("", "not a number", "out of range", "not a boolean", "not a date", "not a timestamp", "invalid UTF-8",

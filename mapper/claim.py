@@ -1,8 +1,7 @@
-"""Claiming ranges of one stream: how large, where, and by which request (design, step 1)."""
+"""Claims ranges of one stream: how large, where, and by which request (step 1)."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 from mapper.ends import Ends
@@ -10,24 +9,27 @@ from mars.adapters.exchange import Exchange
 from mars.adapters.view import StreamView
 from mars.config import Config
 from mars.model.claims import Claim
+from mars.runtime.periods import Every
+from mars.runtime.system import SYSTEM, Clock
 
-STAY_CLAIMS = 4
-SMALL_S = 0.5
-EMPTY_S = 0.2
-MEMORY_SHARE_MAX = 0.7
-FIRST_OFFSETS = 500
+STAY_CLAIMS = 4  # claims in a row in one partition, whose surplus is at hand; then the partition furthest behind comes first
+SMALL_S = 0.5  # how long a new range shorter than a batch may wait while there is other work
+EMPTY_S = 0.2  # between requests for expired claims while nothing new has come: leases last for seconds
+MEMORY_SHARE_MAX = 0.7  # of Redis's limit: above it nothing new is claimed, and existing entries are merged
+MEMORY_S = 0.5  # between looks at Redis's memory: what is claimed in this time is little compared with the rest
+FIRST_OFFSETS = 500  # for a stream of which nothing is known: a message may hold one tuple or a hundred
 
 
 @dataclass
 class Sizes:
-    """What an offset of the stream holds, measured; the next claim is cut by it."""
+    """How much an offset of the stream holds, as measured. The size of the next claim follows from it."""
 
     tuples_per_offset: float = 1.0
     bytes_per_offset: float | None = None
     parsed: bool = False
 
     def learn_bytes(self, offsets: int, bytes_: int) -> None:
-        """Take a fetched range into account, new ones more than old ones."""
+        """Take a fetched range into account; new ranges count more than old ones."""
         known = self.bytes_per_offset
         self.bytes_per_offset = bytes_ / offsets if known is None else (known + bytes_ / offsets) / 2
 
@@ -38,8 +40,8 @@ class Sizes:
         self.parsed = True
 
     def offsets_max(self, config: Config) -> int:
-        """How many offsets to claim at most: a run of adjacent batches. While nothing is known only a few, as a message
-        may hold one tuple or a hundred."""
+        """The most offsets to claim: a run of adjacent batches. While nothing is known it is only a few, because a
+        message may hold one tuple or a hundred."""
         if self.bytes_per_offset is None:
             return min(config.batch_tuples, FIRST_OFFSETS)
         by_tuples = config.run_tuples_max / max(self.tuples_per_offset, 0.05)
@@ -47,7 +49,7 @@ class Sizes:
         return max(1, int(min(by_tuples, by_bytes)))
 
     def batch_offsets(self, config: Config) -> int:
-        """How many offsets hold a batch, the unit that is aimed at."""
+        """The number of offsets that hold about one batch."""
         return max(1, min(int(config.batch_tuples / max(self.tuples_per_offset, 0.05)), self.offsets_max(config)))
 
 
@@ -59,28 +61,28 @@ class Claimer:
     config: Config
     worker: str
     sizes: Sizes = field(default_factory=Sizes)
-    ends: Ends = field(default_factory=Ends)
+    clock: Clock = SYSTEM.clock
     _request: int = 0
     _stayed: int = 0
     _partition: int | None = None
     _claimed: dict[int, int] = field(default_factory=dict)  # where our own claims have ended
     _empty_ends: dict[int, int] = field(default_factory=dict)
-    _empty_at: float = 0.0
-    _small_at: float = 0.0
-    _memory_at: float = 0.0
     _memory_full: bool = False
 
-    def next(self, view: StreamView, only_batches: bool = False) -> Claim | None:
-        """The next claim, or None if there is nothing to do. Staying on the partition where the buffer is pays, but
-        only a few times: the partition furthest behind holds everybody's watermark (rule 11). While the topic does
-        not grow, the exchange is asked only now and then, for claims that ran out.
+    def __post_init__(self) -> None:
+        self.ends = Ends(clock=self.clock)
+        self._small, self._empty, self._memory = (Every(s, self.clock) for s in (SMALL_S, EMPTY_S, MEMORY_S))
 
-        `only_batches`: a new range shorter than a batch is left lying for up to SMALL_S, as the worker has something to do
-        and tuples gather meanwhile: a claim costs the same however few it takes. But the backlog of another stream may
-        last for hours."""
-        now = time.monotonic()
-        only_batches = only_batches and now - self._small_at < SMALL_S
-        if self.ends.known == self._empty_ends and time.monotonic() - self._empty_at < EMPTY_S:
+    def next(self, view: StreamView, only_batches: bool = False) -> Claim | None:
+        """The next claim, or None if there is nothing to do. It pays to stay on the partition whose buffer is at hand,
+        but only a few times: the partition furthest behind holds back everybody's watermark (rule 11). While the topic
+        does not grow, the exchange is asked only now and then, for expired claims.
+
+        `only_batches`: leave a new range shorter than a batch for up to SMALL_S. The worker has something else to do,
+        tuples gather meanwhile, and a claim costs the same however few tuples it takes. The time is limited because the
+        backlog of another stream may last for hours."""
+        only_batches = only_batches and not self._small.is_due()
+        if self.ends.known == self._empty_ends and not self._empty.is_due():
             return None
         least = self.sizes.batch_offsets(self.config) if only_batches else 1
         if only_batches and all(end - self._claimed.get(p, 0) < least for p, end in self.ends.known.items()):
@@ -90,13 +92,14 @@ class Claimer:
             view.stream.id, view.generation, self.worker, self._request + 1, lease_ms=self.config.lease_ms,
             least=least, most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
             key_parts=view.stream.key_parts, ends=self.ends.known, stay=stay, allow_new=not self._redis_is_full())
-        # Only now: after an unknown outcome the same request is made again, and gives the same claim (rule 6).
+        # Raised only now: after an unknown outcome, the same request is made again and gives the same claim (rule 6).
         self._request += 1
         if not only_batches:
-            self._small_at = now
+            self._small.begin()
         if claim is None:
             if not only_batches:
-                self._empty_ends, self._empty_at = dict(self.ends.known), time.monotonic()
+                self._empty_ends = dict(self.ends.known)
+                self._empty.begin()
         else:
             self._empty_ends = {}
             self._claimed[claim.partition] = max(claim.end, self._claimed.get(claim.partition, 0))
@@ -105,7 +108,7 @@ class Claimer:
         return claim
 
     def _redis_is_full(self) -> bool:
-        if time.monotonic() - self._memory_at > 0.5:
+        if self._memory.is_due():
             self._memory_full = self.exchange.memory_share() > MEMORY_SHARE_MAX
-            self._memory_at = time.monotonic()
+            self._memory.begin()
         return self._memory_full

@@ -1,22 +1,18 @@
-"""The computing thread: it parses, spills and registers, aggregates and pushes what the fetching thread brings."""
+"""The computing thread. It parses, spills, registers, aggregates and pushes the batches that the fetching thread
+brings."""
 
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from mapper import spill
-from mapper.aggregate import aggregate_task
-from mapper.batch import Messages, ParsedBatch
-from mapper.letters import LetterBox
-from mapper.parse import Parser
+from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
+from mapper.handoff import Fetched
+from mapper.parsing import Parsing
 from mapper.push import (
     ENDS_PROCESS,
     GROUP_BYTES,
-    TaskResult,
     entries,
     groups,
     never_taken,
@@ -24,55 +20,61 @@ from mapper.push import (
     unread,
     without_letters,
 )
-from mapper.shared import Fetched, Shared
-from mapper.timing import judge
+from mapper.records import CorruptRecords, Records
+from mapper.shared import Shared
+from mapper.steps import Steps
+from mapper.stop import state_of, why
 from mars import faults
 from mars.adapters.exchange import FULL_SHARE, ExchangeFullError, StaleEpochError, StaleGenerationError
-from mars.adapters.view import StreamView, instance_id, stop_queries
+from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
-from mars.algebra.cells_wire import encode
 from mars.computing import refusal
 from mars.model.claims import Claim
 from mars.model.plan import QueryPlan
+from mars.runtime.system import Clock
 
 log = logging.getLogger("mars.mapper")
-PARSERS_MAX = 16  # each keeps dictionaries of its columns' texts
-REFUSED_S = 10.0  # so long a push may be refused by a Redis that has room
+REFUSED_S = 10.0  # how long a Redis that has room may refuse a push
+AWAY_S = 0.5  # the pause after a claim was left to others: the disk may be full, or ZooKeeper away
+SWEPT_LEASES = 10  # a local file this many leases old belongs to a worker that is gone
 
 
 @dataclass
 class Refused:
-    """A group of tasks that is being pushed, and since when Redis has refused it while it had room."""
+    """A group of tasks that is being pushed, and the time since which Redis has refused it although it had room."""
 
     group: list[TaskResult]
-    since: float | None = None
+    clock: Clock
+    since_s: float | None = None
 
     def for_s(self, has_room: bool) -> float:
-        """For how long it has been refused so, this time included."""
-        now = time.monotonic()
-        self.since = (self.since or now) if has_room else None
-        return now - self.since if self.since else 0.0
+        """How long it has been refused, including this refusal."""
+        now_s = self.clock.monotonic_s()
+        self.since_s = (self.since_s or now_s) if has_room else None
+        return now_s - self.since_s if self.since_s else 0.0
 
 
 class Computing:
-    """Parsers by stream and columns, and where local files and dead letters go."""
+    """How batches are parsed, and where local files and dead letters go."""
 
-    def __init__(self, shared: Shared) -> None:
-        self.shared, self.config = shared, shared.config
-        self.letters = LetterBox(shared.config, instance_id(shared.zookeeper))
-        self.parsers: dict[tuple, Parser] = {}
-        self.folder = Path(shared.config.data) / "spill"
-        spill.sweep(self.folder, set(), older_than_s=10 * shared.config.lease_ms / 1000)
+    def __init__(self, shared: Shared, steps: Steps) -> None:
+        self.shared, self.config, self.steps = shared, shared.config, steps
+        self.spill, self.letters = shared.connections.spill, shared.connections.letters
+        self.parsing = Parsing(steps, self.letters, self.config.future_limit_ms)
+
+    def sweep(self) -> None:
+        """Delete the local files of mappers that were killed on this host."""
+        self.spill.sweep(SWEPT_LEASES * self.config.lease_ms / 1000)
 
     def compute(self, fetched: Fetched) -> None:
-        """Parse, spill and register, aggregate, push; the claim is done or no longer ours when this returns."""
+        """Parse, spill, register, aggregate, push. When this returns, the claim is done or no longer ours."""
         view, claim = fetched.view, fetched.claim
         file = claim.file
         try:
             batch = fetched.content
-            if isinstance(batch, Messages):
+            if isinstance(batch, Messages | Records):
                 batch = self._parse(fetched)
-                file = self._keep(fetched, batch)
+                file = self._keep(fetched, batch) if batch is not None else None
             elif claim.kills == "reading":
                 fetched.letters_kept = self.letters.keep_unread(view.stream, claim, ENDS_PROCESS)
             self._push(fetched, batch)
@@ -81,58 +83,61 @@ class Computing:
         except (OSError, *ZOOKEEPER_AWAY) as error:
             log.warning("the claim is left to others: %r", error)
             self.shared.let_go(view, claim)
-            time.sleep(0.5)
+            self.shared.clock.sleep(AWAY_S)
         finally:
             self.shared.leases.drop(view.stream.id, claim)
-            spill.delete(file)
+            self.spill.delete(file)
 
-    def _keep(self, fetched: Fetched, batch: ParsedBatch) -> dict | None:
-        """Write the local file and register it. What is less than a batch is as soon read again from Kafka; what has no
-        letters must be, as the file cannot give them."""
+    def _keep(self, fetched: Fetched, batch: ParsedBatch | CountedBatch) -> dict | None:
+        """Write the local file and register it. A range shorter than a batch gets no file, because reading it again from
+        Kafka is as fast. A batch whose letters could not be written gets none either: it must be read again, because the
+        file cannot give the letters."""
         view, claim = fetched.view, fetched.claim
         if len(batch) < self.config.batch_tuples or not fetched.letters_kept:
             return None
-        file = spill.write(self.folder, view.stream, view.generation, claim, batch, fetched.log)
+        file = self.spill.write(view.stream, view.generation, claim, batch, fetched.log)
         try:
             faults.point("mapper.spilled")
             self.shared.insist(lambda: self.shared.exchange.register(view.stream.id, view.generation, claim, file))
         except Exception:
-            spill.delete(file)  # nobody who gets the claim is told of it
+            self.spill.delete(file)  # no later holder of the claim would know of this file
             raise
         faults.point("mapper.registered")
         return file
 
-    def _parse(self, fetched: Fetched) -> ParsedBatch:
-        stream = fetched.view.stream
-        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
-        parser = self.parsers.pop((stream.id, columns), None) or Parser(stream, columns)
-        self.parsers[(stream.id, columns)] = parser  # the last one used is the last one here
-        if len(self.parsers) > PARSERS_MAX:
-            del self.parsers[next(iter(self.parsers))]
-        claim = fetched.claim
+    def _parse(self, fetched: Fetched) -> ParsedBatch | CountedBatch | None:
+        """The claim's tuples, their dead letters written; None if its records are corrupt: then its queries are stopped."""
+        view, claim = fetched.view, fetched.claim
         faults.poison("reading", claim.partition, claim.start, claim.end)
-        batch = judge(stream, parser.parse(fetched.content), fetched.content, self.config.future_limit_ms)
-        fetched.letters_kept = self.letters.keep(parser, claim, fetched.content, batch)
-        if sizes := self.shared.sizes.get(stream.id):  # the stream may just have been dropped
+        try:
+            batch = self.parsing.parse(fetched)
+        except CorruptRecords as error:
+            if not self.shared.exchange.renew(view.stream.id, view.generation, claim, self.config.lease_ms):
+                raise StaleEpochError("another has got the claim", f"{claim.id}") from error
+            stop_queries(self.shared.zookeeper, view.stream, fetched.plans, state_of(claim, error), why(claim, error))
+            fetched.plans = {}
+            return None
+        if sizes := self.shared.sizes.get(view.stream.id):  # the stream may have just been dropped
             sizes.learn_tuples(claim.end - claim.start, len(batch))
         return batch
 
-    def _push(self, fetched: Fetched, batch: ParsedBatch | None) -> None:
+    def _push(self, fetched: Fetched, batch: ParsedBatch | CountedBatch | None) -> None:
         view, claim = fetched.view, fetched.claim
-        self.shared.insist(partial(self.shared.suspects.compute, view, claim))
+        self.shared.insist(partial(self.shared.isolation.compute, view, claim))
         results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
         if not fetched.letters_kept:
             results = [without_letters(result) for result in results]
         greatest = batch.max_event_time if batch is not None else None
         faults.point("mapper.aggregated")
         for group in groups(results):
-            refused = Refused(group)
+            refused = Refused(group, self.shared.clock)
             self.shared.insist(lambda: self._push_group(fetched, refused, greatest))  # noqa: B023
         faults.point("mapper.pushed")
 
     def _push_group(self, fetched: Fetched, refused: Refused, greatest: int | None) -> int:
-        """Push a group of tasks. If Redis has room and refuses it for REFUSED_S, the query with the most cells stops, and
-        they are not pushed: nothing else ends a push that is too large for what Redis holds besides."""
+        """Push a group of tasks. If Redis has room but refuses the push for REFUSED_S, the query with the most cells
+        stops, and its cells are not pushed. Nothing else would end a push that is too large beside what Redis already
+        holds."""
         view, claim = fetched.view, fetched.claim
         made = entries(claim, refused.group, view.stream.key_parts, greatest, fetched.log)
         tasks = {r.query: claim.tasks[r.query] for r in refused.group}
@@ -146,12 +151,13 @@ class Computing:
             stop_queries(self.shared.zookeeper, view.stream, [largest.query], "LIMIT_EXCEEDED",
                          never_taken(claim, sum(map(len, largest.parts)), REFUSED_S, used, limit))
             refused.group = [self._nothing(view, r.query) if r is largest else r for r in refused.group]
-            refused.since = None
+            refused.since_s = None
             raise
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
-              batch: ParsedBatch | None) -> TaskResult:
-        """One task's cells; of a dead task none. A query that cannot be computed is quarantined and harms no other."""
+              batch: ParsedBatch | CountedBatch | None) -> TaskResult:
+        """One task's cells; none for a dead task. A query that cannot be computed is quarantined and harms no other
+        query."""
         nothing = self._nothing(view, query)
         if claim.kills == "reading":
             return unread(nothing)
@@ -162,20 +168,26 @@ class Computing:
             return nothing
         faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
         try:
-            done = aggregate_task(plan, view.stream, batch, claim.partition)
+            done = self._result(view, claim, query, plan, batch)
         except Exception as error:
             log.exception("query %s cannot be computed", query)
             stop_queries(self.shared.zookeeper, view.stream, [query], "QUARANTINED",
                          f"offsets [{claim.start}, {claim.end}) of partition {claim.partition}: "
                          f"{type(error).__name__}: {error}; RESUME QUERY tries again")
             return nothing
-        parts = [encode(part) if part.num_rows else b"" for part in done.parts]
-        size = sum(map(len, parts))
-        _, redis_bytes = (self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None) or (0, 0)
-        if reason := too_many_cells(claim, size, self.config, redis_bytes):
-            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", reason)
+        size = sum(map(len, done.parts))
+        told = self.shared.insist(self.shared.exchange.memory) if size > GROUP_BYTES else None
+        redis_bytes = told[1] if told else 0
+        if excess := too_many_cells(claim, size, self.config, redis_bytes):
+            stop_queries(self.shared.zookeeper, view.stream, [query], "LIMIT_EXCEEDED", excess)
             return nothing
-        return TaskResult(query, parts, done.counts, done.bad_reasons)
+        return done
+
+    def _result(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan,
+                batch: ParsedBatch | CountedBatch) -> TaskResult:
+        if isinstance(batch, CountedBatch):
+            return batch.results[query]
+        return self.steps.result(query, self.steps.aggregate(plan, view.stream, batch, claim.partition))
 
     def _nothing(self, view: StreamView, query: str) -> TaskResult:
         return TaskResult(query, [b""] * view.stream.key_parts, {}, {})

@@ -1,9 +1,10 @@
 """CSV messages to fields: RFC 4180 with the stream's delimiter, quote and NULL text.
 
 A message holds one tuple or many lines of them; a quoted field may hold newlines. A quote opens a quoted field only as
-the field's first byte. A carriage return before a newline or at a message's end is no part of the tuple. Lines of
-nothing but spaces and tabs hold none. `line` counts the lines of a message from 0, blank ones too. A tuple with a quoted
-field that holds a newline, not only at the message's end, and does not read is bad as a whole, whatever columns are wanted.
+the field's first byte. A carriage return before a newline or at a message's end is not part of the tuple. Lines with only
+spaces and tabs hold no tuple. `line` counts the lines of a message from 0, blank ones too. If a quoted field holds a
+newline, not only at the message's end, and cannot be read, the whole tuple is bad, whatever columns are wanted: the field
+may have swallowed other tuples.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ class CsvFields:
         self._tuples_per_message = 1.0
 
     def fields(self, messages: Messages, placed: bool = False) -> Fields:
-        """The tuples of these messages, `placed` with their own places; never raises for what messages hold."""
+        """The tuples of these messages; `placed` adds their own places. Never raises because of a message's content."""
         while True:
             room = expected(messages, self._tuples_per_message)
             message, line = self._room.take("message", room, np.int64)[:room], np.empty(room, np.int32)
             start, length, kind = (self._room.take(name, room, dtype, len(self.columns)) for name, dtype in
                                    (("start", np.int64), ("length", np.int64), ("kind", np.uint8)))
             tuple_bad = np.zeros(room, np.uint8)
-            place = (np.empty((2, room), np.int64),) if placed else ()
+            place: tuple[np.ndarray, ...] = (np.empty((2, room), np.int64),) if placed else ()
             find = csv.place_fields if placed else csv.find_fields
             n = find(messages.buffer, messages.start, messages.length, self.delimiter, self.quote, self.numbers,
                      self.null_text, self.strict, message, line, start, length, kind, tuple_bad, *place)

@@ -1,4 +1,4 @@
-"""Record batches as the broker sends them to messages: pure, checked, and with no object per message.
+"""Record batches as the broker sends them to plain records: pure, checked, and with no object per record.
 
 Wire: 'Record Batch' of the Kafka protocol guide; transactions: KIP-98.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import cramjam
 import google_crc32c
@@ -14,34 +15,29 @@ import numpy as np
 
 from mapper.batch import Messages
 from mapper.kernels import records as layout
-from mars.errors import MarsError
+from mapper.records import PADDING, Batches, CorruptRecords, Records, padded
 
 CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 XERIAL = b"\x82SNAPPY\x00"
 TRANSACTIONAL, CONTROL = 16, 32
 FOREVER = 2**63 - 1
-GROUP_BYTES = 256 << 10  # so much is checked before its records are read
-
-
-class CorruptRecords(MarsError):
-    """Bytes of a record batch that cannot be what a producer wrote; `offset` is the batch's first one, or -1."""
-
-    def __init__(self, detail: str, offset: int = -1) -> None:
-        super().__init__("record batch is corrupt", f"{detail}, batch at offset {offset}" if offset >= 0 else detail,
-                         "the broker's log or the network is damaged: check the broker's disk")
-        self.offset = offset
 
 
 @dataclass
 class Decoded:
-    """The visible messages of some record batches: every offset in [start, next_offset) has been looked at.
+    """The visible records of some record batches: every offset in [start, next_offset) has been looked at.
 
     `epochs` has the runs of batches of one leader epoch in log order: first offset, offset after the last, leader epoch.
     """
 
-    messages: Messages
+    records: Records
     next_offset: int
     epochs: list[tuple[int, int, int]] = field(default_factory=list)
+
+    @property
+    def messages(self) -> Messages:
+        """Where the values lie. Raises CorruptRecords."""
+        return self.records.messages()
 
     def epoch_before(self, offset: int) -> tuple[int, int] | None:
         """The leader epoch of the last batch that starts before `offset`, and the offset, at most this one, up to which the
@@ -51,7 +47,7 @@ class Decoded:
 
 def decode(records: bytes | memoryview, start: int, end: int = FOREVER,
            aborted: Iterable[tuple[int, int]] = ()) -> Decoded:
-    """The messages with offset in [start, end) that read-committed consumers see.
+    """The records with offset in [start, end) that read-committed consumers see, checked and decompressed.
 
     `records` must be what one Fetch at an offset <= start answered, from its first byte on, and `aborted` that same
     answer's aborted transactions (producer id, first offset): both are told relative to the fetch. A batch cut at
@@ -60,17 +56,17 @@ def decode(records: bytes | memoryview, start: int, end: int = FOREVER,
     buffer = np.frombuffer(records, np.uint8)
     batches = _batches(buffer, end)
     if not len(batches):
-        return Decoded(no_messages(), start)
+        return Decoded(Records((), start, end), start)
     last = batches[-1]
     next_offset = max(start, int(last[layout.BASE] + last[layout.LAST_DELTA]) + 1)
     wanted = _visible(buffer, batches, sorted(aborted, key=lambda pair: pair[1]))
     wanted &= (batches[:, layout.BASE] + batches[:, layout.LAST_DELTA] >= start) & (batches[:, layout.COUNT] > 0)
-    if (batches[wanted, layout.ATTRIBUTES] & 7).any():
-        _check_sums(buffer, batches)
-        messages = _messages(*_decompress(buffer, batches[wanted]), start, end)
-    else:
-        messages = _plain_messages(buffer, batches, wanted, start, end)
-    return Decoded(messages, next_offset, _epochs(batches))
+    _check_sums(buffer, batches)
+    rows = batches[wanted]
+    parts = _decompressed(buffer, rows) if (rows[:, layout.ATTRIBUTES] & 7).any() else _as_they_lie(buffer, rows)
+    for part in parts:
+        _check_counts(part)
+    return Decoded(Records(parts, start, end), next_offset, _epochs(batches))
 
 
 def _epochs(batches: np.ndarray) -> list[tuple[int, int, int]]:
@@ -80,12 +76,6 @@ def _epochs(batches: np.ndarray) -> list[tuple[int, int, int]]:
     firsts, lasts = np.append(0, changes + 1), np.append(changes, len(batches) - 1)
     ends = batches[lasts, layout.BASE] + batches[lasts, layout.LAST_DELTA] + 1
     return list(zip(batches[firsts, layout.BASE].tolist(), ends.tolist(), epochs[firsts].tolist(), strict=True))
-
-
-def no_messages() -> Messages:
-    """Messages that hold nothing."""
-    none = np.empty(0, np.int64)
-    return Messages(np.empty(0, np.uint8), none, none, none, none)
 
 
 def _batches(buffer: np.ndarray, end: int) -> np.ndarray:
@@ -105,6 +95,13 @@ def _check_sums(buffer: np.ndarray, batches: np.ndarray) -> None:
     for position, size, expected, base in batches[:, [layout.POSITION, layout.SIZE, layout.CRC, layout.BASE]].tolist():
         if google_crc32c.value(buffer[position + 21:position + size]) != expected:
             raise CorruptRecords("wrong CRC-32C", base)
+
+
+def _check_counts(part: Batches) -> None:
+    """No batch tells of more records than its bytes can hold: room is made for as many as are told."""
+    lies = np.flatnonzero(part.rows[:, layout.COUNT] * layout.SMALLEST_RECORD > part.end - part.begin)
+    if len(lies):
+        raise CorruptRecords("more records told than its bytes can hold", int(part.rows[lies[0], layout.BASE]))
 
 
 def _visible(buffer: np.ndarray, batches: np.ndarray, aborted: list[tuple[int, int]]) -> np.ndarray:
@@ -143,59 +140,27 @@ def _is_abort(buffer: np.ndarray, row: np.ndarray) -> bool:
     return kind == 0
 
 
-def _plain_messages(buffer: np.ndarray, batches: np.ndarray, wanted: np.ndarray, start: int, end: int) -> Messages:
-    """The messages of the wanted ones of uncompressed batches, in the response's own bytes; all sums are checked.
-
-    Checking brings bytes into the processor's cache, where reading finds them if it follows closely.
-    """
-    rows = batches[wanted]
-    places = _room(rows, rows[:, layout.SIZE] - layout.HEADER)
-    positions = batches[:, layout.POSITION]
-    count = first = 0
-    while first < len(batches):
-        last = max(int(np.searchsorted(positions, positions[first] + GROUP_BYTES)), first + 1)
-        _check_sums(buffer, batches[first:last])
-        rows = batches[first:last][wanted[first:last]]
-        begins = rows[:, layout.POSITION] + layout.HEADER
-        ends = rows[:, layout.POSITION] + rows[:, layout.SIZE]
-        count += _read_records(buffer, rows, begins, ends, start, end, [place[count:] for place in places])
-        first = last
-    return Messages(buffer, *(place[:count] for place in places))
+def _as_they_lie(buffer: np.ndarray, rows: np.ndarray) -> tuple[Batches, ...]:
+    """Uncompressed batches in the response's own bytes. Where it ends too soon after the last of them, that one is copied:
+    each of them is longer than the padding, so that it is never more than one."""
+    begin, end = rows[:, layout.POSITION] + layout.HEADER, rows[:, layout.POSITION] + rows[:, layout.SIZE]
+    kept = len(rows) - bool(len(rows) and end[-1] + PADDING > len(buffer))
+    parts = [Batches(buffer, rows[:kept], begin[:kept], end[:kept])] if kept else []
+    if kept < len(rows):
+        tail = padded([buffer[begin[kept]:end[kept]]])
+        parts.append(Batches(tail, rows[kept:], begin[kept:] - begin[kept], end[kept:] - begin[kept]))
+    return tuple(parts)
 
 
-def _messages(buffer: np.ndarray, rows: np.ndarray, begins: np.ndarray, ends: np.ndarray, start: int, end: int) -> Messages:
-    """The messages of batches whose records lie in [begins[i], ends[i]) of the buffer."""
-    places = _room(rows, ends - begins)
-    count = _read_records(buffer, rows, begins, ends, start, end, places)
-    return Messages(buffer, *(place[:count] for place in places))
-
-
-def _room(rows: np.ndarray, size: np.ndarray) -> list[np.ndarray]:
-    """Arrays for as many records as these batches tell of, which must fit into `size` bytes each."""
-    counts = rows[:, layout.COUNT]
-    lies = np.flatnonzero(counts * layout.SMALLEST_RECORD > size)
-    if len(lies):
-        raise CorruptRecords("more records told than its bytes can hold", int(rows[lies[0], layout.BASE]))
-    return [np.empty(int(counts.sum()), np.int64) for _ in range(4)]
-
-
-def _read_records(buffer: np.ndarray, rows: np.ndarray, begins: np.ndarray, ends: np.ndarray, start: int, end: int,
-                  places: list[np.ndarray]) -> int:
-    """Writes where the messages lie; returns how many there are."""
-    count = layout.batch_records(buffer, rows, begins, ends, start, end, *places)
-    if count < 0:
-        raise CorruptRecords("a record whose lengths do not fit", int(rows[0, layout.BASE]))
-    return count
-
-
-def _decompress(buffer: np.ndarray, batches: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(one buffer with the records of all batches, the batches, where the records of each begin, where they end)."""
+def _decompressed(buffer: np.ndarray, rows: np.ndarray) -> tuple[Batches, ...]:
+    """The records of all batches in one buffer of their own."""
     parts = []
-    for row in batches:
+    for row in rows:
         begin, end = int(row[layout.POSITION]) + layout.HEADER, int(row[layout.POSITION] + row[layout.SIZE])
         parts.append(_plain(buffer[begin:end], int(row[layout.ATTRIBUTES]) & 7, int(row[layout.BASE])))
-    ends = np.cumsum([len(part) for part in parts])
-    return np.concatenate(parts), batches, ends - [len(part) for part in parts], ends
+    lengths = np.array([len(part) for part in parts], np.int64)
+    ends = np.cumsum(lengths)
+    return (Batches(padded(parts), rows, ends - lengths, ends),)
 
 
 def _plain(data: np.ndarray, codec: int, base: int) -> np.ndarray:
@@ -210,15 +175,20 @@ def _plain(data: np.ndarray, codec: int, base: int) -> np.ndarray:
         raise CorruptRecords(f"codec {CODECS.get(codec, codec)}: {error}", base) from error
 
 
+def _bytes_of(buffer: Any) -> np.ndarray:
+    """uint8 over a buffer of cramjam, whose hints do not say that it is one."""
+    return np.frombuffer(buffer, np.uint8)
+
+
 def _snappy(data: np.ndarray) -> np.ndarray:
     """Snappy as Java's producers write it (xerial framing: blocks with their lengths) or as one plain block."""
     if data[:8].tobytes() != XERIAL:
-        return np.frombuffer(cramjam.snappy.decompress_raw(data), np.uint8)
+        return _bytes_of(cramjam.snappy.decompress_raw(data.data))
     parts, at = [np.empty(0, np.uint8)], 16
     while at < len(data):
         size = int.from_bytes(data[at:at + 4].tobytes(), "big")
         if at + 4 + size > len(data):
             raise ValueError("a block longer than its batch")
-        parts.append(np.frombuffer(cramjam.snappy.decompress_raw(data[at + 4:at + 4 + size]), np.uint8))
+        parts.append(_bytes_of(cramjam.snappy.decompress_raw(data[at + 4:at + 4 + size].data)))
         at += 4 + size
     return np.concatenate(parts)

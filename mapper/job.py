@@ -1,28 +1,31 @@
-"""A mapper: one long Spark task that claims, fetches, parses, spills, aggregates and pushes until it is told to stop.
+"""A mapper: one long Spark task that takes tuples from Kafka to cells in Redis.
 
 Two threads share the work: one claims and fetches ahead (mapper/fetching.py), the other computes (mapper/computing.py);
-the queue between them holds two batches.
+between them is a handoff (mapper/handoff.py).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import queue
-import threading
 
 import mapper.warm
 import mars.warm
-from mapper import spill
 from mapper.computing import Computing
+from mapper.connections import Connections, connect
 from mapper.fetching import Fetching
 from mapper.shared import Shared
+from mapper.steps import Steps
 from mars import faults
-from mars.adapters.computable import admit_worker
+from mars.adapters.computability import admit_worker
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import NotReadyError
 from mars.model import names
+from mars.runtime.system import SYSTEM, Runtime
+
+TAKE_S = 0.2  # the computing thread looks so often whether to stop
+FETCHER_ENDS_S = 15.0  # a call of the fetching thread may take so long; then the process ends without it
 
 
 def run_mapper(config_json: str, slot: int) -> None:
@@ -34,7 +37,7 @@ def run_mapper(config_json: str, slot: int) -> None:
     # Loading the kernels takes a second; no claim must wait for it.
     mapper.warm.warm(say=lambda *_, **__: None)
     mars.warm.warm()
-    worker = Mapper(config, slot)
+    worker = Mapper(config, slot, connect(config))
     try:
         worker.run()
     finally:
@@ -42,35 +45,30 @@ def run_mapper(config_json: str, slot: int) -> None:
 
 
 class Mapper:
-    """One mapper's threads."""
+    """One mapper's threads. `close` ends its connections, too."""
 
-    def __init__(self, config: Config, slot: int) -> None:
-        self.shared = Shared(config, slot)
-        self.fetching, self.computing = Fetching(self.shared), Computing(self.shared)
+    def __init__(self, config: Config, slot: int, connections: Connections, runtime: Runtime = SYSTEM,
+                 steps: Steps = Steps()) -> None:  # noqa: B008 it is frozen
+        self.slot = slot
+        self.shared = Shared(config, slot, connections, runtime)
+        self.fetching, self.computing = Fetching(self.shared), Computing(self.shared, steps)
         self.failure: BaseException | None = None
-        self.shared.zookeeper.client.create(f"{names.MAPPERS}/{self.shared.id}", json.dumps(
-            {"id": self.shared.id, "pid": os.getpid(), "host": spill.HOST, "slot": slot}).encode(),
-            ephemeral=True, makepath=True)
 
     def run(self) -> None:
         """Compute what the fetching thread brings, until stopped. Raises what ended either thread."""
         shared = self.shared
-        fetcher = threading.Thread(target=self._fetch, name="fetch", daemon=True)
-        fetcher.start()
+        self.computing.sweep()
+        self._register()
+        shared.leases.start()
+        fetcher = shared.runtime.start(self._fetch, "fetch")
         while not shared.stopping.is_set():
             if shared.zookeeper.expired:
                 raise NotReadyError("the ZooKeeper session may have ended", shared.id)
-            try:
-                fetched = shared.fetched.get(timeout=0.2)
-            except queue.Empty:
-                continue
-            shared.rests.clear()
-            shared.room.release()
-            self.computing.compute(fetched)
-            shared.suspects.computed += 1
-            if shared.fetched.empty():
-                shared.rests.set()
-        fetcher.join(timeout=15)
+            fetched = shared.handoff.take(TAKE_S)
+            if fetched is not None:
+                self.computing.compute(fetched)
+                shared.handoff.done()
+        fetcher.join(FETCHER_ENDS_S)
         if self.failure:
             raise self.failure
 
@@ -79,6 +77,11 @@ class Mapper:
         self.shared.stopping.set()
         self.shared.leases.stop()
         self.shared.zookeeper.stop()
+
+    def _register(self) -> None:
+        known = {"id": self.shared.id, "pid": os.getpid(), "host": self.shared.connections.spill.host, "slot": self.slot}
+        self.shared.zookeeper.client.create(f"{names.MAPPERS}/{self.shared.id}", json.dumps(known).encode(), ephemeral=True,
+                                            makepath=True)
 
     def _fetch(self) -> None:
         try:

@@ -1,8 +1,8 @@
 """JSON messages to fields: one object, an array of objects, or one object per line.
 
-A message that starts with an array is read whole: if it is not JSON, it is one bad tuple. Otherwise each value is a
-tuple, ended by a newline (it may span lines); what does not read is bad up to the end of the line it starts on. Keys
-match by their text; of a key that occurs twice the last one counts. Whole tuples are checked, whatever columns are
+A message that starts with an array is read whole: if it is not JSON, it is one bad tuple. Otherwise each value is a tuple
+that ends with a newline (it may span lines). An unreadable value is bad up to the end of the line on which it starts.
+Keys match by their text; if a key occurs twice, the last one counts. Whole tuples are checked, whatever columns are
 wanted. `line` is the index in the array, or counts the newlines between tuples.
 """
 
@@ -22,7 +22,7 @@ from mars.model.types import decimal_parts
 
 WRONG_TYPE = BAD + REASONS.index("wrong JSON type")
 AS_TEXT = {NUMBER: TEXT, FRACTION: TEXT, LITERAL: TEXT, NESTED: TEXT, TEXT: TEXT, ESCAPED: ESCAPED}
-# The JSON kinds that a type reads, and as what; any other kind but null is of the wrong type.
+# Which JSON kinds a type reads, and as what; any other kind except null has the wrong type.
 READS = {
     "INT": {NUMBER: TEXT}, "BIGINT": {NUMBER: TEXT},
     "DOUBLE": {NUMBER: TEXT, FRACTION: TEXT, TEXT: SPECIAL, ESCAPED: ESCAPED},
@@ -49,7 +49,7 @@ class JsonFields:
         self._tuples_per_message = 1.0
 
     def fields(self, messages: Messages, placed: bool = False) -> Fields:
-        """The tuples of these messages, `placed` with their own places; never raises for what messages hold."""
+        """The tuples of these messages; `placed` adds their own places. Never raises because of a message's content."""
         while True:
             found = self._read(messages, expected(messages, self._tuples_per_message), placed)
             if found is not None:
@@ -82,7 +82,7 @@ class JsonFields:
 
 
 def _kind_table(type_: str) -> np.ndarray:
-    """What each kind is for a column of that type."""
+    """What each JSON kind means for a column of that type."""
     reads = READS["DECIMAL" if decimal_parts(type_) else type_]
     table = np.arange(256, dtype=np.uint8)
     table[:BAD] = [NULL if kind == NULL else reads.get(kind, WRONG_TYPE) for kind in range(BAD)]
@@ -93,7 +93,7 @@ def _tree(paths: list[tuple[str, ...]]) -> Tree:
     """The wanted paths as a tree of nodes."""
     nodes: list[tuple[str, ...]] = [()]
     child_first, child_count = [], []
-    for node in nodes:  # grows while it is walked, level by level, so that children lie side by side
+    for node in nodes:  # grows while it is walked, level by level, so that children are adjacent
         depth = len(node)
         children = list(dict.fromkeys(path[:depth + 1] for path in paths if path[:depth] == node and len(path) > depth))
         child_first.append(len(nodes))
@@ -108,7 +108,7 @@ def _tree(paths: list[tuple[str, ...]]) -> Tree:
 
 
 def _unescape(kind: int, column: Column) -> Column:
-    """The texts of strings with escapes in them, of the kind that those without any have."""
+    """The texts of strings with escapes, as a column of the kind that strings without escapes have."""
     out, ends = np.empty(int(column.length.sum()), np.uint8), np.empty(len(column), np.int64)
     json_texts.unescape(column.buffer, column.start, column.length, out, ends)
     return side_column(out, ends, column.unescape, kind)

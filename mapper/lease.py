@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import logging
-import threading
 
 from mars.adapters.exchange import Exchange
 from mars.errors import MarsError
 from mars.model.claims import Claim
+from mars.runtime.system import SYSTEM, Runtime, Thread
 
 log = logging.getLogger("mars.mapper")
+RENEWED_S = 60.0  # renewals that are under way may take so long; then the claims are given back all the same
 
 
 class LeaseKeeper:
-    """Renews every held claim from a thread of its own, each third of a lease.
+    """Renews every held claim from a thread of its own, from `start` to `stop`, each third of a lease.
 
-    It only saves work: a claim that could not be renewed is given to another worker, and what this one then pushes is
-    refused by its epoch.
+    It only saves work. A claim that could not be renewed is given to another worker too; then whichever of the two pushes
+    first counts.
     """
 
-    def __init__(self, exchange: Exchange, lease_ms: int) -> None:
+    def __init__(self, exchange: Exchange, lease_ms: int, runtime: Runtime = SYSTEM) -> None:
         self._exchange = exchange
         self._lease_ms = lease_ms
         self._held: dict[tuple[int, int], tuple[int, Claim]] = {}
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
-        self._thread.start()
+        self._runtime, self._lock, self._stop = runtime, runtime.lock(), runtime.event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Renew from now on."""
+        self._thread = self._runtime.start(self._run, "leases")
 
     def hold(self, stream_id: int, generation: int, claim: Claim) -> None:
         """Renew this claim from now on."""
@@ -34,8 +37,8 @@ class LeaseKeeper:
             self._held[(stream_id, claim.id)] = (generation, claim)
 
     def drop(self, stream_id: int, claim: Claim) -> bool:
-        """Leave this claim alone: it is pushed, or lost. Another one may have its id by now, and is held on. False if it was
-        not held."""
+        """Stop renewing this claim: it is pushed, or lost. Another claim may have the same id by now; that one is still
+        held. False if this claim was not held."""
         with self._lock:
             is_held = self._holds(stream_id, claim)
             if is_held:
@@ -45,7 +48,8 @@ class LeaseKeeper:
     def stop(self) -> None:
         """Give every held claim back, so that others need not wait for its lease."""
         self._stop.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join(RENEWED_S)
         self._each(0)
 
     def _holds(self, stream_id: int, claim: Claim) -> bool:
@@ -67,5 +71,5 @@ class LeaseKeeper:
                     self.drop(stream_id, claim)
             except MarsError:
                 continue
-            except Exception:  # this thread must not end: nothing would be renewed any more
+            except Exception:  # this thread must not end, because then nothing would be renewed
                 log.exception("claim %s is not renewed", claim.id)

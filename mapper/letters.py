@@ -1,7 +1,8 @@
-"""The dead letters of a batch: which of its tuples do not read, why, and their bytes; and their file, before the push.
+"""The dead letters of a batch: which of its tuples cannot be read, why, and their bytes. Writes their file before the
+push.
 
-Where every tuple reads, nothing is done. Else the messages that hold bad tuples are cut into tuples once more, by the very
-kernels that did it first, now with the tuples' places.
+If every tuple can be read, nothing is done. Otherwise the messages that hold bad tuples are cut into tuples once more, by
+the same kernels as before, this time with the tuples' places.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mapper.aggregate import time_reasons
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.kernels import texts
 from mapper.parse import Parser
+from mapper.timing import time_reasons
 from mars import faults
 from mars.adapters.letters import LetterStore
-from mars.adapters.storage import Storage
+from mars.adapters.storage import STATE_AWAY, Storage
 from mars.config import Config
 from mars.model import letters
 from mars.model.claims import Claim
@@ -32,7 +33,7 @@ BATCH_BYTES_MAX = 16 << 20  # of the letters of one batch: about what a claim ta
 
 
 class LetterBox:
-    """Writes the letters of one mapper's batches, into the state folder of `instance` alone if that is known."""
+    """Writes the letters of one mapper's batches; only into the state folder of `instance`, if that is known."""
 
     def __init__(self, config: Config, instance: str | None = None) -> None:
         self.keeps = config.dead_letter_bytes_max > 0
@@ -40,14 +41,14 @@ class LetterBox:
 
     def keep(self, parser: Parser, claim: Claim, messages: Messages, batch: ParsedBatch) -> bool:
         """Write the letters of a batch that the parser has just read from the messages; durable when this returns. False
-        if they could not be written, which harms nothing else."""
+        if they could not be written; that harms nothing else."""
         if not self.keeps:
             return True
         make = partial(letters_of, parser, claim.partition, messages, batch)
         return self._write(parser.stream, claim, make, parser.columns)
 
     def keep_unread(self, stream: Stream, claim: Claim, reason: str) -> bool:
-        """The same for the one offset of a claim whose message nobody can read: a letter without bytes."""
+        """The same for a claim's one offset whose message cannot be read: a letter without bytes."""
         if not self.keeps:
             return True
         row = {"partition": claim.partition, "offset": claim.start, "line": 0, "reason": reason, "payload": b"", "cut": True}
@@ -61,17 +62,18 @@ class LetterBox:
                 return True
             file = letters.LetterFile(claim.partition, claim.start, claim.end, len(table), letters.digest(*follows_from))
             self.store.write(stream.id, file, letters.encode(table))
-        except Exception as error:  # whatever is wrong with letters must not fail their batch
+        except Exception as error:  # a problem with letters must not fail their batch
             log.warning("stream %s: dead letters of [%d, %d) of partition %d are not kept: %r", stream.name, claim.start,
-                        claim.end, claim.partition, error, exc_info=not isinstance(error, OSError))
+                        claim.end, claim.partition, error, exc_info=not isinstance(error, STATE_AWAY))
             return False
         faults.point("mapper.letters_written")
         return True
 
 
 def letters_of(parser: Parser, partition: int, messages: Messages, batch: ParsedBatch) -> pa.Table | None:
-    """The letters (mars.model.letters.SCHEMA) of a batch in the order of its tuples, None if there are none. Their reasons
-    are that of the tuple as a whole, or else all others: its event time's, then its columns' in the stream's order."""
+    """The letters (mars.model.letters.SCHEMA) of a batch in the order of its tuples, None if there are none. Each has the
+    reason of the tuple as a whole; or else all other reasons: the event time's, then the columns' in the stream's
+    order."""
     found = _reasons(parser.stream, batch)
     if not found:
         return None
@@ -87,20 +89,20 @@ def letters_of(parser: Parser, partition: int, messages: Messages, batch: Parsed
 
 
 def _reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarray]]:
-    """(prefix, reason per tuple) of all that does not read."""
+    """(prefix, reason per tuple) of everything that cannot be read."""
     others = [(f"{column.name}: ", batch.bad[column.name]) for column in stream.columns
               if column.name in batch.bad and column.name != stream.time_column]
     found = [*time_reasons(stream, batch), *others]
     if batch.tuple_bad is None:
         return found
-    # What a tuple that does not read at all has in its columns says nothing.
+    # If a tuple cannot be read at all, its columns mean nothing.
     reads = batch.tuple_bad == 0
     return [("", batch.tuple_bad), *((prefix, reasons * reads) for prefix, reasons in found[1:])]
 
 
 def _places(parser: Parser, messages: Messages, at: np.ndarray, offset: np.ndarray,
             line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(start, length) of the tuples at (offset, line), which lie in the messages number `at`; all ascend."""
+    """(start, length) of the tuples at (offset, line), which are in the messages with the numbers `at`; all ascend."""
     held = messages.at(at[np.diff(at, prepend=-1) > 0])
     offsets, lines, start, length = parser.places(held)
     width = int(lines.max()) + 1

@@ -15,7 +15,7 @@ from mapper.parse_fields import expected
 from mars.model.plan import Stream
 
 NULL_EVENT_TIME = REASONS.index("null event time")
-BLOCK_MESSAGES, BLOCK_BYTES = 8192, 1 << 20  # what is read at a time: about as much as a core's own cache holds
+BLOCK_MESSAGES, BLOCK_BYTES = 8192, 1 << 20  # what is read at a time: about as much as fits in a core's own cache
 
 
 class Parser:
@@ -31,14 +31,14 @@ class Parser:
         types = {column.name: column.type for column in stream.columns}
         self._time = ColumnReader({"STRING": "TIMESTAMP"}.get(types[self.time_column], types[self.time_column]))
         self._readers = {name: ColumnReader(types[name]) for name in self._fields.columns}
-        if types[self.time_column] == self._time.type:  # then it is read once, also when it is wanted as a column
+        if types[self.time_column] == self._time.type:  # then it is read only once, even if it is wanted as a column too
             self._readers[self.time_column] = self._time
         elif self.time_column not in self.columns:
             del self._readers[self.time_column]
         self._tuples_per_message = 1.0
 
     def parse(self, messages: Messages) -> ParsedBatch:
-        """All tuples of the messages; what a tuple reads as depends on nothing but its message and the stream."""
+        """All tuples of the messages. The values of a tuple depend only on its message and the stream."""
         offset, line, tuple_bad = self._read(messages)
         columns, bad = {}, {}
         for name, reader in self._readers.items():
@@ -54,16 +54,18 @@ class Parser:
                            {name: value for name, value in bad.items() if name in self._fields_asked()}, tuple_bad)
 
     def _read(self, messages: Messages) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Reads all columns, a block after the other, so that its bytes come from memory once.
+        """Reads all columns of one block before the next block, so that the block's bytes come from memory only once.
 
-        Returns offset, line and the reason of each tuple that does not read at all (None if there is none).
+        Returns offset, line, and the reason of each tuple that cannot be read at all (None if there is none).
         """
         readers = [*self._readers.items()]
         if self._time not in self._readers.values():
             readers.append((self.time_column, self._time))
         for _, reader in readers:
             reader.begin(expected(messages, self._tuples_per_message))
-        offsets, lines, reasons = [], [], []
+        offsets: list[np.ndarray] = []
+        lines: list[np.ndarray] = []
+        reasons: list[np.ndarray | None] = []
         for block in blocks(messages):
             fields = self._fields.fields(block)
             for name, reader in readers:
@@ -73,11 +75,12 @@ class Parser:
             reasons.append(fields.tuple_bad)
         if not offsets:
             return np.empty(0, np.int64), np.empty(0, np.int32), None
+        bad = None
         if any(part is not None for part in reasons):
-            reasons = [np.zeros(len(offset), np.uint8) if part is None else part
-                       for part, offset in zip(reasons, offsets, strict=True)]
+            bad = np.concatenate([np.zeros(len(offset), np.uint8) if part is None else part
+                                  for part, offset in zip(reasons, offsets, strict=True)])
         self._tuples_per_message = max(1.0, 1.1 * sum(map(len, offsets)) / len(messages))
-        return np.concatenate(offsets), np.concatenate(lines), None if reasons[0] is None else np.concatenate(reasons)
+        return np.concatenate(offsets), np.concatenate(lines), bad
 
     def places(self, messages: Messages) -> tuple[np.ndarray, ...]:
         """(offset, line, start and length in the buffer) of all tuples of the messages, as `parse` cuts them."""
@@ -86,11 +89,12 @@ class Parser:
                 *np.concatenate([part.place for part in found], axis=1))
 
     def _fields_asked(self) -> set[str]:
-        """The columns whose bad values are told by name."""
+        """The columns whose bad values are reported by name."""
         return {*self.columns, self.time_column}
 
     def _strict(self, length: int, tuple_bad: np.ndarray | None, bad: dict[str, np.ndarray]) -> np.ndarray | None:
-        """Reasons of whole tuples; a STRICT stream's tuple is bad also for a column that nobody asked for."""
+        """Reasons of whole tuples. In a STRICT stream, a bad value makes a tuple bad even if nobody asked for its
+        column."""
         asked = self._fields_asked()
         for name, reasons in bad.items():
             if name not in asked:

@@ -1,7 +1,7 @@
-"""Fields to Arrow columns, by type: kernels read the plain case, and what they flag goes on as one batch.
+"""Fields to Arrow columns, by type. Kernels read the plain case; a library reads the values that they flag, all at once.
 
-Every value has a state: 0 is a value, NULLED is NULL, any other is a reason (index into REASONS).
-What text reads as which value: see `READS`.
+Every value has a state: 0 is a value, NULLED is NULL, any other is a reason (index into REASONS). `READS` says which text
+gives which value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FLOATS = {"DOUBLE": (53, 22), "FLOAT": (24, 10)}
 
 class ColumnReader:
     """Reads one column of one type, block by block, to one Arrow array a batch; strings keep their dictionary from batch
-    to batch. A batch is: begin, add for each block, then what is asked of it."""
+    to batch. Call begin, then add for each block, then the methods that give results."""
 
     def __init__(self, type_: str) -> None:
         self.type = type_
@@ -45,10 +45,10 @@ class ColumnReader:
         self.begin(0)
 
     def begin(self, expected: int) -> None:
-        """Starts a batch of about that many tuples; the last one's arrays stay as they are."""
+        """Starts a batch of about that many tuples. The arrays of the last batch stay as they are."""
         if self.dictionary is not None:
             self.dictionary.trim()
-        self._values = np.empty(expected * self._width, _numpy_type(self.type))
+        self._values: np.ndarray = np.empty(expected * self._width, _numpy_type(self.type))
         self._states = np.empty(expected, np.uint8)
         self._count = self._others = 0
 
@@ -63,16 +63,16 @@ class ColumnReader:
 
     @property
     def values(self) -> np.ndarray:
-        """The values as the kernels give them (two words a decimal), undefined where the state is not 0."""
+        """The values as the kernels write them (two words per decimal); undefined if the state is not 0."""
         return self._values[:self._count * self._width]
 
     @property
     def states(self) -> np.ndarray | None:
-        """The state of each value, None if all read."""
+        """The state of each value; None if all could be read."""
         return self._states[:self._count] if self._others else None
 
     def array(self) -> tuple[pa.Array, np.ndarray | None]:
-        """(Arrow column, reason per tuple or None if all read)."""
+        """(Arrow column, reason per tuple or None if all could be read)."""
         states = self.states
         if states is None:
             return self._array(self.values, None), None
@@ -108,10 +108,10 @@ def _numpy_type(type_: str) -> type:
 
 
 def _read_block(read: Read, column: Column, values: np.ndarray, states: np.ndarray) -> int:
-    """The values of a block; fields with escapes are read from their plain text, as one piece."""
+    """The values of a block. Fields with escapes are read from their plain text, all together."""
     others = read(column, values, states)
-    rows = column.escaped() if others else ()
-    if len(rows):
+    rows = column.escaped() if others else None
+    if rows is not None and len(rows):
         width = len(values) // len(column)
         plain_values, plain_states = np.empty(len(rows) * width, values.dtype), np.empty(len(rows), np.uint8)
         others += read(column.unescape(column.at(rows)), plain_values, plain_states) - len(rows)
@@ -143,7 +143,7 @@ def _run(kernel: Callable, arguments: tuple, column: Column, values: np.ndarray,
 
 
 def _floats(type_: str, column: Column, values: np.ndarray, states: np.ndarray) -> int:
-    """Floating point numbers; those that need more than one exact operation are read by Arrow."""
+    """Floating point numbers. Arrow reads those that need more than one exact operation."""
     others = _run(numbers.read_doubles, FLOATS[type_], column, values, states)
     if others:
         flagged = np.flatnonzero((states == LIBRARY) & ~np.isin(column.kind, (0, 2)))

@@ -1,4 +1,4 @@
-"""Strings as codes of a dictionary that grows from batch to batch, ready for Arrow without a copy."""
+"""Encodes strings by a dictionary that grows from batch to batch, ready for Arrow without a copy."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ KEYS, KEY_BYTES = 1 << 17, 8 << 20  # a dictionary larger than either is dropped
 
 
 class Dictionary:
-    """One column's dictionary. Keys are only ever appended, so earlier batches' Arrow dictionaries stay as they are;
-    when room runs out, a larger copy takes over and the old arrays live as long as those batches."""
+    """One column's dictionary. Keys are only ever appended, so the Arrow dictionaries of earlier batches stay valid. When
+    room runs out, a larger copy takes over, and the old arrays live as long as those batches."""
 
     def __init__(self) -> None:
         self.seed = np.uint64(random.getrandbits(64))  # nobody can choose keys that collide
         self.drop()
 
     def drop(self) -> None:
-        """Starts anew, empty."""
+        """Empties the dictionary."""
         self.table = np.full(1 << 11, -1, np.int32)
         self.heads = np.zeros((1 << 9, 4), np.uint64)
         self.ends = np.zeros((1 << 9) + 1, np.int32)

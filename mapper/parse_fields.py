@@ -1,4 +1,5 @@
-"""Fields: where the wanted fields of each tuple lie, whatever the format; what splitting gives and columns are made of."""
+"""Fields: the places of each tuple's wanted fields, for every format. Splitting makes them; columns are made from
+them."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class Column:
 @dataclass
 class Fields:
     """Tuples of one batch: their wanted columns by name, Kafka offset and line (fresh arrays), and the reason per tuple
-    for those that do not read at all (None if there is none). `place` has start and length of each tuple in the buffer,
-    if that was asked for."""
+    for those that cannot be read at all (None if there is none). `place` has start and length of each tuple in the
+    buffer, if that was asked for."""
 
     columns: dict[str, Column]
     offset: np.ndarray
@@ -60,8 +61,8 @@ def side_column(buffer: np.ndarray, ends: np.ndarray, unescape: Callable[[Column
 
 
 def expected(messages: Messages, per_message: float) -> int:
-    """Room for that many tuples a message, or for as many as can be at all: each has a byte of its own. What was seen in a
-    message of many lines says nothing of the small ones behind it."""
+    """Room for that many tuples per message, but not for more than there can be, because each tuple has at least one
+    byte. The limit matters because a message with many lines says nothing about the small ones after it."""
     return min(int(len(messages) * per_message), int(messages.length.sum())) + 16
 
 
@@ -79,7 +80,7 @@ class Room:
         self._arrays: dict[str, np.ndarray] = {}
 
     def take(self, name: str, length: int, dtype: type, rows: int = 0) -> np.ndarray:
-        """An array with undefined content: at least `length` long, with rows > 0 that many rows of exactly `length`."""
+        """An array with undefined content, at least `length` long; with rows > 0, that many rows of exactly `length`."""
         array = self._arrays.get(name)
         if array is None or array.size < length * max(rows, 1):
             array = self._arrays[name] = np.empty(max(length * max(rows, 1) * 5 // 4, 1024), dtype)

@@ -1,43 +1,34 @@
-"""From the cells of a batch's tasks to entries of the key parts' logs (design, step 6)."""
+"""Turns the cells of a batch's tasks into entries for the key parts' logs (step 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from mapper.batch import TaskResult
 from mars.config import Config
 from mars.model.claims import Claim
 from mars.model.entries import Header, Share, encode
 from mars.model.letters import NOT_KEPT
 
 GROUP_BYTES = 512 * 1024
-REDIS_SHARE_MAX = 0.25  # of Redis's limit, for the cells of one task: they are there more than once while they are pushed
+REDIS_SHARE_MAX = 0.25  # of Redis's limit, for the cells of one task: while they are pushed, Redis holds them more than once
 ENDS_PROCESS = "reading it ended the worker process"
 
 
-@dataclass(frozen=True)
-class TaskResult:
-    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered."""
-
-    query: str
-    parts: list[bytes]
-    counts: dict[str, int]
-    bad_reasons: dict[str, int]
-
-
 def without_letters(result: TaskResult) -> TaskResult:
-    """The same result, its reasons saying that the bad tuples' letters are not kept."""
+    """The same result; its reasons say that the bad tuples' letters are not kept."""
     return replace(result, bad_reasons={reason + NOT_KEPT: count for reason, count in result.bad_reasons.items()})
 
 
 def unread(nothing: TaskResult) -> TaskResult:
-    """What a task gives for an offset that ends each process which reads it: one bad tuple."""
+    """A task's result for an offset that kills each process that reads it: one bad tuple."""
     return replace(nothing, counts={"tuples": 1, "bad": 1, "future": 0, "filtered": 0}, bad_reasons={ENDS_PROCESS: 1})
 
 
 def too_many_cells(claim: Claim, size: int, config: Config, redis_bytes: int) -> str | None:
-    """Why a query stops whose cells of one claim are too large to be pushed to a Redis of this limit (0: none), and what to
-    do; None if they are not."""
+    """Why a query stops because its cells of one claim are too large for a Redis with this limit (0: none), and what to
+    do; None if they are not too large."""
     most, fits = config.query_cells_bytes_max, int(REDIS_SHARE_MAX * redis_bytes) or size
     if size <= min(most, fits):
         return None
@@ -47,7 +38,7 @@ def too_many_cells(claim: Claim, size: int, config: Config, redis_bytes: int) ->
 
 
 def never_taken(claim: Claim, size: int, seconds: float, used: int, limit: int) -> str:
-    """Why a query stops whose cells Redis refuses again and again, though it has room for others, and what to do."""
+    """Why a query stops because Redis refuses its cells again and again although it has room, and what to do."""
     return _stops(claim, f"gave {size:,} bytes of cells, which Redis has refused for {seconds:.0f} s, though it used only "
                          f"{used:,} of {limit:,} bytes; lower run_tuples_max or raise redis_memory_bytes_max")
 
@@ -58,7 +49,8 @@ def _stops(claim: Claim, why: str) -> str:
 
 
 def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
-    """The tasks in groups of about GROUP_BYTES, so that no script call blocks Redis for long; every task once."""
+    """The tasks in groups of about GROUP_BYTES, each task once. Groups are small so that no script call blocks Redis for
+    long."""
     group: list[TaskResult] = []
     size = 0
     for result in results:
@@ -73,7 +65,7 @@ def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
 
 def entries(claim: Claim, group: list[TaskResult], key_parts: int, max_event_time: int | None,
             log: tuple[int, int] | None) -> list[tuple[bytes, bytes]]:
-    """One encoded entry per key part, an empty one too."""
+    """One encoded entry per key part, even if it is empty."""
     header = Header(claim.partition, claim.start, claim.end, {r.query: claim.tasks[r.query] for r in group}, max_event_time,
                     log)
     first = {r.query: Share(r.parts[0], r.counts, r.bad_reasons) for r in group}

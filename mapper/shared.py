@@ -4,64 +4,45 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import queue
-import threading
-import time
-import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TypeVar
 
-from mapper.batch import Messages, ParsedBatch
 from mapper.claim import Sizes
+from mapper.connections import Connections
+from mapper.handoff import Handoff
+from mapper.isolation import Isolation
 from mapper.lease import LeaseKeeper
-from mapper.suspect import Suspects
-from mars.adapters.exchange import Exchange, ExchangeFullError
+from mars.adapters.exchange import ExchangeFullError
 from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
-from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
 from mars.model.claims import Claim
-from mars.model.plan import QueryPlan
+from mars.runtime.system import SYSTEM, Runtime
 
 log = logging.getLogger("mars.mapper")
+T = TypeVar("T")
 GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
-BATCHES_WAITING = 2  # may wait while one is computed
-
-
-@dataclass
-class Fetched:
-    """A claim whose tuples are here: as messages, or already parsed if the local file was found. `log`: see Range."""
-
-    view: StreamView
-    claim: Claim
-    plans: dict[str, QueryPlan]
-    content: Messages | ParsedBatch | None
-    log: tuple[int, int] | None = None
-    letters_kept: bool = True
+INSIST_S = 0.1  # between calls that are repeated: Redis restarts within some of them
 
 
 class Shared:
-    """One mapper's connections and the queue between its threads.
+    """One mapper's connections, and what goes between its threads.
 
-    `rests` is set while the computing thread has nothing to do; `room` bounds the batches that wait for it; `sizes` are
-    what offsets of each stream hold, by the ids of the streams that there are; `news` says that something in ZooKeeper
-    has changed.
+    `sizes` are what offsets of each stream hold, by the ids of the streams that there are; `news` says that something in
+    ZooKeeper has changed.
     """
 
-    def __init__(self, config: Config, slot: int) -> None:
-        self.config = config
-        self.id = f"{slot}-{uuid.uuid4().hex[:8]}"
-        self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
-        self.exchange = Exchange(config.redis_address)
-        self.leases = LeaseKeeper(self.exchange, config.lease_ms)
-        self.news, self.stopping, self.rests = threading.Event(), threading.Event(), threading.Event()
-        self.rests.set()
-        self.cache = ViewCache(self.zookeeper, self.news.set)
-        self.suspects = Suspects(self.zookeeper, self.exchange, self.stopping)
+    def __init__(self, config: Config, slot: int, connections: Connections, runtime: Runtime = SYSTEM) -> None:
+        self.config, self.runtime, self.clock = config, runtime, runtime.clock
+        self.id = f"{slot}-{runtime.new_id()[:8]}"
+        self.connections, self.zookeeper, self.exchange = connections, connections.zookeeper, connections.exchange
+        self.leases = LeaseKeeper(self.exchange, config.lease_ms, runtime)
+        self.news, self.stopping = runtime.event(), runtime.event()
+        self.cache = ViewCache(self.zookeeper, self.news.set, runtime)
+        self.handoff = Handoff(runtime)
+        self.isolation = Isolation(self.zookeeper, self.exchange, self.handoff, self.stopping)
         self.sizes: dict[int, Sizes] = {}
-        self.fetched: queue.Queue[Fetched] = queue.Queue()
-        self.room = threading.Semaphore(BATCHES_WAITING)
 
     def view_was_wrong(self) -> None:
         """Something was refused that the view allows: read it again."""
@@ -80,12 +61,12 @@ class Shared:
             with contextlib.suppress(MarsError):
                 self.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
 
-    def insist(self, call: Callable[[], object]) -> object:
-        """Repeat a call whose repetition is harmless until Redis answers; its result, or 0 once the mapper stops."""
+    def insist(self, call: Callable[[], T]) -> T | None:
+        """Repeat a call whose repetition is harmless until Redis answers; its result, or None once the mapper stops."""
         while not self.stopping.is_set():
             try:
                 return call()
             except (NotReadyError, ExchangeFullError) as error:
                 log.warning("waiting: %s", error)
-                time.sleep(0.1)
-        return 0
+                self.clock.sleep(INSIST_S)
+        return None

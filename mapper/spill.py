@@ -1,7 +1,8 @@
-"""The local file of a batch: the needed columns as read, so that a restarted mapper need not fetch and parse again.
+"""The local file of a batch: the needed columns as read, or its queries' cells where they were counted at once, so that a
+restarted mapper need not fetch and parse again.
 
-The file is a cache of one generation (rule 16): its name and header carry generation, topic id and range, its
-length and CRC-32C are registered; on any mismatch it is deleted and the batch is read from Kafka.
+The file is a cache of one generation (rule 16): its name and header carry generation, topic id and range, and its length
+and CRC-32C are registered. On any mismatch it is deleted, and the batch is read from Kafka.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import contextlib
 import json
 import os
 import socket
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,24 +18,122 @@ import google_crc32c
 import numpy as np
 import pyarrow as pa
 
-from mapper.batch import ParsedBatch
+from mapper.batch import CountedBatch, ParsedBatch, TaskResult
 from mars.model.claims import Claim
 from mars.model.plan import Stream
+from mars.runtime.system import SYSTEM, Clock
 
 HOST = socket.gethostname()
+RESULTS = b"results"  # in the metadata of a file of cells
 
 
-def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch,
-          log: tuple[int, int] | None = None) -> dict:
-    """Write the batch and return what is to be registered: host, path, length, crc, and of which log it was read."""
+class Spill:
+    """The local files of this host, all in one folder. `host` is the name under which they are registered."""
+
+    host = HOST
+
+    def __init__(self, folder: Path, clock: Clock = SYSTEM.clock) -> None:
+        self._folder, self._clock = folder, clock
+
+    def write(self, stream: Stream, generation: int, claim: Claim, batch: ParsedBatch | CountedBatch,
+              log: tuple[int, int] | None = None) -> dict:
+        """Write the batch and return what is to be registered: host, path, length, CRC, and the log from which it was
+        read."""
+        table = _cells_of(claim, batch) if isinstance(batch, CountedBatch) else _columns_of(stream, batch)
+        data = _encoded(table, _header(stream, generation, claim), batch.max_event_time)
+        path = self._folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
+        try:
+            path.write_bytes(data)
+        except OSError:
+            path.unlink(missing_ok=True)  # otherwise a full disk would stay full of partial files that nobody knows of
+            raise
+        crc = google_crc32c.value(np.frombuffer(data, np.uint8))
+        return {"host": self.host, "path": str(path), "length": data.size, "crc": crc, **({"log": log} if log else {})}
+
+    def read(self, stream: Stream, generation: int, claim: Claim,
+             columns: Iterable[str] = ()) -> ParsedBatch | CountedBatch | None:
+        """The batch of a claim that was registered on this host, or None if its file is gone, does not match or lacks one
+        of these columns or of the claim's tasks: who wrote it may not have known of a query."""
+        if not claim.file or claim.file["host"] != self.host:
+            return None
+        path = Path(claim.file["path"])
+        try:
+            data = path.read_bytes()
+            if len(data) != claim.file["length"] or google_crc32c.value(data) != claim.file["crc"]:
+                raise ValueError("length or checksum")
+            table = pa.ipc.open_stream(data).read_all()
+            if table.schema.metadata[b"mars"].decode() != _header(stream, generation, claim):
+                raise ValueError("header")
+            if RESULTS in table.schema.metadata:
+                return _counted(table, claim)
+            if missing := {f"column {name}" for name in columns}.difference(table.column_names):
+                raise ValueError(f"no {missing}")
+        except (OSError, ValueError, KeyError, TypeError):
+            path.unlink(missing_ok=True)
+            return None
+        return _batch(table.combine_chunks())
+
+    def sweep(self, older_than_s: float) -> None:
+        """Delete older files. Live workers delete their files themselves."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for path in self._folder.glob("*.arrow"):
+            with contextlib.suppress(FileNotFoundError):
+                if self._clock.wall_ms() / 1000 - path.stat().st_mtime > older_than_s:
+                    path.unlink()
+
+    def delete(self, file: dict | None) -> None:
+        """Delete a registered file of this host."""
+        if file and file["host"] == self.host:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file["path"])
+
+
+def log_of(claim: Claim) -> tuple[int, int] | None:
+    """The log from which the registered file was read (see mapper.fetch.Range)."""
+    log = claim.file.get("log") if claim.file else None
+    return tuple(log) if log else None
+
+
+def _encoded(table: pa.Table, header: str, max_event_time: int | None) -> pa.Buffer:
+    """The bytes of the file."""
+    table = table.replace_schema_metadata(
+        {**(table.schema.metadata or {}), "mars": header, "max_event_time": json.dumps(max_event_time)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def _cells_of(claim: Claim, batch: CountedBatch) -> pa.Table:
+    """The encoded cells of all tasks, a row for each key part of each."""
+    told = [[claim.tasks[r.query], r.query, len(r.parts), r.counts, r.bad_reasons] for r in batch.results.values()]
+    parts = [part for result in batch.results.values() for part in result.parts]
+    return pa.table({"cells": pa.array(parts, pa.large_binary())}).replace_schema_metadata(
+        {RESULTS: json.dumps([batch.tuples, told])})
+
+
+def _counted(table: pa.Table, claim: Claim) -> CountedBatch:
+    """The batch of such a table; ValueError if it lacks one of the claim's tasks."""
+    tuples, told = json.loads(table.schema.metadata[RESULTS])
+    parts, results, at = table.column("cells").to_pylist(), {}, 0
+    for incarnation, query, count, counts, bad_reasons in told:
+        if claim.tasks.get(query) == incarnation:
+            results[query] = TaskResult(query, parts[at:at + count], counts, bad_reasons)
+        at += count
+    if missing := claim.tasks.keys() - results.keys():
+        raise ValueError(f"no {missing}")
+    return CountedBatch(results, tuples, json.loads(table.schema.metadata[b"max_event_time"]))
+
+
+def _columns_of(stream: Stream, batch: ParsedBatch) -> pa.Table:
+    """The tuples, without what follows from the rest: a third of it is what a plain batch needs."""
     arrays = {f"column {name}": array for name, array in batch.columns.items()}
     arrays |= {f"bad {name}": pa.array(reasons) for name, reasons in batch.bad.items()}
     if batch.tuple_bad is not None:
         arrays["tuple_bad"] = pa.array(batch.tuple_bad)
     if batch.future is not None:
         arrays["future"] = pa.array(batch.future.view(np.uint8))
-    metadata = {"mars": _header(stream, generation, claim), "max_event_time": json.dumps(batch.max_event_time)}
-    # What follows from the rest is left out: a third of the file is what a plain batch needs.
+    metadata = {}
     if _is_column(batch, stream):
         metadata["event_time"] = stream.time_column
     else:
@@ -44,64 +142,7 @@ def write(folder: Path, stream: Stream, generation: int, claim: Claim, batch: Pa
         metadata["first_offset"] = str(batch.offset[0])
     else:
         arrays |= {"offset": pa.array(batch.offset), "line": pa.array(batch.line)}
-    table = pa.table(arrays).replace_schema_metadata(metadata)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    data = sink.getvalue()
-    path = folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
-    try:
-        path.write_bytes(data)
-    except OSError:
-        path.unlink(missing_ok=True)  # else a full disk would stay full by pieces of files that nobody is told of
-        raise
-    return {"host": HOST, "path": str(path), "length": data.size, "crc": google_crc32c.value(np.frombuffer(data, np.uint8)),
-            **({"log": log} if log else {})}
-
-
-def read(stream: Stream, generation: int, claim: Claim, columns: Iterable[str] = ()) -> ParsedBatch | None:
-    """The batch of a claim that was registered on this host, or None if its file is gone, does not match or lacks one of
-    these columns: who wrote it may not have known of a query."""
-    if not claim.file or claim.file["host"] != HOST:
-        return None
-    path = Path(claim.file["path"])
-    try:
-        data = path.read_bytes()
-        if len(data) != claim.file["length"] or google_crc32c.value(data) != claim.file["crc"]:
-            raise ValueError("length or checksum")
-        table = pa.ipc.open_stream(data).read_all()
-        if table.schema.metadata[b"mars"].decode() != _header(stream, generation, claim):
-            raise ValueError("header")
-        if missing := {f"column {name}" for name in columns}.difference(table.column_names):
-            raise ValueError(f"no {missing}")
-    except (OSError, ValueError, KeyError, TypeError):
-        path.unlink(missing_ok=True)
-        return None
-    return _batch(table.combine_chunks())
-
-
-def log_of(claim: Claim) -> tuple[int, int] | None:
-    """Of which log the registered file was read (see mapper.fetch.Range)."""
-    log = claim.file.get("log")
-    return tuple(log) if log else None
-
-
-def sweep(folder: Path, registered: set[str], older_than_s: float) -> None:
-    """Delete files that nobody has registered and that are too old to be on the way to it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("*.arrow"):
-        try:
-            if str(path) not in registered and time.time() - path.stat().st_mtime > older_than_s:
-                path.unlink()
-        except FileNotFoundError:
-            continue
-
-
-def delete(file: dict | None) -> None:
-    """Delete a registered file of this host."""
-    if file and file["host"] == HOST:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(file["path"])
+    return pa.table(arrays).replace_schema_metadata(metadata)
 
 
 def _header(stream: Stream, generation: int, claim: Claim) -> str:
@@ -109,14 +150,14 @@ def _header(stream: Stream, generation: int, claim: Claim) -> str:
 
 
 def _is_column(batch: ParsedBatch, stream: Stream) -> bool:
-    """Is the event time the very memory of its column?"""
+    """Does the event time share the memory of its column?"""
     column = batch.columns.get(stream.time_column)
     return (column is not None and pa.types.is_int64(column.type) and column.null_count == 0 and len(column) > 0
             and column.buffers()[1].address == batch.event_time.ctypes.data)
 
 
 def _is_gapless(batch: ParsedBatch) -> bool:
-    """Is it one tuple for each offset?"""
+    """Is there one tuple for each offset?"""
     return (len(batch) > 0 and int(batch.offset[-1]) - int(batch.offset[0]) == len(batch) - 1
             and not batch.line.any())
 

@@ -1,8 +1,8 @@
-"""Which state a query gets when its tuples cannot be read, and the exact range in words. Pure."""
+"""The state that a query gets if its tuples cannot be read, and the reason with the exact range. Pure."""
 
 from __future__ import annotations
 
-from mapper.decode import CorruptRecords
+from mapper.records import CorruptRecords
 from mars.adapters.kafka.errors import CorruptLog, LogTruncated, OffsetOutOfRange, TopicRecreated
 from mars.model.claims import Claim
 from mars.model.log_epochs import truncated
@@ -10,17 +10,19 @@ from mars.model.registry import ANEW
 
 STATES = {TopicRecreated: "TOPIC_RECREATED", LogTruncated: "LOG_TRUNCATED", OffsetOutOfRange: "DATA_LOSS",
           CorruptRecords: "FAILED", CorruptLog: "FAILED"}
+STOPS = (TopicRecreated, LogTruncated, OffsetOutOfRange, CorruptRecords, CorruptLog)
 
 
 def state_of(claim: Claim, error: Exception) -> str:
-    """The state. What lies past the log's end was there when it was claimed: no retention deletes that."""
+    """The query's state. An offset past the log's end existed when it was claimed, so retention cannot have deleted it:
+    the log was truncated."""
     if isinstance(error, OffsetOutOfRange) and claim.start > error.end:
         return STATES[LogTruncated]
     return STATES[type(error)]
 
 
 def why(claim: Claim, error: Exception) -> str:
-    """What is missing or damaged where, and the way out, for the query's reason."""
+    """What is missing or damaged, where, and what to do, for the query's reason."""
     place = f"of partition {claim.partition}"
     if isinstance(error, OffsetOutOfRange) and claim.start < error.log_start:
         return (f"offsets [{claim.start}, {error.log_start}) {place} were deleted before they were read, Kafka holds "

@@ -1,7 +1,7 @@
-"""What a batch says of time: whose event time reads, which tuples are future, how far the watermark may follow. Pure.
+"""The time of a batch: which event times can be read, which tuples are future, how far the watermark may follow. Pure.
 
-A tuple is judged by the Kafka timestamp of its own record (rule 26). That is the same whenever and by whomever the record
-is read, so that a range read again gives the same cells.
+A tuple is judged by the Kafka timestamp of its own record (rule 26). That is the same for every reader at any time, so a
+range that is read again gives the same cells.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ NEVER = 2**63 - 1
 def judge(stream: Stream, batch: ParsedBatch, messages: Messages, future_limit_ms: int) -> ParsedBatch:
     """Enter `future` and `max_event_time` into the batch that was parsed from these messages, and return it.
 
-    A tuple is future if its event time reads and lies more than `future_limit_ms` after its record's timestamp. A record
-    without a timestamp (Kafka's -1; some producers write 0) bounds nothing.
+    A tuple is future if its event time can be read and is more than `future_limit_ms` after its record's timestamp. A
+    record without a timestamp (Kafka's -1; some producers write 0) sets no limit.
     """
     reads = _time_reads(stream, batch)
     times = batch.event_time if reads is None else batch.event_time[reads]
@@ -31,7 +31,7 @@ def judge(stream: Stream, batch: ParsedBatch, messages: Messages, future_limit_m
         return batch
     greatest = int(times.max())
     written = _in_units(stream, messages.time_ms)
-    if greatest <= int(written.min()):  # nothing is ahead of any record: of a backlog this is all that is done
+    if greatest <= int(written.min()):  # no tuple is ahead of any record: in a backlog this is the only work
         batch.max_event_time = greatest
         return batch
     written = _of_tuples(written, messages, batch)
@@ -48,7 +48,7 @@ def judge(stream: Stream, batch: ParsedBatch, messages: Messages, future_limit_m
 
 
 def _in_units(stream: Stream, time_ms: np.ndarray) -> np.ndarray:
-    """Kafka timestamps in the stream's unit; NEVER where there is none, or none that the unit can hold."""
+    """Kafka timestamps in the stream's unit; NEVER if there is none, or none that the unit can hold."""
     per_second = UNITS_PER_SECOND[stream.time_unit]
     units = time_ms // (1_000 // per_second) if per_second < 1_000 else time_ms * (per_second // 1_000)
     outside = (time_ms <= 0) | (time_ms > (2**63 - 1) // max(per_second // 1_000, 1))
@@ -65,7 +65,7 @@ def _of_tuples(written: np.ndarray, messages: Messages, batch: ParsedBatch) -> n
 
 
 def _time_reads(stream: Stream, batch: ParsedBatch) -> np.ndarray | None:
-    """bool[n]: the tuple's event time reads, though it may be bad for other reasons; None if all do."""
+    """bool[n]: the tuple's event time can be read, even if the tuple is bad for other reasons; None if all can."""
     reads = None
     for prefix, reasons in time_reasons(stream, batch):
         reading = (reasons == 0) if prefix else ~np.isin(reasons, NO_OBJECT)
@@ -81,9 +81,14 @@ def time_reasons(stream: Stream, batch: ParsedBatch) -> list[tuple[str, np.ndarr
         reasons.append(("", batch.tuple_bad))
     if name in batch.bad:
         reasons.append((f"{name}: ", batch.bad[name]))
-    second = UNITS_PER_SECOND[stream.time_unit]
-    # In ns the calendar is longer than int64: there the ends of windows must still fit.
-    first, end = max(FIRST_SECOND * second, -2**63 + MARGIN_S * second), min(END_SECOND * second, 2**63 - MARGIN_S * second)
+    first, end = calendar(stream)
     if len(time) and not first <= int(time.min()) <= int(time.max()) < end:
         reasons.append((f"{name}: ", ((time < first) | (time >= end)) * np.uint8(NO_CALENDAR_TIME)))
     return reasons
+
+
+def calendar(stream: Stream) -> tuple[int, int]:
+    """The first event time that there is, and the first one after all, in the stream's unit."""
+    second = UNITS_PER_SECOND[stream.time_unit]
+    # In ns the calendar does not fit int64, and the ends of windows must still fit.
+    return max(FIRST_SECOND * second, -2**63 + MARGIN_S * second), min(END_SECOND * second, 2**63 - MARGIN_S * second)

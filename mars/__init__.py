@@ -1,7 +1,8 @@
 """Mars: exact, live window statistics over Kafka topics, in SQL.
 
-The truth is a reducer's commit: open windows, the offset up to which the log is in them, and the results that they
-closed, made visible by one compare-and-set in ZooKeeper. Kafka is the log; Redis can be emptied at any moment.
+The truth is a reducer's commit: the open windows, the offsets up to which the log is in them, and the results of the
+windows that it closed. One compare-and-set in ZooKeeper makes it visible. Kafka is the log; Redis may be emptied at any
+moment.
 
     Kafka -> mapper: claim fetch decode parse spill aggregate push -> Redis
           -> reducer: receive merge close commit -> files under the state URI -> results -> api
@@ -11,6 +12,7 @@ closed, made visible by one compare-and-set in ZooKeeper. Kafka is the log; Redi
 
 `api` may import all; `sql`, `mapper` and `reducer` do not know each other; this package imports none of them. It holds
 what they share. To read: `model` (plans, commits, and where all lies), `algebra` (windows, aggregates, cells), `adapters`
-and `lua` (the outside), `results` (committed files to rows), `config`, `errors`. docs/architecture.md has the words, the
-way of a tuple and the numbered rules that comments name.
+and `lua` (the outside), `results` (committed files to rows), `publisher` (rows to sinks), `runtime` (time and threads),
+`config`, `errors`.
+docs/architecture.md has the words, the way of a tuple and the numbered rules that comments name.
 """

@@ -1,9 +1,9 @@
-"""Which code makes an answer: every part of Mars that decides one has a version, and a query keeps those it was made with.
+"""Which code computes an answer. Every part of Mars that decides answers has a version, and a query keeps its versions.
 
-Cells of one query that two versions had made would not fit together: a key that one of them computes in another last bit,
-or puts into another key part, is two groups. So a plan records at CREATE the versions of the parts that it uses, and code
-of any other version never computes it. Who changes what a part gives for any value, raises its number here
-(docs/development.md); tests/mars/test_computing.py is red until then. What is here is pure.
+Cells of one query must not come from two versions, because they would not fit together: if one version computes a key with
+another last bit, or puts it into another key part, one group becomes two. So a plan records at CREATE the versions of the
+parts that it uses, and code of any other version never computes it. If you change what a part gives for any value, raise its
+number here (docs/development.md); tests/mars/test_computing.py is red until then. This module is pure.
 """
 
 from __future__ import annotations
@@ -11,25 +11,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mars.algebra.functions import AGGREGATES, SCALARS
+from mars.algebra.windows import KINDS
 from mars.model.expressions import Expression, functions_of
 from mars.model.plan import QueryPlan, Stream
 
+
+def _window_part(kind: str) -> str:
+    """The part that a kind of windows is; the first one had no name of its own."""
+    return "window" if kind == "tumbling" else f"window {kind}"
+
+
 # How messages become tuples, texts become values, and tuples find their window, their group and their key part.
 PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
-    "BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP")), "window", "group", "hash")
+    "BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP")),
+         *(_window_part(kind) for kind in KINDS if kind), "group", "hash")
 VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
-# What a plan was made with that records nothing. Version 0 is numpy's: other bits on other CPUs. Never to be changed.
+# The versions of plans that record none. Version 0 is numpy's, whose bits depend on the CPU. Never change this.
 UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
-WAY_OUT = "DROP the query and CREATE it anew, or go on with the Mars that made it"
+WAY_OUT = "DROP the query and CREATE it again, or use the Mars that created it"
 
 
 def versions_of(plan: QueryPlan, stream: Stream) -> tuple[tuple[str, int], ...]:
-    """(part, version) of all that this code computes the plan with, for `QueryPlan.versions`."""
+    """(part, version) of everything that this code uses to compute the plan, for `QueryPlan.versions`."""
     return tuple((part, VERSIONS[part]) for part in sorted({*_parts(plan, stream)}))
 
 
 def differences(plan: QueryPlan, stream: Stream) -> list[str]:
-    """In which parts this code is not the one that the plan was made with, in words; none if it may compute the plan."""
+    """The parts in which this code differs from the code that the plan was created with, in words; empty if it may
+    compute it."""
     wanted = plan.versions
     if wanted is None:
         wanted = tuple((part, UNRECORDED.get(part, 1)) for part in sorted({*_parts(plan, stream)}))
@@ -40,7 +49,7 @@ def differences(plan: QueryPlan, stream: Stream) -> list[str]:
 def refusal(plan: QueryPlan, stream: Stream) -> str:
     """Why this code must not compute the plan, with the way out, as the reason of a stopped query; empty if it may."""
     found = differences(plan, stream)
-    return f"it was made with {'; '.join(found)}: windows would be of two kinds; {WAY_OUT}" if found else ""
+    return f"it was created with {'; '.join(found)}: its windows would be of two kinds; {WAY_OUT}" if found else ""
 
 
 def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
@@ -50,7 +59,7 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
     if stream.column(stream.time_column).type == "STRING":
         yield "read TIMESTAMP"
     if plan.window:
-        yield "window"
+        yield _window_part(plan.window.kind)
     if plan.keys:
         yield from ("group", "hash")
     for call in plan.aggregates:
@@ -62,6 +71,7 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
 
 def _expressions(plan: QueryPlan) -> Iterator[Expression | None]:
     yield from (plan.where, plan.having)
-    yield from (part.expression for part in (*plan.keys, *plan.outputs))
+    yield from (key.expression for key in plan.keys)
+    yield from (output.expression for output in plan.outputs)
     for call in plan.aggregates:
         yield from (call.argument, call.filter)

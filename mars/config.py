@@ -59,7 +59,7 @@ def load(flags: Mapping[str, Any] | None = None, file: Path | None = None,
     for origin, layer in layers:
         for name, value in layer.items():
             if name not in Config.model_fields:
-                raise ConfigurationError(f"{name} in {origin} is no setting", _did_you_mean(name))
+                raise ConfigurationError(f"{name} in {origin} is not a setting", _did_you_mean(name))
             values[name] = value
             origins[name] = f"{PREFIX}{name.upper()}" if origin == "the environment" else origin
     try:
@@ -76,8 +76,8 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings in an environment, of which an empty one counts as not given. Others may use our prefix, so only what
-    looks misspelt is refused."""
+    """The settings in an environment; an empty one counts as not given. Other programs may use our prefix, so only a name
+    that looks misspelt is refused."""
     settings: dict[str, str] = {}
     for key, value in environment.items():
         name = key.removeprefix(PREFIX).lower()
@@ -94,11 +94,11 @@ def _closest(name: str) -> str:
 
 def _did_you_mean(name: str) -> str:
     closest = _closest(name)
-    return f"did you mean {closest}?" if closest else f"settings are {', '.join(Config.model_fields)}"
+    return f"did you mean {closest}?" if closest else f"the settings are {', '.join(Config.model_fields)}"
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigurationError:
-    """The first fault as one line; one at a time is enough to mend."""
+    """The first fault as one line. Users correct one at a time."""
     fault = error.errors()[0]
     said = fault["msg"].removeprefix("Value error, ")
     if not fault["loc"]:

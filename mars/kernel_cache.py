@@ -5,15 +5,19 @@ interpreter lock, so that several of them run beside fetching and pushing. No fa
 rounded as IEEE 754 says and in the order in which it is written, on every CPU.
 
 The code is kept in NUMBA_CACHE_DIR (by default mars/kernels in the user's cache folder), in a folder named after the sources
-of all kernels: numba itself would go on using a kernel whose helper in another file has changed, and a Mars that was
-upgraded would give the old one's answers.
+of all kernels. numba itself does not notice that a kernel's helper in another file has changed: an upgraded Mars would go
+on giving the old answers.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar, cast
+
+__all__ = ["cache_folder", "kernel", "numba"]
 
 MARS = Path(__file__).parent
 MAPPER = MARS.parent / "mapper" / "kernels"
@@ -26,15 +30,20 @@ def cache_folder() -> Path:
     ours = [(file.name, file.read_bytes()) for file in (MARS / "algebra").rglob("*.py")]
     sources = [source for source in ours if b"@kernel" in source[1]]
     sources += [(file.name, file.read_bytes()) for file in MAPPER.glob("*.py")]
-    # With checks of bounds, as tests ask for, the code is another one; numba does not tell the two apart.
+    # With checks of bounds, which tests ask for, the compiled code differs; numba does not tell the two apart.
     checked = os.environ.get("NUMBA_BOUNDSCHECK", "")
     digest = hashlib.sha256(repr(sorted(sources)).encode() + checked.encode()).hexdigest()[:16]
     return base if base.name == digest else base / digest
 
 
-# numba reads its settings when it is imported, and every kernel module imports it by way of this one.
+# numba reads its settings when it is imported, so every kernel module imports it through this one.
 os.environ["NUMBA_CACHE_DIR"] = str(cache_folder())
 
 import numba  # noqa: E402
 
-kernel = numba.njit(nogil=True, cache=True)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """A compiled kernel, for each combination of argument types that it is called with."""
+    return cast(Function, numba.njit(function, nogil=True, cache=True))

@@ -22,7 +22,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
 def _api(settings: Settings) -> Iterator[str]:
     if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
         yield "api_tls_certificate and api_tls_key must be given together"
-    if not _is_loopback(settings.api_host):
+    if not is_loopback(settings.api_host):
         unsafe = f"api_host {settings.api_host} is not loopback"
         if not settings.api_token:
             yield f"{unsafe}, so api_token must be given"
@@ -44,10 +44,9 @@ def _kafka(settings: Settings) -> Iterator[str]:
             yield f"{name} is given, but {protocol} has no password: it must be SASL_SSL or SASL_PLAINTEXT"
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+def is_loopback(host: str) -> bool:
+    """True if only this machine can reach the host."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False

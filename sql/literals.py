@@ -46,31 +46,30 @@ def whole_number(value: int) -> Literal | None:
 
 
 def negated(literal: Literal) -> Literal | None:
-    """The constant with the other sign, of the type that it has then (-9223372036854775808 is BIGINT); None
-    if it is no number."""
-    if literal.value is None or literal.type in ("STRING", "BOOLEAN", "DATE", "TIMESTAMP", "FLOAT"):
-        return None
-    if literal.type == "DOUBLE":
-        return Literal(-literal.value, "DOUBLE")
+    """The constant with the other sign, and the type that it then has (-9223372036854775808 is BIGINT); None if it is not
+    a number."""
     if literal == Literal(INT_MAX + 1, "BIGINT"):
         return Literal(-INT_MAX - 1, "INT")
-    if literal.type in ("INT", "BIGINT") and literal.value > 0:
-        return Literal(-literal.value, literal.type)
-    if decimal_parts(literal.type) and literal.value == str(BIGINT_MAX + 1):
-        return Literal(-BIGINT_MAX - 1, "BIGINT")
-    if decimal_parts(literal.type) and not literal.value.startswith("-"):
-        return Literal("-" + literal.value, literal.type)
+    match literal.value:
+        case float(value) if literal.type == "DOUBLE":
+            return Literal(-value, "DOUBLE")
+        case int(value) if literal.type in ("INT", "BIGINT") and value > 0:
+            return Literal(-value, literal.type)
+        case str(value) if decimal_parts(literal.type) and value == str(BIGINT_MAX + 1):
+            return Literal(-BIGINT_MAX - 1, "BIGINT")
+        case str(value) if decimal_parts(literal.type) and not value.startswith("-"):
+            return Literal("-" + value, literal.type)
     return None
 
 
 def fold(literal: Literal, target: str) -> Literal | None:
-    """The constant in another type, where the cast is exact and plain; None otherwise."""
+    """The constant in another type if the cast is exact and plain; None otherwise."""
     value, source = literal.value, literal.type
     if value is None:
         return Literal(None, target)
     if isinstance(value, bool) or source == "FLOAT":
         return None
-    if source == "STRING":
+    if source == "STRING" and isinstance(value, str):
         return fold_text(value, target)
     if target == "STRING":
         return Literal(str(value), "STRING") if source in ("INT", "BIGINT") else None
@@ -80,12 +79,13 @@ def fold(literal: Literal, target: str) -> Literal | None:
 
 
 def reads(text: str, target: str) -> bool:
-    """Does the cast of a column read the text? Not all that it reads can stand in a plan: NaN and FLOAT cannot."""
+    """Would the cast of a column accept the text? A plan cannot hold all such values: NaN and FLOAT are excluded."""
     return casts.cast(pa.array([text]), types.to_arrow(target))[0].is_valid
 
 
 def fold_text(text: str, target: str) -> Literal | None:
-    """A text as the cast of a column would read it; None if that is NULL, or what a plan cannot hold."""
+    """The value of a text as the cast of a column would read it; None if that is NULL, or a value that a plan cannot
+    hold."""
     value = casts.cast(pa.array([text]), types.to_arrow(target))[0].as_py()
     if value is None or target == "FLOAT" or (target == "DOUBLE" and not math.isfinite(value)):
         return None
@@ -114,8 +114,7 @@ def fold_exact(value: Decimal, source: str, target: str) -> Literal | None:
 
 
 def backslash_pattern(pattern: str, escape: str) -> str | None:
-    """A LIKE pattern with another escape character as one with the backslash; None if its escapes do not
-    read."""
+    """A LIKE pattern with another escape character, rewritten with the backslash; None if its escapes are not valid."""
     out, i = [], 0
     while i < len(pattern):
         character = pattern[i]

@@ -1,4 +1,4 @@
-"""Where a node of sqlglot's tree stands in the user's text, and the name of a plain call."""
+"""The place of a node of sqlglot's tree in the user's text, and the name of a plain call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlglot import exp
 CALL = "call "
 
 
-def span(node: exp.Expression | None) -> tuple[int, int]:
+def span(node: exp.Expr | None) -> tuple[int, int]:
     """(start, end) of a node's text: of its own words, else of the nearest node around it that has any."""
     while node is not None:
         places = [n.meta for n in node.walk() if "start" in n.meta]
@@ -17,6 +17,6 @@ def span(node: exp.Expression | None) -> tuple[int, int]:
     return 0, 0
 
 
-def call_name(node: exp.Expression) -> str:
+def call_name(node: exp.Expr) -> str:
     """The name of a plain call as the user wrote it; '' for any other node."""
     return node.name.removeprefix(CALL) if isinstance(node, exp.Anonymous) else ""

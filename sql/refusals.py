@@ -18,8 +18,11 @@ KEYWORDS = (
 class Place(Protocol):
     """A part of a statement: sql[start:end]."""
 
-    start: int
-    end: int
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
 
 
 def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: str = "") -> SqlError:
@@ -27,7 +30,7 @@ def refusal(sql: str, start: int, end: int, title: str, detail: str = "", hint: 
     start = min(start, len(sql))
     line = sql.count("\n", 0, start) + 1
     column = start - (sql.rfind("\n", 0, start) + 1) + 1
-    marked = sql[start:end].split("\n")[0].rstrip()
+    marked = sql[start:end].split("\n", maxsplit=1)[0].rstrip()
     return SqlError(title, detail, hint, sql=sql, line=line, column=column, length=max(1, len(marked)))
 
 
@@ -37,7 +40,7 @@ def refusal_at(sql: str, place: Place, title: str, detail: str = "", hint: str =
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a wrong one most likely means, in the case that it is known by, or None."""
+    """The known name that a wrong name most likely means, in its own upper and lower case; or None."""
     by_lower = {k.lower(): k for k in known}
     matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[matches[0]] if matches else None
@@ -52,21 +55,21 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 def unknown_source(sql: str, name: str, start: int, end: int, known: Iterable[str]) -> SqlError:
     """The refusal of a stream or query that does not exist; `known` are the names that do."""
     names = sorted(known)
-    listed = "there are: " + ", ".join(names[:10]) if names else "there is none yet: CREATE STREAM makes one"
+    listed = "there are: " + ", ".join(names[:10]) if names else "there are none yet: CREATE STREAM makes one"
     return refusal(sql, start, end, f"unknown stream {name}", "no stream or query has this name",
                    did_you_mean(name, names, listed))
 
 
 def not_supported(sql: str, start: int, end: int, what: str, instead: str) -> SqlError:
-    """The refusal of a part of the dialect that is recognised but does not work yet."""
+    """The refusal of a part of the dialect that is recognised but not supported yet."""
     return refusal(sql, start, end, f"{what} is not supported yet",
                    "this version recognises it but cannot run it", instead)
 
 
 def no_type(written: str, otherwise: str, detail: str = "") -> tuple[str, str, str]:
-    """Title, detail and hint for a type as it was written: there is none of this name, or no DECIMAL of this size."""
+    """Title, detail and hint for a type as it was written: no type has this name, or no DECIMAL has this size."""
     fitting = types.nearest_decimal(written)
     if fitting:
-        why = "a DECIMAL has 1 to 38 digits, and not more of them after the point"
-        return f"{written} is no type", why, f"write {fitting}"
+        why = "in DECIMAL(p, s), p is 1 to 38, and s is at most p"
+        return f"{written} is not a type", why, f"write {fitting}"
     return f"unknown type {written}", detail, otherwise

@@ -1,4 +1,4 @@
-"""Every statement of the dialect, as read: nothing here has been checked against a stream yet."""
+"""Every statement of the dialect, as parsed: nothing here has been checked against a stream yet."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sql.read.clauses import Clauses
+from mars.model.plan import Window
 
 
 @dataclass(frozen=True)
 class Name:
-    """A name and where it stands in the statement: sql[start:end]."""
+    """A name and its place in the statement: sql[start:end]."""
 
     text: str
     start: int = field(default=0, compare=False)
@@ -20,7 +20,7 @@ class Name:
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """`name TYPE [PATH 'a.b']`; `type_place` is where the type stands, `type` its text as written."""
+    """`name TYPE [PATH 'a.b']`; `type_place` is the place of the type, `type` its text as written."""
 
     name: Name
     type: Name
@@ -42,10 +42,22 @@ class CreateStream:
 
 
 @dataclass(frozen=True)
+class Clauses:
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    end) of each clause by its keyword."""
+
+    window: Window | None = None
+    watermark_ms: int | None = None
+    idle_ms: int | None = None
+    grace_ms: int | None = None
+    start: str | None = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class SelectStatement:
-    """A SELECT over a stream: given alone it runs once over what the topic holds. `tree` is the plain SQL
-    without our clauses, `texts` the text of each column of the select list, `last` where the statement's
-    last word stands."""
+    """A SELECT over a stream: given alone it runs once over what the topic holds. `tree` is the plain SQL without our
+    clauses, `texts` the text of each column of the select list, `last` the place of the statement's last word."""
 
     sql: str
     source: Name

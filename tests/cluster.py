@@ -25,7 +25,7 @@ from api.instance.identity import admit
 from api.instance.services import redis as redis_service
 from api.instance.services import zookeeper as zookeeper_service
 from api.instance.services.process import Child
-from api.statements.context import Context
+from api.statements.context import Context, connect
 from api.statements.dispatch import execute
 from mars import faults
 from mars.config import Config
@@ -33,6 +33,7 @@ from mars.model import names
 from mars.results.cursors import LIMIT_MAX, Selection
 from mars.results.pages import page as result_page
 from mars.results.snapshot import Snapshot
+from mars.workers import KINDS
 from tests.conftest import Stack
 
 ROOT = Path(__file__).parent.parent
@@ -42,12 +43,9 @@ ENTRY = """
 import logging, sys
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 logging.getLogger("kafka").setLevel(logging.ERROR)
-from {module}.job import run_{kind}
-run_{kind}(sys.argv[1], {number})
+from mars.workers import KINDS
+{{kind.name: kind for kind in KINDS}}["{kind}"].load()(sys.argv[1], {number})
 """
-
-
-MODULES = {"publisher": "mars.publisher"}  # the others are called like their kind
 
 
 @dataclass
@@ -74,7 +72,8 @@ class Cluster:
         self.services = [redis_service.start(own, folder), zookeeper_service.start(own, folder)]
         addresses = {f"{service.name}_address": service.address for service in self.services}
         self.config: Config = own.model_copy(update={**addresses, **settings})
-        self.context = Context(self.config.model_copy(update={"zookeeper_session_ms": 10_000}))
+        patient = self.config.model_copy(update={"zookeeper_session_ms": 10_000})
+        self.context = Context(patient, connect(patient))
         if publishers:  # transactions of sinks have the instance's id in their names, and the Kafka is everybody's
             admit(self.config, self.context.zk, self.context.storage)
         host, port = self.config.redis_address.split(":")
@@ -110,7 +109,7 @@ class Cluster:
 
     def _start(self, slot: Slot) -> None:
         log = self.folder / "logs" / f"{slot.kind}-{slot.number}.{slot.starts}.{time.monotonic_ns()}.log"
-        code = ENTRY.format(module=MODULES.get(slot.kind, slot.kind), kind=slot.kind, number=slot.number)
+        code = ENTRY.format(kind=slot.kind, number=slot.number)
         slot.child = Child(f"{slot.kind} {slot.number}", [sys.executable, "-c", code, self.config.to_json()], log,
                            environment={"PYTHONPATH": str(ROOT)})
         slot.starts += 1
@@ -157,7 +156,7 @@ class Cluster:
         """Return once every slot's process has told ZooKeeper that it lives."""
         def present() -> bool:
             zk = self.context.zk
-            kinds = (("mapper", names.MAPPERS), ("reducer", names.REDUCERS), ("publisher", names.PUBLISHERS))
+            kinds = [(kind.name, kind.folder) for kind in KINDS]
             living = {(kind, int(id_.split("-")[0])) for kind, path in kinds if zk.get(path) for id_ in zk.children(path)}
             return self.slots.keys() <= living
 

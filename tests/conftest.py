@@ -39,7 +39,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     first = load({"data": folder, "lease_ms": 1_000, "zookeeper_session_ms": 4_000, "kafka_heap_mb": 256,
                   "redis_memory_bytes_max": 256 * 1024 * 1024}, environment={})
     services = start_all(first, folder)
-    addresses = {f"{service.name}_address": service.address for service in services.all()}
+    addresses = {f"{service.name}_address": service.address for service in services}
     try:
         yield Stack(services, first.model_copy(update=addresses))
     finally:

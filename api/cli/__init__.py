@@ -1,10 +1,10 @@
-"""The command line: `program` is what it takes, `commands` what each command does."""
+"""The command line: `program` has the commands and their options, `commands` what each command does."""
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """The program `mars`. Imported when it runs, so that whoever wants a client alone loads no more than that."""
+    """The program `mars`. Imported when it runs, so that code which needs only a client loads nothing else."""
     from api.cli.program import main
 
     main()

@@ -1,4 +1,4 @@
-"""The REST client of the command line: Mars's own errors out of problem JSON, and pages of results."""
+"""The REST client of the command line: turns problem JSON into Mars's own errors, and reads pages of results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from api.instance.tls import Trust, explain
+from api.tls import Trust, explain
 from mars.errors import ConflictError, GoneError, MarsError, NotFoundError, NotReadyError, SqlError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ BY_STATUS = {404: NotFoundError, 409: ConflictError, 410: GoneError, 503: NotRea
 
 
 class Client:
-    """One API. Every refusal is raised as the MarsError that the server meant, an API that does not answer as
+    """One API. Every refusal is raised as the MarsError that the server sent. If the API does not answer, it raises
     NotReadyError."""
 
     def __init__(self, url: str, token: str = "", timeout_s: float = 60.0, trust: Trust | None = None) -> None:
@@ -38,7 +38,7 @@ class Client:
 
     @staticmethod
     def of(run: Run, token: str) -> Client:
-        """A client of an instance on this machine, which believes that instance's certificate and no other."""
+        """A client of an instance on this machine. It trusts that instance's certificate and no other."""
         return Client(run.api, token, trust=Trust.own(run.api_certificate, run.api_name) if run.api_certificate else None)
 
     def __enter__(self) -> Client:
@@ -48,8 +48,7 @@ class Client:
         self.http.close()
 
     def sql(self, statement: str, id_: str | None = None) -> dict:
-        """The answer to one statement; it may take as long as it needs. With an id it can be followed and
-        ended."""
+        """The answer to one statement; there is no time limit. With an id, the statement can be followed and stopped."""
         body = {"sql": statement, "id": id_}
         return self._send("POST", "/v1/sql", statement, json=body, timeout=None).json()
 
@@ -88,12 +87,12 @@ class Client:
 
     def _why(self, error: httpx.HTTPError) -> str:
         if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
-            return "it may speak TLS: call it by https://"
+            return "it may use TLS: call it with https://"
         return "is it running? see `mars status`"
 
 
 def problem(answer: httpx.Response, sql: str = "") -> MarsError:
-    """The error that an answer carries; `sql` is the statement that was sent, if one was."""
+    """The error in an answer; `sql` is the statement that was sent, if there was one."""
     try:
         body = answer.json()
         title = body["title"]

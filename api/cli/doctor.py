@@ -1,11 +1,11 @@
-"""What Mars needs on this machine, what is missing, and the command that mends it."""
+"""What Mars needs on this machine, what is missing, and the command that fixes it."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -14,7 +14,7 @@ from types import ModuleType
 
 import psutil
 
-from api.instance import tls
+from api import tls
 from api.instance.services import jars, java, kafka, ports, redis, zookeeper
 from mars.config import Config
 from mars.errors import MarsError
@@ -24,12 +24,14 @@ PYTHON_MIN = (3, 11)
 DISK_BYTES_MIN = 2048 * MIB
 WORKER_MEMORY_MB = 250  # a worker's interpreter with its libraries, before it holds any data
 SETUP = "make setup"
+MISSING = "missing"
+PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)\s*(;)?", re.MULTILINE)  # name, version, and whether only some machines need it
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that Mars needs: what was found, and the command that mends it, if one does."""
+    """One thing that Mars needs: what was found, and the command that fixes it, if there is one."""
 
     name: str
     ok: bool
@@ -38,7 +40,7 @@ class Check:
 
 
 def check(config: Config) -> list[Check]:
-    """Looks at everything, starts nothing, and raises nothing. Takes about a second."""
+    """Checks everything, starts nothing, and raises nothing. Takes about a second."""
     looks: list[tuple[str, Callable[[], Check]]] = [
         ("python", _python), ("packages", _packages), ("java", partial(_java, config)),
         ("kafka", partial(_kafka, config)), ("zookeeper", partial(_zookeeper, config)),
@@ -66,32 +68,27 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Compares what is installed with the lock; Mars as a wheel has none, pip has seen to it."""
+    """Compares the installed packages with the lock file. A wheel of Mars has none; then pip has checked them."""
     if not LOCK.exists():
         return Check("packages", True, "installed without a lock file")
-    pinned = list(_pinned(LOCK.read_text()))
-    wrong = []
-    for name in sorted({name for name, _, _ in pinned}):
-        wanted = [version for other, version, _ in pinned if other == name]
-        is_always_needed = any(other == name and not has_marker for other, _, has_marker in pinned)
-        try:
-            installed = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            if is_always_needed:
-                wrong.append(f"{name} is missing")
-            continue
-        if installed not in wanted:
-            wrong.append(f"{name} is {installed}, not {' or '.join(wanted)}")
+    wanted: dict[str, set[str]] = {}
+    for name, version, marker in PINNED.findall(LOCK.read_text()):
+        # What only some machines need, and this one may lack, is as good as what it has.
+        wanted.setdefault(name, set()).update((version, MISSING) if marker else (version,))
+    found = {name: _installed(name) for name in wanted}
+    wrong = [f"{name} is {found[name]}, not {' or '.join(sorted(wanted[name] - {MISSING}))}" for name in sorted(wanted)
+             if found[name] not in wanted[name]]
     if wrong:
         more = f"; {len(wrong) - 5} more" if len(wrong) > 5 else ""
         return Check("packages", False, "; ".join(wrong[:5]) + more, f"rm -r .venv; {SETUP}")
-    return Check("packages", True, f"{len(pinned)} as locked")
+    return Check("packages", True, f"{len(wanted)} as locked")
 
 
-def _pinned(lock: str) -> Iterator[tuple[str, str, bool]]:
-    """Name, version, and whether the line is only for some machines."""
-    for found in re.finditer(r"^([\w.-]+)==([^\s;\\]+)\s*(;)?", lock, re.MULTILINE):
-        yield found[1], found[2], bool(found[3])
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return MISSING
 
 
 def _java(config: Config) -> Check:
@@ -129,7 +126,7 @@ def _foreign(service: ModuleType, config: Config, address: str) -> Check:
 
 
 def _memory(config: Config) -> Check:
-    needed_mb = config.spark_driver_memory_mb + (config.mappers + config.reducers) * WORKER_MEMORY_MB
+    needed_mb = config.spark_driver_memory_mb + config.workers * WORKER_MEMORY_MB
     needed_mb += 0 if config.kafka_address else config.kafka_heap_mb
     needed_mb += 0 if config.zookeeper_address else config.zookeeper_heap_mb
     free_mb = psutil.virtual_memory().available // MIB
@@ -151,20 +148,8 @@ def _port(config: Config) -> Check:
         return Check("port", True, "any free one is taken")
     if ports.is_free(config.api_port, config.api_host):
         return Check("port", True, f"{config.api_port} is free")
-    return Check("port", False, f"{config.api_port} is taken on {config.api_host}{_holder(config.api_port)}",
-                 "mars up --port 0")
+    return Check("port", False, f"{config.api_port} is taken on {config.api_host}", "mars up --port 0")
 
 
 def _tls(config: Config) -> Check:
     return Check("tls", True, f"the API's certificate is for {tls.certificate_name(config)}")
-
-
-def _holder(port: int) -> str:
-    """Who listens there, where this user may know it."""
-    try:
-        for connection in psutil.net_connections("tcp"):
-            if connection.laddr and connection.laddr.port == port and connection.pid:
-                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
-    except psutil.Error:
-        pass
-    return ""

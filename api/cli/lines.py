@@ -1,4 +1,4 @@
-"""A file of tuples, one a line: what it looks like, its lines as messages, and sending them to a topic."""
+"""A file of tuples, one per line: guesses its format, gives its lines as messages, and sends them to a topic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from confluent_kafka import KafkaException, Producer
 
@@ -22,73 +21,63 @@ PARTITIONS = 4
 
 
 class LineFile:
-    """A text file with a tuple on each line; a header line and blank lines are no tuples.
+    """A text file with a tuple on each line. A header line and blank lines are not tuples.
 
-    What is no regular file, as a pipe, gives its lines once alone; `is_regular` tells, and `bytes` is then None.
-    MarsError if it cannot be read or holds none."""
+    A file that is not regular, such as a pipe, gives its lines only once: then `is_regular` is False and `bytes` is None.
+    MarsError if the file cannot be read or has no tuple."""
 
     def __init__(self, path: Path, header: bool | None = None) -> None:
         self.path = path
         head = self._open()
         sample = [line for line in head if line.strip()]
         if any(b"\0" in line for line in sample):
-            raise MarsError(f"{path} is no text file", hint="unpack it if it is packed; Mars takes CSV or JSON lines")
+            raise MarsError(f"{path} is not a text file", hint="unpack it if it is packed; Mars takes CSV or JSON lines")
         if sample and sample[0].strip() in (b"[", b"{"):
-            raise MarsError(f"{path} has JSON over several lines", "one JSON object a line is needed",
-                            f"jq -c '.[]?' {path} writes it so")
+            raise MarsError(f"{path} has JSON over several lines", "each line must be one JSON object",
+                            f"jq -c '.[]?' {path} converts it")
         guess = guess_schema(sample)
         if guess is None:
-            raise MarsError(f"{path} holds no tuple", "it is empty, or has blank lines and a header alone")
+            raise MarsError(f"{path} has no tuple", "it is empty, or has only blank lines and a header")
         self.guess: Guess = guess
         self.header = guess.header if header is None else header and guess.format == "CSV"
 
     def lines(self) -> Iterator[bytes]:
-        """The tuples, without line ends; MarsError for the lines of a pipe that were given before."""
-        with self._take() as source:
+        """The tuples, without line ends; MarsError if a pipe's lines were given before."""
+        if not self.is_regular and self._source.closed:
+            raise MarsError(f"{self.path} is not a regular file", "its lines can be read only once",
+                            "write it to a file first")
+        with open(self.path, "rb") if self.is_regular else self._source as source:
             rest = (line.rstrip(b"\r\n") for line in itertools.chain(self._head, source))
             rest = (line for line in rest if line.strip())
             yield from itertools.islice(rest, 1 if self.header else 0, None)
 
     def _open(self) -> list[bytes]:
-        """The first lines. A pipe stays open behind them: opened again, it would go on where it was left, without them."""
+        """The first lines. A pipe stays open after them: if it were opened again, it would continue without them."""
         try:
-            source = open(self.path, "rb")  # noqa: SIM115
-            head = list(itertools.islice(source, SAMPLE_LINES))
-            status = os.fstat(source.fileno())
+            self._source = open(self.path, "rb")  # noqa: SIM115
+            head = list(itertools.islice(self._source, SAMPLE_LINES))
+            status = os.fstat(self._source.fileno())
         except OSError as error:
             raise MarsError(f"{self.path} cannot be read", error.strerror or str(error)) from None
         self.is_regular = stat.S_ISREG(status.st_mode)
         self.bytes = status.st_size if self.is_regular else None
-        self._head, self._source = ([], None) if self.is_regular else (head, source)
+        self._head = [] if self.is_regular else head
         if self.is_regular:
-            source.close()
+            self._source.close()
         return head
-
-    def _take(self) -> BinaryIO:
-        """What follows the head: all of a regular file, the rest of a pipe."""
-        if self.is_regular:
-            return open(self.path, "rb")
-        source, self._source = self._source, None
-        if source is None:
-            raise MarsError(f"{self.path} is not a regular file", "its lines come once", "write it to a file first")
-        return source
 
 
 def ensure_topic(kafka: str, security: Security, topic: str) -> tuple[int, bool]:
     """The topic's number of partitions, and whether it was made here."""
     admin = KafkaAdmin(kafka, security=security)
-    try:
-        found = admin.describe(topic)
-        made = found is None
-        return len((found or admin.create(topic, PARTITIONS)).partitions), made
-    finally:
-        admin.close()
+    found = admin.describe(topic)
+    return len((found or admin.create(topic, PARTITIONS)).partitions), found is None
 
 
 def send(lines: Iterator[bytes], kafka: str, security: Security, topic: str, partitions: int, rate: int | None,
          progress: Callable[[int, int], None]) -> int:
-    """Send each line as one message, in turn over the partitions, each exactly once; return how many were
-    acknowledged. `progress` hears of lines and bytes. MarsError if the broker refuses one."""
+    """Send each line as one message, in turn over the partitions, each exactly once; return how many were acknowledged.
+    `progress` gets lines and bytes. MarsError if the broker refuses one."""
     failed: list[str] = []
 
     def heard(error: object, _message: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mars.model import types
 
@@ -28,7 +28,7 @@ def render(answer: dict, format_: str, expanded: bool = False, cell_width: int |
 
 
 def as_json(columns: Sequence[dict], rows: Sequence[list]) -> str:
-    """An array of objects, one a line."""
+    """An array of objects, one per line."""
     names = [column["name"] for column in columns]
     lines = ",\n".join(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
     return f"[\n{lines}\n]" if rows else "[]"
@@ -69,7 +69,7 @@ def table(columns: Sequence[dict], rows: Sequence[list], cell_width: int | None 
 
 
 def vertical(columns: Sequence[dict], rows: Sequence[list]) -> str:
-    """One line a value, for rows that are too wide."""
+    """One line per value, for rows that are too wide."""
     width = max((len(column["name"]) for column in columns), default=0)
     lines = []
     for number, row in enumerate(rows, 1):
@@ -87,9 +87,9 @@ def arrow(columns: Sequence[dict], rows: Sequence[list]) -> bytes:
     arrays = []
     for index, column in enumerate(columns):
         values = [_read(row[index], column["type"]) for row in rows]
-        if column["type"] in TIMES:  # numpy reads years beyond 9999 too
-            values = np.array(values, TIMES[column["type"]])
-        arrays.append(pa.array(values).cast(types.to_arrow(column["type"])))
+        unit = TIMES.get(column["type"])  # numpy reads years beyond 9999 too
+        array = pa.array(values if unit is None else np.array(values, unit))
+        arrays.append(array.cast(types.to_arrow(column["type"])))
     schema = pa.schema([(column["name"], types.to_arrow(column["type"])) for column in columns])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -98,8 +98,8 @@ def arrow(columns: Sequence[dict], rows: Sequence[list]) -> bytes:
 
 
 def _read(value: object, type_: str) -> object:
-    """A JSON value as one that Arrow casts: what JSON has no form for comes as text."""
-    if type_ in TIMES and value is not None:
+    """A JSON value in a form that Arrow can cast. Values that JSON cannot express come as text."""
+    if type_ in TIMES and isinstance(value, str):
         return value.removeprefix("+").removesuffix("Z")
     return float(value) if type_ in ("FLOAT", "DOUBLE") and isinstance(value, str) else value
 
@@ -117,6 +117,6 @@ def _plain(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def _width(measure, text: str) -> int:
+def _width(measure: Callable[[str], int], text: str) -> int:
     """Terminal columns; control characters have none, so their count stands in."""
     return max(measure(text), 0) or len(text)

@@ -9,35 +9,32 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from api.cli.client import Client
 from api.cli.render import CELL_WIDTH, render
 from mars.errors import MarsError
 
-PROGRESS_AFTER_S, PROGRESS_EVERY_S = 0.5, 0.3
 CANCEL_S = 2.0
 
 
 def run(client: Client, statement: str) -> dict:
-    """The answer to one statement; while it runs long, a progress bar on a terminal. Ctrl-C stops it at the
-    API too, and waits for no answer of an API that is silent."""
+    """The answer to one statement. Ctrl-C stops it at the API too, and waits for no answer of an API that is silent."""
     id_ = uuid.uuid4().hex
     answers: SimpleQueue[Future] = SimpleQueue()
     _beside("statement", _ask, client, statement, id_, answers)
     try:
-        with contextlib.suppress(Empty):
-            return answers.get(timeout=PROGRESS_AFTER_S).result()
-        return (follow(client, id_, answers) if sys.stderr.isatty() else answers.get()).result()
+        return answers.get().result()
     except KeyboardInterrupt:
         _beside("cancel", _cancel, client, id_).join(CANCEL_S)
         raise
 
 
 def _beside(name: str, do: Callable[..., None], *arguments: object) -> threading.Thread:
-    """A started thread that calls the API. The main thread never does while a statement runs, and waits in one call of
-    C only: Ctrl-C is raised there in whatever line it has reached, and the HTTP client swallows it then or leaves its pool
-    locked. A daemon, because the end of the process must not wait for what was left."""
+    """A started thread that calls the API. While a statement runs, the main thread never calls it, and waits only in one
+    C call. The reason is Ctrl-C: it is raised in whatever line the main thread has reached, and inside the HTTP client it
+    would be swallowed or leave the pool locked. The thread is a daemon, because the process must not wait for it at its
+    end."""
     thread = threading.Thread(target=do, args=arguments, name=name, daemon=True)
     thread.start()
     return thread
@@ -53,35 +50,8 @@ def _ask(client: Client, statement: str, id_: str, answers: SimpleQueue[Future])
 
 
 def _cancel(client: Client, id_: str) -> None:
-    with contextlib.suppress(Exception):  # the client may be closed meanwhile, as nobody waits for this for long
+    with contextlib.suppress(Exception):  # the client may be closed meanwhile, because nobody waits long for this
         client.cancel(id_)
-
-
-def follow(client: Client, id_: str, answers: SimpleQueue[Future]) -> Future:
-    """Show on the terminal how far a running statement is, until it has the answer that is returned."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    found, over, console = {}, threading.Event(), Console(stderr=True)
-    _beside("progress", _look, client, id_, found, over)
-    try:
-        with Progress(console=console, transient=True) as bar:
-            task = bar.add_task("running", total=None)
-            while True:
-                bar.update(task, completed=found.get("done"), total=found.get("total") or None)
-                with contextlib.suppress(Empty):
-                    return answers.get(timeout=PROGRESS_EVERY_S)
-    finally:
-        over.set()
-        console.show_cursor()  # Ctrl-C may come while the bar has hidden it, and is not begun
-
-
-def _look(client: Client, id_: str, found: dict, over: threading.Event) -> None:
-    """Keep in `found` what the API says of the statement."""
-    while not over.is_set():
-        with contextlib.suppress(Exception):  # an answer that is missing leaves the bar as it is
-            found.update(client.get(f"/v1/sql/{id_}"))
-        over.wait(PROGRESS_EVERY_S)
 
 
 def read(script: str) -> str:
@@ -93,9 +63,9 @@ def read(script: str) -> str:
 
 
 def show(answer: dict, format_: str, expanded: bool = False) -> None:
-    """Rows to stdout; what else an answer says to stderr."""
+    """Rows to stdout; everything else in an answer to stderr."""
     if "rows" in answer and answer["kind"] in ("rows", "plan"):
-        # Who reads a pipe or a file wants the values, whoever reads a screen the columns.
+        # A reader of a pipe or a file wants whole values; a reader of a screen wants aligned columns.
         sys.stdout.buffer.write(render(answer, format_, expanded, CELL_WIDTH if sys.stdout.isatty() else None))
         sys.stdout.buffer.flush()
     for note in notes(answer):
@@ -103,11 +73,11 @@ def show(answer: dict, format_: str, expanded: bool = False) -> None:
 
 
 def notes(answer: dict) -> list[str]:
-    """The sentences that belong to an answer but are no rows."""
+    """The sentences that belong to an answer but are not rows."""
     found = []
     if answer["kind"] not in ("rows", "plan"):
         found.append(f"{answer['kind']} {answer.get('name') or ''}".rstrip())
     if answer.get("truncated"):
-        found.append(f"only the first {len(answer['rows']):,} rows; LIMIT says otherwise")
+        found.append(f"only the first {len(answer['rows']):,} rows are shown; LIMIT gives more")
     found += [answer[name] for name in ("note", "warning", "reason") if answer.get(name)]
     return found + list(answer.get("notes") or [])

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
 from api.cli.client import Client
-from api.cli.commands.errors import text
+from api.cli.errors import text
 from api.cli.running import read, run, show
 from mars.errors import MarsError
 from sql.read.parse import split_statements
@@ -25,8 +27,8 @@ INTO IS JSON KAFKA KEY LAST LATEST LETTERS LIKE LIMIT MAX MIN NOT NULL OR ORDER 
 REDRIVE RESUME RUN SECRET SELECT SHOW SINK SINKS STDDEV STREAM STREAMS STRING SUM TABLE THEN TIMESTAMP TOPIC UNIT
 VARIANCE WATERMARK WHEN WHERE WINDOWING"""
 KEYWORDS = WORDS.split()
-HELP = """\\d          streams and queries        \\x          one line a value, on and off
-\\d NAME     describe one               \\timing     show how long statements take, on and off
+HELP = """\\d          streams and queries        \\x          one line per value (on, off)
+\\d NAME     describe one               \\timing     show how long statements take (on, off)
 \\dl NAME    dead letters of a stream   \\?          this help
 \\i FILE     run a file
 \\q          leave                      ;           ends a statement"""
@@ -40,13 +42,13 @@ class Names(Completer):
         self.words: list[str] = []
         self.read_at = 0.0
 
-    def get_completions(self, document, event):
-        """Words that go on from what stands before the cursor, in its case."""
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
+        """Words that complete the text before the cursor, in its upper or lower case."""
         before = document.text_before_cursor
         if before.lstrip().startswith("\\") and " " not in before.lstrip():
             options, start = ["\\d", "\\dl", "\\i", "\\q", "\\timing", "\\x", "\\?"], before.lstrip()
         else:
-            options, start = None, document.get_word_before_cursor()
+            options, start = [], document.get_word_before_cursor()
         if not start:
             return
         for word in options or [*KEYWORDS, *self.known()]:
@@ -55,7 +57,7 @@ class Names(Completer):
                 yield Completion(word.lower() if lower else word, -len(start))
 
     def known(self) -> list[str]:
-        """Names as of some seconds ago; none while the API does not answer."""
+        """Names, at most some seconds old; none while the API does not answer."""
         if time.monotonic() - self.read_at > 5:
             self.read_at = time.monotonic()
             try:
@@ -78,11 +80,11 @@ class Shell:
         self.pending = ""
 
     def run(self) -> None:
-        """Read and run until \\q or end of input. Ctrl-C drops what was typed, or leaves a waiting
-        statement."""
+        """Read and run until \\q or end of input. Ctrl-C discards what was typed, or stops waiting for a statement."""
         print(f"Mars at {self.client.url}   \\? for help, \\q to leave", file=sys.stderr)
-        session = PromptSession(history=FileHistory(str(history_file())), completer=Names(self.client),
-                                complete_while_typing=False, lexer=PygmentsLexer(SqlLexer))
+        session: PromptSession[str] = PromptSession(
+            history=FileHistory(str(history_file())), completer=Names(self.client), complete_while_typing=False,
+            lexer=PygmentsLexer(SqlLexer))
         while True:
             try:
                 line = session.prompt("  ...> " if self.pending else "mars> ")
@@ -136,12 +138,12 @@ class Shell:
             self.timing = not self.timing
             print(f"timing is {'on' if self.timing else 'off'}", file=sys.stderr)
         else:
-            print(HELP if word == "\\?" else f"{word} is no shortcut\n{HELP}", file=sys.stderr)
+            print(HELP if word == "\\?" else f"{word} is not a shortcut\n{HELP}", file=sys.stderr)
         return True
 
 
 def history_file() -> Path:
-    """Where typed statements are kept; its folder is made."""
+    """The file where typed statements are kept. Creates its folder."""
     root = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "mars"
     root.mkdir(parents=True, exist_ok=True)
     return root / "history"

@@ -1,4 +1,4 @@
-"""The time of sending, written into the event-time field of lines; every other byte stays as it is."""
+"""Writes the time of sending into the event-time field of lines. No other byte changes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ class Stamper:
         self.column = name
         self.unit = (guess.unit or "ms") if types[name] in ("INT", "BIGINT") else None
         self._is_json = guess.format == "JSON"
-        # As texts: any value has a place then, whatever it is.
+        # Read all columns as texts, so that any value has a place.
         columns = tuple(StreamColumn(c.name, "STRING", c.path) for c in guess.columns)
         stream = Stream("", 0, "", "", columns, guess.format, name, options={"delimiter": guess.delimiter})
         self._times_in = time_finder(stream)
 
     def __call__(self, line: bytes) -> bytes:
-        """The line with the time of now; a tuple that does not read, or whose event time is missing or NULL, stays as it
-        is. A line of JSON may be an array of tuples."""
-        stamp, at, parts = self._now(), 0, []
+        """The line with the current time. A tuple that cannot be read, or whose event time is missing or NULL, stays as
+        it is. A line of JSON may be an array of tuples."""
+        parts: list[bytes] = []
+        stamp, at = self._now(), 0
         for start, end in self._times_in(line):
-            # The place of a JSON text is within its quotes, and before no other value stands one.
+            # The place of a JSON text is inside its quotes; no other value has a quote before it.
             quotes = self._is_json and line[start - 1:start] == b'"'
             parts += line[at:start - quotes], stamp
             at = end + quotes

@@ -3,22 +3,20 @@ next."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.commands.instance import reporter, settings
 from api.demo.check import Verdict
 from api.demo.source import PaperSource, Source
-from api.demo.view import Moment, View, say
+from api.demo.view import View, say
 from api.instance import runfile, up
 from mars.adapters.kafka.security import security_of
 from mars.config import Config
-from mars.errors import ConflictError, MarsError, NotFoundError
+from mars.errors import ConflictError, MarsError
 
 LOOK_S = 0.5
 ROWS_SHOWN = 8
@@ -26,7 +24,7 @@ ROWS_SHOWN = 8
 SETTLE_S = 120.0
 
 
-def demo(data: Path | None, stop: bool, **options: object) -> None:
+def demo(data: Path | None, stop: bool, **options: Any) -> None:
     """Run the demo; exit code 1 if the results are not exact. See `mars demo --help`."""
     config = settings(data)
     if data is None:
@@ -56,7 +54,7 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
     """The instance that runs on the demo's folder, else a new one."""
     run = runfile.running(config.data)
     if run is not None:
-        say(f"Mars runs already on {config.data} at {run.api}")
+        say(f"Mars is already running on {config.data} at {run.api}")
         if kafka and kafka != run.kafka:
             raise ConflictError("This instance reads another Kafka", f"{run.kafka}, not {kafka}",
                                 "stop it with `mars down`, or give another folder with --data")
@@ -68,14 +66,11 @@ def instance(config: Config, kafka: str | None) -> runfile.Run:
 
 def choose(config: Config, run: runfile.Run, options: dict) -> Source:
     """What is fed: the user's own file or topic if one is named, else the paper's tuples."""
-    if options["file"]:
-        from api.demo.own import FileSource
+    if options["file"] or options["topic"]:
+        from api.demo.own import FileSource, TopicSource
 
-        return FileSource(run.kafka, security_of(config), options["file"], options)
-    if options["topic"]:
-        from api.demo.topic import TopicSource
-
-        return TopicSource(run.kafka, security_of(config), config.data, options)
+        way = run.kafka, security_of(config)
+        return FileSource(*way, options["file"], options) if options["file"] else TopicSource(*way, options)
     return PaperSource(config, run.kafka, options["rate"], options["seconds"])
 
 
@@ -96,49 +91,23 @@ def play(client: Client, source: Source, began: float) -> Verdict:
 
 
 def create(client: Client, source: Source) -> None:
-    """Make the stream and the query under names that are free. What an earlier demo made with the same text is used
-    again, the query anew; nothing else that exists is touched."""
-    taken = {document["name"].lower() for kind in ("streams", "queries") for document in client.get(f"/v1/{kind}")[kind]}
-    for name in numbered(source.stream):
-        source.stream = name
-        found = stream_document(client, source.stream)
-        if found and found["sql"].strip() == source.stream_sql().strip():
-            break
-        if source.stream.lower() not in taken:
-            client.sql(source.stream_sql())
-            break
-        if source.has_own_select:
-            raise ConflictError("The name exists", f"{source.stream} is another stream or query, which --sql would read",
-                                "give another --topic, or drop it")
-    document = stream_document(client, source.stream)
-    for name in numbered(source.name):
-        source.name = name
-        query = source.query_sql(document)
-        if source.name.lower() not in taken:
-            break
-        if made_before(client, source.name, query):
-            client.sql(f"DROP QUERY {source.name}")
-            break
+    """Make the stream and the query. What an earlier demo made with the same text is used again, the query anew. Nothing
+    else that exists is touched: ConflictError if it has the name."""
+    found = existing(client, "streams", source.stream)
+    if found is None or found["sql"].strip() != source.stream_sql().strip():
+        client.sql(source.stream_sql())
+    stream = existing(client, "streams", source.stream)
+    assert stream is not None, "it was there, or has just been made"
+    query, found = source.query_sql(stream), existing(client, "queries", source.name)
     say(f"  stream  {source.stream_sql()}\n  query   {query}\n")
+    if found and found["sql"].strip() == query.split(" AS ", 1)[1].strip():
+        client.sql(f"DROP QUERY {source.name}")
     client.sql(query)
 
 
-def numbered(name: str) -> Iterator[str]:
-    """The name, then name_2, name_3 and so on."""
-    yield name
-    yield from (f"{name}_{number}" for number in itertools.count(2))
-
-
-def made_before(client: Client, name: str, statement: str) -> bool:
-    """Is there a query of that name with the SELECT of this CREATE QUERY statement?"""
-    with contextlib.suppress(NotFoundError):
-        return client.get(f"/v1/queries/{name}")["sql"].strip() == statement.split(" AS ", 1)[1].strip()
-    return False
-
-
-def stream_document(client: Client, name: str) -> dict | None:
-    """A stream as the API shows it, or None."""
-    return next((s for s in client.get("/v1/streams")["streams"] if s["name"].lower() == name.lower()), None)
+def existing(client: Client, kind: str, name: str) -> dict | None:
+    """The stream or query as the API shows it, None if there is none of that name."""
+    return next((found for found in client.get(f"/v1/{kind}")[kind] if found["name"].lower() == name.lower()), None)
 
 
 def watch(client: Client, source: Source, view: View) -> None:
@@ -148,7 +117,8 @@ def watch(client: Client, source: Source, view: View) -> None:
         sent_all = source.done()
         document = client.get(f"/v1/queries/{source.name}")
         before, left = left, source.left(document) if sent_all else -1
-        view.show(look(client, source, document), last=left == 0)
+        newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
+        view.show(source, document, newest, last=left == 0)
         if left == 0:
             return
         if document["state"] != "RUNNING":
@@ -159,14 +129,6 @@ def watch(client: Client, source: Source, view: View) -> None:
             raise MarsError("The results did not catch up", f"{left:,} messages are not committed, and none was in the last "
                             f"{SETTLE_S:.0f} s", "the logs are in the data folder under logs/")
         time.sleep(LOOK_S)
-
-
-def look(client: Client, source: Source, query: dict) -> Moment:
-    """The query and its newest closed windows, now."""
-    newest = client.get(f"/v1/queries/{source.name}/results", limit=ROWS_SHOWN, order="desc")
-    return Moment(sent=source.sent, goal=source.goal, read=query["counters"]["tuples"],
-                  lag=query["lag"] and query["lag"]["tuples"], watermark=query["watermark"] or "",
-                  state=query["state"], columns=newest["columns"], rows=newest["rows"])
 
 
 def tell(verdict: Verdict) -> None:
@@ -180,7 +142,7 @@ def tell(verdict: Verdict) -> None:
         print(f"EXACT: {verdict.tuples:,} tuples in {verdict.groups:,} groups; the sum and every group are equal to an "
               f"independent count of what was sent{still_open}", flush=True)
     else:
-        print(f"COMPLETE: all {verdict.tuples:,} tuples are accounted for", flush=True)
+        print(f"COMPLETE: all {verdict.tuples:,} tuples are accounted for; nothing was counted a second time", flush=True)
 
 
 def next_steps(config: Config, run: runfile.Run, source: Source, data: Path | None) -> None:
@@ -191,7 +153,7 @@ Try next:
   mars sql {here} -c "SELECT * FROM {source.name} ORDER BY window_start DESC LIMIT 5"
   curl -s '{run.api}/v1/queries/{source.name}/results?limit=3'
   mars sql {here}
-Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} goes on reading topic {source.topic}.
-Its data lies in {config.data}
+Mars still runs: API {run.api}, Kafka {run.kafka}, and query {source.name} keeps reading topic {source.topic}.
+Its data is in {config.data}
   mars down {here}            stops it and keeps the data
   mars down {here} --purge    stops it and deletes the data""")

@@ -7,22 +7,21 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Protocol
+from typing import IO, Protocol
 
 import pyarrow as pa
 
 from api.cli.client import Client
+from api.cli.lines import ensure_topic
 from api.demo.check import Verdict, compare
+from api.instance.processes import ROOT
 from api.instance.services.paths import log_dir, tail
-from api.instance.supervise import ROOT
 from benchmarks.generator import QUERY, SCHEMA, WINDOW_S
-from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import security_of
 from mars.config import Config
 from mars.errors import MarsError
 
 STREAM, TOPIC, NAME = "S", "flows", "demo"
-PARTITIONS = 4
 # Event time starts an hour back and arrives a minute ago when the last tuple is made.
 BACK_S, SPAN_S = 3_600, 3_540
 
@@ -36,7 +35,6 @@ class Source(Protocol):
     about: str
     goal: int
     sent: int
-    has_own_select: bool
 
     def stream_sql(self) -> str:
         """The CREATE STREAM statement."""
@@ -68,7 +66,6 @@ class PaperSource:
     anew each time and starts where the topic ends, so that it sees exactly what this run sends."""
 
     stream, topic, name = STREAM, TOPIC, NAME
-    has_own_select = False
     about = "the paper's tuples: 20 fields, 150 bytes, all groups as frequent, 3 % out of order"
 
     def __init__(self, config: Config, kafka: str, rate: int, seconds: int) -> None:
@@ -91,10 +88,7 @@ class PaperSource:
 
     def prepare(self) -> None:
         """Make the topic if it is absent."""
-        admin = KafkaAdmin(self.kafka, security=security_of(self.config))
-        if admin.describe(TOPIC) is None:
-            admin.create(TOPIC, PARTITIONS)
-        admin.close()
+        ensure_topic(self.kafka, security_of(self.config), TOPIC)
 
     def start(self) -> None:
         """Start to send."""
@@ -107,10 +101,11 @@ class PaperSource:
         with open(self.log, "wb") as errors:
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors,
                                             stdin=subprocess.DEVNULL)
-        threading.Thread(target=self._listen, name="feed", daemon=True).start()
+        threading.Thread(target=self._listen, args=[self.process.stdout], name="feed", daemon=True).start()
 
     def done(self) -> bool:
         """Whether all was sent; MarsError with the end of its log if the generator failed."""
+        assert self.process is not None, "it was not started"
         code = self.process.poll()
         if code:
             raise MarsError("The generator ended", f"{self.log}:\n{tail(self.log)}")
@@ -133,6 +128,6 @@ class PaperSource:
             expected = pa.ipc.open_file(source).read_all()
         return compare(expected, pa.concat_tables(client.pages(self.name, partial="true")))
 
-    def _listen(self) -> None:
-        for line in self.process.stdout:
+    def _listen(self, lines: IO[bytes]) -> None:
+        for line in lines:
             self.sent = json.loads(line)["sent"]

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from api.demo.source import Source
+
 PLAIN_EVERY_S = 3.0
-
-
-@dataclass
-class Moment:
-    """The demo at one moment."""
-
-    sent: int = 0
-    goal: int = 0
-    read: int = 0
-    lag: int | None = 0  # None while Kafka does not answer
-    watermark: str = ""
-    state: str = ""
-    columns: list[dict] = field(default_factory=list)
-    rows: list[list] = field(default_factory=list)
 
 
 class View:
@@ -45,38 +35,37 @@ class View:
             self.live.__enter__()
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, type_: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.live:
-            self.live.__exit__(*raised)
+            self.live.__exit__(type_, error, trace)
 
-    def show(self, moment: Moment, last: bool = False) -> None:
-        """Show one moment; on a pipe at most every few seconds, and always the last one."""
-        now = time.monotonic()
+    def show(self, source: Source, query: dict, newest: dict, last: bool = False) -> None:
+        """Show one moment: the query and its newest closed windows, as the API tells of them. On a pipe at most every few
+        seconds, and always the last one."""
+        now, read = time.monotonic(), query["counters"]["tuples"]
         if now - self.last[0] > 1:
-            self.rate = (moment.read - self.last[1]) / (now - self.last[0])
-            self.last = (now, moment.read)
-        if moment.rows and self.first_rows_s is None:
+            self.rate = (read - self.last[1]) / (now - self.last[0])
+            self.last = (now, read)
+        if newest["rows"] and self.first_rows_s is None:
             self.first_rows_s = now - self.began
             self.said = 0.0
+        lag = f"{query['lag']['tuples']:,}" if query["lag"] else "not known"
+        sent = f"sent {source.sent:,} of {source.goal:,}" if source.goal else f"the topic holds {source.sent:,}"
+        line = (f"{sent}   read {read:,}   {self.rate / 1000:,.0f} k tuples/s   lag {lag}   "
+                f"watermark {query['watermark'] or 'none yet'}   {query['state']}")
         if self.live:
-            self.live.update(Group(self._rows(moment), Text(self._line(moment))), refresh=True)
+            self.live.update(Group(_table(newest), Text(line)), refresh=True)
         elif last or now - self.said > PLAIN_EVERY_S:
             self.said = now
-            self.console.print(self._line(moment), soft_wrap=True)
+            self.console.print(line, soft_wrap=True)
 
-    def _line(self, moment: Moment) -> str:
-        lag = "not known" if moment.lag is None else f"{moment.lag:,}"
-        sent = f"sent {moment.sent:,} of {moment.goal:,}" if moment.goal else f"the topic holds {moment.sent:,}"
-        return (f"{sent}   read {moment.read:,}   {self.rate / 1000:,.0f} k tuples/s   "
-                f"lag {lag}   watermark {moment.watermark or 'none yet'}   {moment.state}")
 
-    def _rows(self, moment: Moment) -> Table:
-        table = Table(title="newest closed windows", title_justify="left", box=None, pad_edge=False)
-        for column in moment.columns:
-            table.add_column(column["name"])
-        for row in moment.rows:
-            table.add_row(*("NULL" if value is None else str(value) for value in row))
-        return table
+def _table(newest: dict) -> Table:
+    table = Table(*(column["name"] for column in newest["columns"]), title="newest closed windows", title_justify="left",
+                  box=None, pad_edge=False)
+    for row in newest["rows"]:
+        table.add_row(*("NULL" if value is None else str(value) for value in row))
+    return table
 
 
 def say(text: str) -> None:

@@ -1,5 +1,5 @@
-"""The worker jobs: one Spark job of one task for each mapper, reducer and publisher slot, submitted again when its
-worker died. Publishers are submitted while there is a sink."""
+"""The worker jobs: one Spark job of one task for each mapper and reducer slot, submitted again when its
+worker died."""
 
 from __future__ import annotations
 
@@ -13,32 +13,22 @@ from pyspark.sql import SparkSession
 
 from api.instance.spark_session import cancel, run_task
 from mars.config import Config
+from mars.runtime.periods import Backoff
+from mars.workers import KINDS, Kind
 
 LOG = logging.getLogger("mars.jobs")
-PAUSE_S, PAUSE_MAX_S = 0.2, 2.0
-HEALTHY_S = 10.0
-SINKS_LOOK_S = 1.0
+PAUSE_S, PAUSE_MAX_S = 0.2, 2.0  # before a slot gets another worker: one that dies at its start must not fill the log
+LOOK_S = 1.0  # between looks whether a kind of workers is needed by now
+HEALTHY_S = 10.0  # a worker that lived so long did not die at its start
 
 
-def task(kind: str, config_json: str, slot: int) -> Callable[[], None]:
-    """The body of a worker's task. The functions are local, so that they travel by value: the worker then
+def task(kind: Kind, config_json: str, slot: int) -> Callable[[], None]:
+    """The body of a worker's task. The function is local, so that it travels by value: the worker then
     imports what it runs and nothing of the API."""
-    def mapper() -> None:
-        from mapper.job import run_mapper
+    def work() -> None:
+        kind.load()(config_json, slot)
 
-        run_mapper(config_json, slot)
-
-    def reducer() -> None:
-        from reducer.job import run_reducer
-
-        run_reducer(config_json, slot)
-
-    def publisher() -> None:
-        from mars.publisher.job import run_publisher
-
-        run_publisher(config_json, slot)
-
-    return {"mapper": mapper, "reducer": reducer, "publisher": publisher}[kind]
+    return work
 
 
 def reason_of(error: Exception) -> str:
@@ -50,19 +40,16 @@ def reason_of(error: Exception) -> str:
 
 
 class Workers:
-    """Keeps a worker in every slot from `start` to `stop`, by one thread a slot. `has_sinks` says whether publishers are
-    needed; it is asked each SINKS_LOOK_S while they are not."""
+    """Keeps a worker in every slot from `start` to `stop`, by one thread a slot, as long as its kind
+    `is_needed`."""
 
-    def __init__(self, spark: SparkSession, config: Config, has_sinks: Callable[[], bool]) -> None:
+    def __init__(self, spark: SparkSession, config: Config, is_needed: Callable[[Kind], bool]) -> None:
         self.spark = spark
-        self.has_sinks = has_sinks
+        self.is_needed = is_needed
         self.config_json = config.to_json()
         self.stopping = threading.Event()
-        slots = [("mapper", slot) for slot in range(config.mappers)]
-        slots += [("reducer", slot) for slot in range(config.reducers)]
-        slots += [("publisher", slot) for slot in range(config.publishers)]
-        self.threads = {f"mars-{kind}-{slot}": threading.Thread(target=self._keep, args=(kind, slot), daemon=True)
-                        for kind, slot in slots}
+        slots = [(kind, slot) for kind in KINDS for slot in range(getattr(config, kind.plural))]
+        self.threads = {_group(*place): threading.Thread(target=self._keep, args=place, daemon=True) for place in slots}
 
     def start(self) -> None:
         """Submit all slots."""
@@ -79,17 +66,23 @@ class Workers:
             if thread.is_alive():
                 cancel(self.spark, group)
 
-    def _keep(self, kind: str, slot: int) -> None:
-        group, pause = f"mars-{kind}-{slot}", PAUSE_S
+    def _keep(self, kind: Kind, slot: int) -> None:
+        group, backoff = _group(kind, slot), Backoff(PAUSE_S, PAUSE_MAX_S)
         while not self.stopping.is_set():
-            while kind == "publisher" and not self.has_sinks():
-                if self.stopping.wait(SINKS_LOOK_S):
-                    return
+            if not self.is_needed(kind):
+                self.stopping.wait(LOOK_S)
+                continue
             began = time.monotonic()
             try:
                 run_task(self.spark, group, task(kind, self.config_json, slot))
                 LOG.warning("%s returned", group)
             except Exception as error:  # whatever ended the worker, its slot gets a new one
                 LOG.warning("%s died: %s", group, reason_of(error))
-            pause = PAUSE_S if time.monotonic() - began > HEALTHY_S else min(PAUSE_MAX_S, pause * 2)
-            self.stopping.wait(pause)
+            if time.monotonic() - began > HEALTHY_S:
+                backoff.reset()
+            self.stopping.wait(backoff.begin())
+
+
+def _group(kind: Kind, slot: int) -> str:
+    """What Spark and the log call a worker's job."""
+    return f"mars-{kind.name}-{slot}"

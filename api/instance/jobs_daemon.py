@@ -12,11 +12,10 @@ import sys
 
 from pyspark import daemon
 
-import mapper.job
 import mapper.warm
 import mars.publisher.job
 import mars.warm
-import reducer.job  # noqa: F401  imported for the workers' sake
+from mars.workers import KINDS
 
 
 def main() -> None:
@@ -25,6 +24,8 @@ def main() -> None:
                         format="%(asctime)s %(process)d %(levelname)s %(name)s %(message)s")
     for chatty in ("kafka", "kazoo", "py4j"):
         logging.getLogger(chatty).setLevel(logging.ERROR)
+    for kind in KINDS:
+        kind.load()
     mapper.warm.warm(say=lambda *_, **__: None)
     mars.warm.warm()
     gc.freeze()  # so that a collection in a worker does not copy the pages that it shares with this process

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import psutil
+from pydantic import TypeAdapter
 
-from api.instance.process_id import Process
+from api.instance.processes import Process
 from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 STARTING, READY = "starting", "ready"
@@ -56,25 +56,15 @@ class Run:
         os.replace(draft, _path(data))
 
 
+_RUN = TypeAdapter(Run)
+
+
 def read(data: Path) -> Run | None:
     """What the run file says, also when its supervisor has ended; None without a readable run file."""
     try:
-        raw = json.loads(_path(data).read_text())
-        processes = {name: Process(**process) for name, process in raw.pop("processes").items()}
-        return Run(_supervisor(data, Process(**raw.pop("supervisor"))), processes=processes, **raw)
-    except (OSError, ValueError, KeyError, TypeError):
+        return _RUN.validate_json(_path(data).read_bytes())
+    except (OSError, ValueError):
         return None
-
-
-def _supervisor(data: Path, said: Process) -> Process:
-    """The supervisor that a run file names; that of an older version, whose time of the wall clock may mislead, is also
-    known by the lock that it holds."""
-    if said.boot or said.pid not in holders(data):
-        return said
-    try:
-        return Process.of(said.pid)
-    except psutil.NoSuchProcess:
-        return said
 
 
 def running(data: Path) -> Run | None:
@@ -113,7 +103,7 @@ def make_folder(data: Path) -> None:
     # Kafka and Spark take a path with a comma for several; letters that are no text stand in no file of settings.
     unfit = next((letter for letter in str(data) if letter == "," or unicodedata.category(letter) in ("Cc", "Cs")), "")
     if unfit:
-        raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {ascii(unfit)} "
+        raise ConfigurationError(f"{str(data)!r} cannot be the data folder", f"Kafka and Spark do not take {unfit!a} "
                                  "in a path", "give a folder without it, with --data or MARS_DATA; a symbolic link will do")
     others = [name for name in foreign(data) if name not in BESIDE and not name.startswith(".")]
     if others and not (data / LOCK).exists():
@@ -134,15 +124,11 @@ def lock(data: Path) -> int:
     Raises ConflictError, with the address of the instance that has it, ConfigurationError as make_folder."""
     make_folder(data)
     descriptor = os.open(data / LOCK, os.O_RDWR)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        run = running(data)
-        where = f"{data} at {run.api}" if run and run.api else str(data)
-        raise ConflictError("Mars runs already", f"on {where}",
-                            "stop it with `mars down`, or give another folder with --data") from None
-    return descriptor
+    if _takes(descriptor):
+        return descriptor
+    run = running(data)
+    where = f"{data} at {run.api}" if run and run.api else str(data)
+    raise ConflictError("Mars runs already", f"on {where}", "stop it with `mars down`, or give another folder with --data")
 
 
 def holders(data: Path) -> list[int]:
@@ -169,18 +155,25 @@ def stopped(data: Path) -> Iterator[None]:
     except OSError as error:
         raise ConfigurationError(f"{data} is not ours to stop", error.strerror or str(error),
                                  "stop it as the user that started it") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
+    if not _takes(descriptor):
         who = ", ".join(map(str, holders(data)))
         raise ConflictError("Mars is not stopped", f"process {who or 'of unknown number'} holds {data / 'run.lock'}, and "
                             "run.json does not name it",
-                            "if an instance is just starting, try again; else end that process") from None
+                            "if an instance is just starting, try again; else end that process")
     try:
         yield
     finally:
         os.close(descriptor)
+
+
+def _takes(descriptor: int) -> bool:
+    """Take the lock, or close the descriptor."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return False
+    return True
 
 
 def _path(data: Path) -> Path:

@@ -22,18 +22,19 @@ from typing import IO
 
 from pyspark.sql import SparkSession
 
-from api.instance import spark_session, supervise
+from api.instance import processes, spark_session
 from api.instance.identity import Identity, admit, guard, hold, hold_first
 from api.instance.jobs import Workers
 from api.instance.services import ports
 from mars.adapters.changes import PATIENCE_S, answering
-from mars.adapters.computable import require_computable
+from mars.adapters.computability import require_computable
 from mars.adapters.exchange import Exchange, ExchangeFullError
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
 from mars.model import names
+from mars.workers import KINDS, Kind
 
 WORKERS_S = 180.0
 STOP_S = 3.0
@@ -45,16 +46,16 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     # No daemon: an interpreter that ends in the middle of loading libraries may crash.
     threading.Thread(target=importlib.import_module, args=("api.rest.app",), name="imports").start()
     spark = spark_session.session(first)
-    supervise.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
+    processes.tell(events, {"ready": f"spark {spark.version}", "detail": first.spark_master_url})
     # The services are still starting: time enough for Spark's Python daemon to load the kernels.
     threading.Thread(target=spark_session.run_task, args=(spark, "mars-warm", bool), daemon=True).start()
     config = Config.from_json(next(messages)["config"])
-    supervise.end_with_stdin(lambda: os._exit(1))
+    processes.end_with_stdin()
     threading.Thread(target=end_with_spark, args=(spark,), name="spark-end", daemon=True).start()
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     identity = identify(config, zookeeper, is_redis_own=not first.redis_address)
     answering(zookeeper, lambda: forget_last_run(zookeeper), PATIENCE_S)
-    workers = Workers(spark, config, lambda: has_sinks(zookeeper))
+    workers = Workers(spark, config, lambda kind: is_needed(zookeeper, kind))
     workers.start()
     ending = threading.Event()
     try:
@@ -62,10 +63,10 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
         threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
         import mars.warm
         from api.rest.app import create_app, serve
-        from api.statements.context import Context
+        from api.statements.context import Context, connect
         # Else the first reader of open windows would wait for kernels.
         threading.Thread(target=mars.warm.warm, daemon=True).start()
-        serve(create_app(Context(config, spark)), config)
+        serve(create_app(Context(config, connect(config), spark)), config)
     finally:
         ending.set()
         zookeeper.ensure(names.STOP)
@@ -84,12 +85,12 @@ def identify(config: Config, zookeeper: ZooKeeper, is_redis_own: bool) -> Identi
 
 
 def forget_last_run(zookeeper: ZooKeeper) -> None:
-    """Take back the word to stop, and the registrations of killed workers whose sessions have not run out
-    yet."""
+    """Take back the word to stop, the registrations of killed workers whose sessions have not run out yet, and what a change
+    of the catalog has left that was killed."""
     zookeeper.transact(("delete", names.STOP))
-    for path in (names.MAPPERS, names.REDUCERS, names.PUBLISHERS):
-        for child in zookeeper.children(path):
-            zookeeper.transact(("delete", f"{path}/{child}"))
+    for folder in (*(kind.folder for kind in KINDS), names.CHANGES):
+        for child in zookeeper.children(folder):
+            zookeeper.transact(("delete", f"{folder}/{child}"))
 
 
 def end_with_spark(spark: SparkSession) -> None:
@@ -104,35 +105,38 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
     """Say that the instance is ready once each slot has registered and the API answers; end it if one does
     not."""
     deadline = time.monotonic() + WORKERS_S
-    for path, count, name in ((names.MAPPERS, config.mappers, "mappers"),
-                              (names.REDUCERS, config.reducers, "reducers")):
-        while (there := registered(zookeeper, path)) < count:
+    for kind in (kind for kind in KINDS if kind.needed_by is None):
+        count = getattr(config, kind.plural)
+        while (there := registered(zookeeper, kind)) < count:
             if time.monotonic() > deadline:
-                supervise.tell(events, supervise.event(NotReadyError(
-                    f"Only {there} of {count} {name} came up in {WORKERS_S:.0f} s",
+                processes.tell(events, processes.event(NotReadyError(
+                    f"Only {there} of {count} {kind.plural} came up in {WORKERS_S:.0f} s",
                     hint=f"the reason is in {config.data / 'logs'}, in server.log and spark.out")))
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
             time.sleep(0.05)
-        supervise.tell(events, {"ready": name, "detail": f"{count} on Spark"})
+        processes.tell(events, {"ready": kind.plural, "detail": f"{count} on Spark"})
     while ports.is_free(config.api_port, config.api_host):
         time.sleep(0.05)
     url = api_url(config)
-    supervise.tell(events, {"ready": "api", "detail": f"{url}/docs"})
-    supervise.tell(events, {"api": url})
+    processes.tell(events, {"ready": "api", "detail": f"{url}/docs"})
+    processes.tell(events, {"api": url})
 
 
-def registered(zookeeper: ZooKeeper, path: str) -> int:
-    """How many children a znode has, such as workers that have registered; none while ZooKeeper is away."""
+def is_needed(zookeeper: ZooKeeper, kind: Kind) -> bool:
+    """Is there work for such workers? None is known of while ZooKeeper is away."""
     try:
-        return len(zookeeper.children(path))
+        return kind.needed_by is None or bool(zookeeper.children(kind.needed_by))
+    except ZOOKEEPER_AWAY:
+        return False
+
+
+def registered(zookeeper: ZooKeeper, kind: Kind) -> int:
+    """How many workers have registered; none while ZooKeeper is away."""
+    try:
+        return len(zookeeper.children(kind.folder))
     except ZOOKEEPER_AWAY:
         return 0
-
-
-def has_sinks(zookeeper: ZooKeeper) -> bool:
-    """Is there a sink? Not as far as is known while ZooKeeper is away."""
-    return registered(zookeeper, names.SINKS) > 0
 
 
 def api_url(config: Config) -> str:
@@ -145,13 +149,13 @@ def api_url(config: Config) -> str:
 def main() -> None:
     """The process; exits with 1 after it has said why it cannot go on."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    events = supervise.take_stdout()
+    events = processes.take_stdout()
     # An exception, so that everything is ended in order wherever it comes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        run(events, supervise.hear(sys.stdin.buffer))
+        run(events, processes.hear(sys.stdin.buffer))
     except MarsError as error:
-        supervise.tell(events, supervise.event(error))
+        processes.tell(events, processes.event(error))
         logging.getLogger("mars.server").error("%s", error)
         sys.exit(1)
     finally:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -42,7 +41,7 @@ def session(config: Config) -> SparkSession:
     os.environ |= {**ENVIRONMENT, "JVM_LOG_FILE": str(logs / "spark.log")}
     if is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    settings = SparkConf(loadDefaults=False).setAll(_settings(config, logs).items())
+    settings = SparkConf(loadDefaults=False).setAll(list(_settings(config).items()))
     output = logs / "spark.out"
     try:
         with begin(output) as stream:
@@ -76,16 +75,18 @@ def await_end(spark: SparkSession) -> str:
     """Returns when the session's JVM has ended, as when it is killed or runs out of memory, or when the context in it has,
     as when a master removes the application: such a JVM lives on, and runs nothing any more. Which of the two it was."""
     context = spark.sparkContext
+    gateway = context._gateway
+    assert gateway is not None, "the session has been stopped here"
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            context._gateway.proc.wait(END_LOOK_S)
+            gateway.proc.wait(END_LOOK_S)
             return "Spark's JVM"
         with contextlib.suppress(Py4JError, OSError):  # the JVM may be ending just now
             if context._jsc.sc().isStopped():
                 return "Spark's context"
 
 
-def _settings(config: Config, logs: Path) -> dict[str, str]:
+def _settings(config: Config) -> dict[str, str]:
     memory = f"{config.spark_driver_memory_mb}m"
     settings = {
         "spark.app.name": "mars",

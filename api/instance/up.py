@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from api.instance import runfile, supervise
+from api.instance import processes, runfile
 from api.instance.runfile import Run
 from api.instance.services.paths import log_dir, tail
 from api.instance.supervisor import Report, Supervisor
@@ -54,18 +54,19 @@ def detach(config: Config, report: Report) -> Run:
     runfile.make_folder(config.data)
     log = log_dir(config.data) / "supervisor.log"
     written = log.stat().st_size if log.exists() else 0
-    child = supervise.spawn("api.instance.up", config.data, "supervisor")
+    child = processes.spawn("api.instance.up", config.data, "supervisor")
+    inbox, outbox = processes.pipes(child)
     try:
-        supervise.tell(child.stdin, {"config": config.to_json()})
-        child.stdin.close()
-        for event in supervise.hear(child.stdout):
+        processes.tell(inbox, {"config": config.to_json()})
+        inbox.close()
+        for event in processes.hear(outbox):
             if "ready" in event:
                 report(event["ready"], event["detail"], event["seconds"])
             elif "error" in event:
                 child.wait()
-                raise supervise.error(event)
+                raise processes.error(event)
             elif "done" in event:
-                child.stdout.close()
+                outbox.close()
                 child.returncode = 0  # it is meant to outlive us, so Popen need not warn that it does
                 return runfile.require(config.data)
         if child.wait() in (0, -signal.SIGTERM):
@@ -87,7 +88,7 @@ def down(data: Path, patience: float = 20.0, purge: bool = False) -> bool:
     named = [run.supervisor, *run.processes.values()] if run else []
     ran = [process for process in named if process.find()]
     for process in ran:
-        supervise.stop(process, patience if process is run.supervisor else 1.0)
+        processes.stop(process, patience if run and process is run.supervisor else 1.0)
     with runfile.stopped(data):
         runfile.remove(data)
         if purge:
@@ -124,16 +125,16 @@ def _terminate(number: int, frame: object) -> None:
 
 def main() -> None:
     """The detached supervisor."""
-    message = next(supervise.hear(sys.stdin.buffer))
+    message = next(processes.hear(sys.stdin.buffer))
     config = configuration.Config.from_json(message["config"])
-    stream = supervise.take_stdout()
+    stream = processes.take_stdout()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
 
     def report(name: str, detail: str, seconds: float) -> None:
-        supervise.tell(stream, {"ready": name, "detail": detail, "seconds": seconds})
+        processes.tell(stream, {"ready": name, "detail": detail, "seconds": seconds})
 
     def ready(run: Run) -> None:
-        supervise.tell(stream, {"done": run.api})
+        processes.tell(stream, {"done": run.api})
         stream.close()
 
     try:
@@ -141,7 +142,7 @@ def main() -> None:
     except MarsError as error:
         if stream.closed:
             raise
-        supervise.tell(stream, supervise.event(error))
+        processes.tell(stream, processes.event(error))
         sys.exit(1)
 
 

@@ -1,11 +1,11 @@
-"""The REST application and its server: which routes there are, who may use them, how it ends."""
+"""The REST application and its server: its routes, who may use them, and how it stops."""
 
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import logging
 from collections.abc import Awaitable, Callable
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -17,6 +17,7 @@ from api.rest.problems import UnauthorizedError
 from api.rest.routes import connections, letters, queries, results, sinks, sql, system
 from api.statements.context import Context
 from mars.config import Config
+from mars.settings_checks import is_loopback
 
 OPEN_PATHS = ("/healthz", "/readyz")
 GRACE_S = 3
@@ -41,7 +42,7 @@ def create_app(context: Context) -> FastAPI:
 
 
 def serve(app: FastAPI, config: Config) -> None:
-    """Answer requests until SIGINT or SIGTERM; then open streams end, and what is under way gets GRACE_S seconds. Closes
+    """Answer requests until SIGINT or SIGTERM. Then open streams end, and running requests get GRACE_S seconds. Closes
     the application's context. Call it from the main thread."""
     context: Context = app.state.context
     settings = uvicorn.Config(app, host=config.api_host, port=config.api_port, log_config=None, access_log=False,
@@ -55,22 +56,14 @@ def serve(app: FastAPI, config: Config) -> None:
         context.close()
 
 
-def is_loopback(host: str) -> bool:
-    """True if only this machine can reach the host."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class _Server(uvicorn.Server):
-    """Tells the open streams of the end before it waits for them."""
+    """Ends the open streams before it waits for them."""
 
     def __init__(self, settings: uvicorn.Config, context: Context) -> None:
         super().__init__(settings)
         self.context = context
 
-    def handle_exit(self, sig: int, frame: object) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         logging.getLogger("mars.api").info("stopping on signal %d", sig)
         self.context.shutdown.set()
         super().handle_exit(sig, frame)

@@ -12,7 +12,7 @@ TITLE = "the body is too large"
 
 
 class BodyLimit:
-    """Middleware: 413 for a body above `bytes_max`, before it is read where the request says its length."""
+    """Middleware: 413 for a body above `bytes_max`. If the request says its length, it is refused before it is read."""
 
     def __init__(self, app: ASGIApp, bytes_max: int = BODY_BYTES_MAX) -> None:
         self.app = app

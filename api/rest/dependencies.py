@@ -1,4 +1,4 @@
-"""What routes take from a request. Asynchronous where it waits for nothing: it then needs no thread."""
+"""What routes take from a request. Functions that wait for nothing are asynchronous, so they need no thread."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Here = Annotated[Context, Depends(_context)]
 
 
 async def known_parameters(request: Request) -> None:
-    """RequestError if the request has a query parameter that its route does not take, or takes once and has twice: either
-    would be answered with other rows than were asked for."""
+    """RequestError if the request has a query parameter that its route does not take, or has one twice. Ignoring either
+    would return other rows than were asked for."""
     known = [field.alias for field in request.scope["route"].dependant.query_params]
     listed = f"it takes {', '.join(known)}"
     for name in request.query_params:
@@ -28,5 +28,5 @@ async def known_parameters(request: Request) -> None:
             raise RequestError(f"unknown parameter {name}", f"{request.url.path} does not take it",
                                did_you_mean(name, known, listed))
         if len(request.query_params.getlist(name)) > 1:
-            raise RequestError(f"parameter {name} stands twice", " and ".join(request.query_params.getlist(name)),
+            raise RequestError(f"parameter {name} is given twice", " and ".join(request.query_params.getlist(name)),
                                "give it once")

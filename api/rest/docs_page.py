@@ -1,5 +1,5 @@
-"""The page at /docs: what the OpenAPI document says, as plain HTML. It has no script and takes nothing from anywhere, so it
-is the same without the internet."""
+"""The page at /docs: the OpenAPI document as plain HTML. It has no script and loads nothing, so it works without the
+internet."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ th { font-weight: normal; white-space: nowrap; }
 caption { text-align: left; font-weight: bold; }
 """
 _DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-# Nothing is loaded, run, sent or framed; the one style is known by its digest.
+# The page loads, runs, sends and frames nothing; its one style is allowed by its digest.
 POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
 def page(openapi: dict) -> str:
-    """The HTML for an OpenAPI document that answers at openapi.json beside it. Serve it with POLICY."""
+    """The HTML for the OpenAPI document that is served beside it as openapi.json. Serve it with POLICY."""
     info = openapi["info"]
     operations = [(method, path, operation) for path, methods in openapi["paths"].items()
                   for method, operation in methods.items()]
@@ -66,7 +66,7 @@ def _text(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """With what stands in backquotes as code."""
+    """The text with backquoted parts as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events: the rows of windows as they become final, and what keeps them from coming."""
+"""Server-sent events: the rows of windows as they become final, and notices of what keeps them from coming."""
 
 from __future__ import annotations
 
@@ -27,28 +27,33 @@ GATHER_S = 0.005
 
 
 class _Troubles:
-    """What keeps a reader from its rows: how many reads in a row have met a damaged file, and what the reader was told."""
+    """What keeps a reader from its rows: the number of reads in a row that met a damaged file, and what the reader was
+    told."""
 
     def __init__(self) -> None:
         self.failures = 0
         self.told = ""
 
     def event(self, error: MarsError) -> bytes:
-        """An event `error` for what somebody must mend, once: browsers keep comments from a page. Else a comment, as for a
-        service that is away: the reader has nothing to do but to wait."""
+        """An event `error`, once, for a problem that somebody must fix; browsers would hide a comment from a page.
+        Otherwise a comment, for example for a service that is away: the reader can only wait."""
         if isinstance(error, NotReadyError) or str(error) == self.told:
             return format_sse_event(comment=f"waiting: {error.title}")
         self.told = str(error)
-        return format_sse_event(event="error", data_str=of_error(error).body.decode())
+        return format_sse_event(event="error", data_str=bytes(of_error(error).body).decode())
 
 
 async def stream(context: Context, tail: Tail) -> AsyncIterator[bytes]:
-    """The events of a reader until it leaves, the query is dropped, rows that it has yet to get are deleted, or the server
-    stops. Holds one block and what one stratum of the result has, however slow the reader is."""
+    """The events of a reader, until it leaves, the query is dropped, rows that it has yet to get are deleted, or the
+    server stops. Memory holds one block and one stratum of the result, however slow the reader is."""
     changed, loop, troubles = asyncio.Event(), asyncio.get_running_loop(), _Troubles()
     spoke_at = time.monotonic()
     yield format_sse_event(comment="connected", retry=1000)
-    with context.snapshots.told(lambda: loop.call_soon_threadsafe(changed.set)):
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    with context.snapshots.told(wake):
         while not context.shutdown.is_set():
             changed.clear()
             try:
@@ -56,7 +61,7 @@ async def stream(context: Context, tail: Tail) -> AsyncIterator[bytes]:
             except NotFoundError:
                 yield format_sse_event(event="dropped", data_str=orjson.dumps({"query": tail.query.name}).decode())
                 return
-            except MarsError as error:  # the reader waits with us, for a service or for a file from a backup
+            except MarsError as error:  # the reader waits with us for a service, or for a file from a backup
                 events = None
                 await asyncio.sleep(LOOK_S)
                 yield troubles.event(error)
@@ -73,7 +78,7 @@ async def stream(context: Context, tail: Tail) -> AsyncIterator[bytes]:
 
 
 async def _wait(changed: asyncio.Event) -> None:
-    """Until something may have changed, at most LOOK_S; many commits at once are one change."""
+    """Wait until something may have changed, at most LOOK_S. Many commits at once count as one change."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(changed.wait(), LOOK_S)
         await asyncio.sleep(GATHER_S)
@@ -85,7 +90,7 @@ def _next_events(context: Context, tail: Tail, troubles: _Troubles) -> bytes | N
     try:
         block = next_block(context.results, tail)
     except CorruptFileError:
-        # Files are deleted once a newer commit does not need them: the next try reads as of that one.
+        # Files are deleted once a newer commit does not need them. The next try reads as of that commit.
         troubles.failures += 1
         if troubles.failures >= TRIES:
             raise
@@ -96,10 +101,11 @@ def _next_events(context: Context, tail: Tail, troubles: _Troubles) -> bytes | N
 
 
 def _events(tail: Tail, block: Block) -> Iterator[bytes]:
-    """An event for each chunk of the block, with the commit and watermark as of which it was read."""
+    """An event for each chunk of the block, with the commit and the watermark as of which it was read."""
+    assert tail.snapshot is not None, tail  # whoever has a block has read it from one
     about = {"columns": named_types(block.table.schema), "commit": tail.snapshot.commit,
              "watermark": timestamp_text(tail.snapshot.watermark_us)}
-    values, begin = rows(block.table), 0  # at once: by chunks of few rows it would take much longer
+    values, begin = rows(block.table), 0  # convert the block at once, because small chunks one by one would take much longer
     for chunk in block.chunks:
         data = orjson.dumps({**about, "rows": values[begin:begin + chunk.rows]}).decode()
         yield format_sse_event(event="result", id=event_ids.dump(tail.query.id, chunk.behind, tail.selection), data_str=data)

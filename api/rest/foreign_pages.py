@@ -1,8 +1,9 @@
-"""What a browser sends for a page that is not ours.
+"""Refuses what a browser sends on behalf of another website's page.
 
-Any website can have its visitor's browser send requests to this machine. Two of its ways end here: a request that changes
-something, which a browser sends without asking first if it has no body; and a name of the website's own that leads to this
-machine (DNS rebinding), by which it could read and change everything. Programs that are no browsers notice nothing.
+Any website can make its visitor's browser send requests to this machine. This module closes two ways. The first is a
+request that changes something: without a body, a browser sends it without asking first. The second is a name of the
+website's own that leads to this machine (DNS rebinding), by which the page could read and change everything. Other
+programs than browsers notice nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import NamedTuple
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.instance.tls import certificate_names
 from api.rest.problems import problem, shown
+from api.tls import certificate_names
 from mars.config import Config
 
 READING = ("GET", "HEAD")
-FOREIGN_SITES = (b"cross-site", b"same-site")  # another port of this machine is of the same site, and not ours
+FOREIGN_SITES = (b"cross-site", b"same-site")  # another port of this machine is the same site, but not this API
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?))(?::(\d{0,5}))?")
 _HEADERS = (b"host", b"origin", b"sec-fetch-site")
@@ -28,22 +29,22 @@ _HOST_SHOWN = 100
 
 
 class Place(NamedTuple):
-    """What a Host header names, in one spelling. `port` is None where it is that of the scheme."""
+    """The place that a Host header names, in one spelling. `port` is None if it is the scheme's default."""
 
     host: str
     port: int | None
 
 
 class ForeignPages:
-    """Middleware: 421 for a Host that is no name of this API, 403 for a request that changes something on behalf of another
-    page. Without `is_open` only this machine reaches the API, so addresses of others are no names of it."""
+    """Middleware: 421 for a Host that is not a name of this API, 403 for a request that changes something on behalf of
+    another page. Without `is_open` only this machine reaches the API, so other addresses are not names of it."""
 
     def __init__(self, app: ASGIApp, config: Config, is_open: bool) -> None:
         self.app = app
         self.is_open = is_open
         names = [config.api_host, *filter(None, config.api_allowed_hosts.split(",")), *certificate_names(config)]
         self.names = frozenset(map(_spelt, names))
-        # By the settings alone: what a request says of a proxy before us, anybody can say.
+        # Only the settings count: anybody can claim in a request that a proxy is in front of the API.
         self.schemes = ("http", "https") if config.api_behind_tls else (
             "https",) if config.api_tls_certificate else ("http",)
         self.own_place = functools.lru_cache(256)(self._own_place)
@@ -66,7 +67,7 @@ class ForeignPages:
         return await self.app(scope, receive, send)
 
     def _own_place(self, header: bytes) -> Place | None:
-        """What the header names; None if that is not this API."""
+        """The place that the header names; None if that is not this API."""
         place = _place(header.decode("latin-1"))
         return place if place and self._is_own(place.host) else None
 
@@ -79,7 +80,7 @@ class ForeignPages:
             address = ipaddress.ip_address(host)
         except ValueError:
             return False
-        # No website has an address of ours for a name: only names can be made to lead elsewhere.
+        # A website cannot have one of our addresses as its name. Only names can be made to lead elsewhere.
         return self.is_open or address.is_loopback or address.is_unspecified
 
     def _is_own_origin(self, header: bytes, place: Place) -> bool:
@@ -92,7 +93,7 @@ class ForeignPages:
 
 
 def _place(authority: str) -> Place | None:
-    """Of host, or host:port; None if it is neither."""
+    """The place in a text `host` or `host:port`; None if it is neither."""
     found = _HOST.fullmatch(authority)
     if not found:
         return None
@@ -100,7 +101,7 @@ def _place(authority: str) -> Place | None:
 
 
 def _spelt(host: str) -> str:
-    """A host in the one spelling that is compared."""
+    """A host in the spelling in which hosts are compared."""
     host = host.strip("[]").lower().removesuffix(".")
     try:
         return str(ipaddress.ip_address(host))
@@ -110,15 +111,17 @@ def _spelt(host: str) -> str:
 
 def _wrong_host(hosts: list[bytes]) -> JSONResponse:
     if len(hosts) != 1 or not hosts[0]:
-        return problem(421, "the Host is missing", "a request names once what it calls, in the header Host", "send it once")
+        return problem(421, "the Host is missing", "a request must name what it calls, once, in the header Host",
+                       "send it once")
     host = shown(hosts[0].decode("latin-1"), _HOST_SHOWN)
-    return problem(421, "no name of this API", f"the request calls {host}, which a website may have made to lead here",
-                   "call it by localhost or its address; if the name is yours, add it to api_allowed_hosts "
+    return problem(421, "this is not a name of the API",
+                   f"the request calls {host}, which a website may have made to lead here",
+                   "call it as localhost or by its address; if the name is yours, add it to api_allowed_hosts "
                    "(MARS_API_ALLOWED_HOSTS) without its port, and start Mars again")
 
 
 def _foreign(origins: list[bytes]) -> JSONResponse:
     whose = shown(origins[0].decode("latin-1"), _HOST_SHOWN) if origins else "another page"
-    return problem(403, "a request of another page", f"a browser sent it for {whose}, which is not this API",
-                   "send it from a program; behind a proxy, let that pass on the header Host, and add its name to "
+    return problem(403, "the request comes from another page", f"a browser sent it for {whose}, which is not this API",
+                   "send it from a program; if there is a proxy, let it pass on the header Host, and add its name to "
                    "api_allowed_hosts (MARS_API_ALLOWED_HOSTS)")

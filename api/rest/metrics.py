@@ -1,4 +1,4 @@
-"""What Prometheus reads: counters, lag, commit and watermark of each query, and the workers that are alive."""
+"""The metrics for Prometheus: counters, lag, commit and watermark of each query, and the live workers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from api.rest import sink_metrics
 from api.statements import status
 from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
-from mars.model import names
 from mars.model.commits import COUNTERS
 from mars.model.registry import RUNNING
+from mars.workers import KINDS
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 LABELS = ("query", "stream")
@@ -30,13 +30,13 @@ def render(context: Context) -> bytes:
 
 
 class _Now(Collector):
-    """Collects from the commits each time it is asked, so that nothing is counted twice or kept."""
+    """Collects from the commits at each request, so nothing is counted twice or kept."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
 
     def describe(self) -> list[Metric]:
-        """Nothing ahead: registering must not read anything."""
+        """Describes nothing in advance, because registering must not read anything."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -51,8 +51,8 @@ class _Now(Collector):
         yield from self._gauges(documents)
         yield from sink_metrics.collect(self.context)
         alive = GaugeMetricFamily("mars_workers", "Workers that are alive.", labels=["kind"])
-        for kind, path in (("mapper", names.MAPPERS), ("reducer", names.REDUCERS), ("publisher", names.PUBLISHERS)):
-            alive.add_metric([kind], len(status.workers(self.context, path)))
+        for kind in KINDS:
+            alive.add_metric([kind.name], len(status.workers(self.context, kind)))
         yield alive
 
     def _documents(self) -> Iterator[tuple[list[str], dict, int | None]]:
@@ -67,9 +67,9 @@ class _Now(Collector):
     def _gauges(self, documents: list[tuple[list[str], dict, int | None]]) -> Iterator[Metric]:
         lag = GaugeMetricFamily("mars_query_lag_tuples", "Offsets not yet in the query's commits.", labels=LABELS)
         commit = GaugeMetricFamily("mars_query_commit", "The query's commit number.", labels=LABELS)
-        age = GaugeMetricFamily("mars_query_watermark_age_seconds", "Clock less published watermark.", labels=LABELS)
+        age = GaugeMetricFamily("mars_query_watermark_age_seconds", "The clock minus the watermark.", labels=LABELS)
         running = GaugeMetricFamily("mars_query_running", "1 if the query is RUNNING.", labels=LABELS)
-        known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka told the topic's end.", labels=LABELS)
+        known = GaugeMetricFamily("mars_query_lag_known", "1 if Kafka reported the topic's end.", labels=LABELS)
         for labels, document, watermark in documents:
             if document["commit"] is not None:
                 commit.add_metric(labels, document["commit"])

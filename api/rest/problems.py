@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem JSON, whatever went wrong and wherever."""
+"""Turns every error into RFC 9457 problem JSON, wherever it comes from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from mars.errors import MarsError, SqlError
+from mars.errors import (
+    Blame,
+    ConflictError,
+    FormatError,
+    GoneError,
+    MarsError,
+    NotFoundError,
+    NotReadyError,
+    RequestError,
+    SqlError,
+    UserError,
+)
+from mars.results.open_windows import OpenFileError
 
 LOG = logging.getLogger("mars.api")
 MEDIA_TYPE = "application/problem+json"
@@ -21,22 +33,27 @@ BODY_HINT = "send a JSON object with Content-Type: application/json"
 TITLE_MAX, TEXT_MAX = 200, 4_000
 
 
-class UnauthorizedError(MarsError):
+class UnauthorizedError(UserError):
     """No token, or a wrong one."""
 
-    status = 401
+
+# The HTTP status of each type of error; any other error is 500.
+STATUSES: dict[type[MarsError], int] = {
+    SqlError: 400, UnauthorizedError: 401, NotFoundError: 404, FormatError: 406, ConflictError: 409, GoneError: 410,
+    RequestError: 422, NotReadyError: 503, OpenFileError: 503}
 
 
 def install(app: FastAPI) -> None:
-    """Let every error of the application answer with a problem. Asynchronously: an error needs no free thread."""
-    app.add_exception_handler(MarsError, _mars_error)
-    app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _defect)
+    """Make the application answer every error with a problem. The handlers are asynchronous, so an error needs no free
+    thread."""
+    app.exception_handler(MarsError)(_mars_error)
+    app.exception_handler(RequestValidationError)(_invalid_request)
+    app.exception_handler(HTTPException)(_http_error)
+    app.exception_handler(Exception)(_defect)
 
 
 def problem(status: int, title: str, detail: str = "", hint: str = "", type_: str = "", **more: object) -> JSONResponse:
-    """The answer that a problem is."""
+    """A problem as an HTTP answer."""
     body = {"type": f"urn:mars:problem:{type_ or TYPES.get(status, 'internal')}", "title": shown(title, TITLE_MAX),
             "status": status, "detail": shown(detail, TEXT_MAX), "hint": shown(hint, TEXT_MAX), **more}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
@@ -44,22 +61,29 @@ def problem(status: int, title: str, detail: str = "", hint: str = "", type_: st
 
 
 def shown(text: str, length_max: int) -> str:
-    """The text as an answer can hold it: cut, and without halves of characters. It may have been sent to us."""
+    """The text in a form that an answer can hold: cut, and without halves of characters. The text may come from a
+    client."""
     text = text if len(text) <= length_max else text[:length_max - 1] + "…"
     return text.encode(errors="replace").decode()
 
 
+def status_of(error: MarsError) -> int:
+    """The status of an error, by the nearest of its types that has one."""
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
 def of_error(error: MarsError) -> JSONResponse:
-    """The answer to an error that somebody can mend."""
-    place = {}
-    if isinstance(error, SqlError):
-        place = {"line": error.line or None, "column": error.column or None, "length": error.length}
-    return problem(error.status, error.title, error.detail, error.hint, **place)
+    """The answer to a MarsError."""
+    if not isinstance(error, SqlError):
+        return problem(status_of(error), error.title, error.detail, error.hint)
+    return problem(status_of(error), error.title, error.detail, error.hint,
+                   line=error.line or None, column=error.column or None, length=error.length)
 
 
 async def _mars_error(request: Request, error: MarsError) -> JSONResponse:
-    if error.status >= 500:
-        LOG.warning("%s %s: %s", request.method, request.url.path, error)
+    if status_of(error) >= 500:
+        trace = error if error.blame is Blame.US else None
+        LOG.warning("%s %s: %s", request.method, request.url.path, error, exc_info=trace)
     return of_error(error)
 
 
@@ -84,13 +108,14 @@ async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
         answer = problem(405, "wrong method", f"{request.method} does not work on {request.url.path}", "see /docs", "method")
         answer.headers["Allow"] = ", ".join(_methods(request))
         return answer
-    if error.status_code == 400:  # the framework's word for a body that it cannot decode
+    if error.status_code == 400:  # the framework's message for a body that it cannot decode
         return problem(422, "the body is not JSON", "it is not UTF-8, or nested too deep", BODY_HINT)
     return problem(error.status_code, str(error.detail))
 
 
 def _methods(request: Request) -> list[str]:
-    """Those that work on the path. It may have a route for each, of which the framework names one alone."""
+    """The methods that work on the path. The path may have a route for each method, and the framework names only one of
+    them."""
     return [method for method in METHODS
             if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in request.app.routes)]
 

@@ -1,3 +1,3 @@
-"""Statements and what they do: `dispatch` takes any of them, `define` changes what exists, `show`, `letters`,
-`select_stream` and `select_results` answer with rows; `context` is what all of them work with.
+"""Runs statements: `dispatch` takes any of them; `define` changes what exists; `show`, `letters`, `select_stream` and
+`select_results` answer with rows; `context` is what all of them work with.
 """

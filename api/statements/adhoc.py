@@ -1,7 +1,7 @@
-"""A SELECT over a stream, given alone: once over what the topic holds, as a Spark aggregation plan.
+"""Runs a SELECT over a stream, given alone: once over what the topic holds, as a Spark aggregation.
 
-Each task reads one offset range with the mappers' code and gives cells; Spark brings those of a key part together,
-where they are merged; what is left is finished here, ordered and cut.
+Each task reads one offset range with the mappers' code and gives cells. Spark brings the cells of a key part together,
+where they are merged. The result is finished, ordered and cut here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,9 @@ from mars.errors import MarsError, NotReadyError, SqlError
 from mars.model import types
 from mars.model.expressions import Literal
 from mars.model.plan import QueryPlan, Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROWS_MAX = 10_000
 RANGE_MIN, RANGE_MAX = 20_000, 1_000_000
@@ -51,15 +55,16 @@ def run(context: Context, stream: Stream, plan: QueryPlan, starts: dict[int, int
         return _show_tuples(context, stream, plan, whole, progress)
     table, counts = _aggregate(context, Task(context.config, stream, plan, split(whole)), progress)
     without_keys = plan.window is None and not plan.keys
-    rows = row_of_nothing(plan, stream) if without_keys and not len(table) else cells.finish(plan, stream, table)
+    rows = row_of_nothing(plan, stream) if without_keys and not len(table) else \
+        cells.finish(plan, stream, cells.of_windows(plan, stream, table))
     if plan.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, counts)
 
 
 def row_of_nothing(plan: QueryPlan, stream: Stream) -> pa.Table:
-    """What aggregates without keys give over no tuple, as in SQL: one row, with counts of 0 and NULL for the rest. It is
-    the row of one made-up tuple that no aggregate selects."""
+    """The result of aggregates without keys over no tuple, as in SQL: one row, with counts of 0 and NULL for the rest. It
+    is computed from one made-up tuple that no aggregate selects."""
     nobody = Literal(False, "BOOLEAN")
     plan = replace(plan, aggregates=tuple(replace(call, filter=nobody) for call in plan.aggregates))
     columns = {c.name: pa.nulls(1, types.to_arrow(c.type)) for c in stream.columns}
@@ -68,7 +73,8 @@ def row_of_nothing(plan: QueryPlan, stream: Stream) -> pa.Table:
 
 
 def split(ranges: list[OffsetRange]) -> list[OffsetRange]:
-    """The ranges in pieces for Spark tasks: some for each slot, none so small that its start would cost the most."""
+    """The ranges divided for Spark tasks: several for each slot, but none so small that starting it would cost the
+    most."""
     total = sum(end - start for _, start, end in ranges)
     size = min(RANGE_MAX, max(RANGE_MIN, math.ceil(total / TASKS_WANTED)))
     return [(p, first, min(first + size, end)) for p, start, end in ranges for first in range(start, end, size)]
@@ -88,18 +94,18 @@ def _aggregate(context: Context, task: Task, progress: Progress) -> tuple[pa.Tab
 
 
 def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
-    """Runs the job on a thread of its own, so that progress can be told and the job be cancelled."""
+    """Runs the job on a thread of its own, so that progress can be reported and the job cancelled."""
     if context.spark is None:
         raise NotReadyError("Spark is not up yet", "a SELECT over a stream runs on it", "try again in some seconds")
     spark, group = context.spark, f"adhoc-{uuid.uuid4().hex}"
-    text, answer, failure = task.to_json(), [], []
+    answer, failure = [], []
 
     def collect() -> None:
         try:
             spark.sparkContext.setJobGroup(group, "ad-hoc SELECT", interruptOnCancel=True)
             numbers = spark.sparkContext.parallelize(range(len(task.ranges)), len(task.ranges))
-            gathered = numbers.flatMap(adhoc_job.mapping(text)).groupByKey(task.stream.key_parts)
-            answer.extend(gathered.map(adhoc_job.merging(text)).collect())
+            gathered = numbers.flatMap(adhoc_job.mapping(task)).groupByKey(task.stream.key_parts)
+            answer.extend(gathered.map(adhoc_job.merging(task)).collect())
         except Exception as error:  # PySpark and py4j raise without a common class
             failure.append(error)
 
@@ -109,13 +115,13 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
         thread.join(POLL_S)
         if context.shutdown.is_set() or not progress(_done(spark, group), len(task.ranges)):
             spark.sparkContext.cancelJobGroup(group)
-            raise SqlError("the statement was stopped", "as asked")
+            raise SqlError("the statement was stopped", "on request")
     if failure:
         raise MarsError("the Spark job failed", str(failure[0]).split("\n")[0], "the server's log has the details")
     return answer
 
 
-def _done(spark, group: str) -> int:
+def _done(spark: SparkSession, group: str) -> int:
     """How many ranges the job's first stages have finished."""
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for job in tracker.getJobIdsForGroup(group)
@@ -125,7 +131,7 @@ def _done(spark, group: str) -> int:
 
 def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange],
                  progress: Progress) -> Found:
-    """The tuples themselves, read directly; no more than needed unless ORDER BY wants to see all."""
+    """The tuples themselves, read directly. No more than needed, unless ORDER BY needs all."""
     wanted = (ROWS_MAX if plan.limit is None else plan.limit) + 1
     total, bad, seen = sum(end - start for _, start, end in ranges), 0, 0
     rows = adhoc_job.schema(plan).empty_table()
@@ -141,14 +147,14 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
         elif not plan.order_by and len(rows) >= wanted:
             break
     if stopped():
-        raise SqlError("the statement was stopped", "as asked")
+        raise SqlError("the statement was stopped", "on request")
     if plan.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, {"tuples": seen, "bad": bad})
 
 
 def _ordered(context: Context, plan: QueryPlan, rows: pa.Table) -> pa.Table:
-    """ORDER BY, NULL being the least value; ties keep their order."""
+    """ORDER BY, with NULL as the least value; ties keep their order."""
     shift = 2 if plan.window else 0  # outputs follow the two columns of the window
     terms = [f"#{index + shift + 1} {'DESC NULLS LAST' if descending else 'ASC NULLS FIRST'}"
              for index, descending in plan.order_by]

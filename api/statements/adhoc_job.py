@@ -1,7 +1,7 @@
-"""What ad-hoc queries run on the mappers' own code: Spark tasks over offset ranges, and the direct look at tuples.
+"""The parts of ad-hoc queries that run the mappers' own code: Spark tasks over offset ranges, and direct reads of tuples.
 
-What goes between Spark's stages is (part, bytes): the encoded cells of a key part, or under COUNTS and FAULT what a task
-has to tell.
+Spark's stages exchange (part, bytes): the encoded cells of a key part, or a task's counts under COUNTS, or its error
+under FAULT.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pyarrow as pa
 from mapper.aggregate import aggregate_task
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.csv_fields import CsvFields
-from mapper.fetch import RangeTooLarge, Reader
+from mapper.fetch import RangeTooLarge, Reader, open_reader
 from mapper.json_fields import JsonFields
 from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
-from mapper.read import open_reader
 from mapper.timing import judge, time_reasons
+from mars import errors
 from mars.adapters.kafka.admin import Message
 from mars.adapters.kafka.security import security_of
 from mars.algebra import cells
@@ -35,7 +35,7 @@ from mars.model.plan import QueryPlan, Stream
 
 COUNTS, FAULT = -1, -2
 FIRST_CHUNK = 1_000
-RUNS_MAX = 2  # the messages read at a time may hold more than expected: so many runs in bytes, then fewer are read
+RUNS_MAX = 2  # messages read at a time may hold more than expected: above this many runs in bytes, fewer are read
 
 OffsetRange = tuple[int, int, int]
 Part = tuple[int, bytes]
@@ -50,43 +50,32 @@ class Task:
     plan: QueryPlan
     ranges: list[OffsetRange]
 
-    def to_json(self) -> str:
-        """As text; `Task.from_json` gives an equal task."""
-        return json.dumps({"config": self.config.to_json(), "stream": self.stream.to_json(), "plan": self.plan.to_json(),
-                           "ranges": self.ranges})
 
-    @staticmethod
-    def from_json(text: str) -> Task:
-        """The task of `to_json`'s text."""
-        raw = json.loads(text)
-        return Task(Config.from_json(raw["config"]), Stream.from_json(raw["stream"]), QueryPlan.from_json(raw["plan"]),
-                    [tuple(range_) for range_ in raw["ranges"]])
-
-
-def mapping(task_json: str) -> Callable[[int], list[Part]]:
-    """The first stage: of a range, by its number, the cells by key part, and the counts."""
+def mapping(task: Task) -> Callable[[int], list[Part]]:
+    """The first stage: the cells by key part and the counts, for the range with this number."""
     def run(number: int) -> list[Part]:
-        task = Task.from_json(task_json)
         try:
             return _aggregate_range(task, task.ranges[number])
         except MarsError as error:
-            return [(FAULT, json.dumps([error.title, error.detail, error.hint, error.status]).encode())]
+            return [(FAULT, json.dumps([_kind(error), error.title, error.detail, error.hint]).encode())]
 
     return run
 
 
 def fault(data: bytes) -> MarsError:
-    """The error that a task told of under FAULT, with its status."""
-    *texts, status = json.loads(data)
-    error = MarsError(*texts)
-    error.status = status
-    return error
+    """The error that a task reported under FAULT, as the nearest of its types in mars.errors."""
+    kind, *texts = json.loads(data)
+    return getattr(errors, kind)(*texts)
 
 
-def merging(task_json: str) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
-    """The second stage: all that the ranges gave of one key part, merged."""
+def _kind(error: MarsError) -> str:
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+
+
+def merging(task: Task) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
+    """The second stage: merges everything that the ranges gave for one key part."""
     def run(gathered: tuple[int, Iterable[bytes]]) -> Part:
-        task, (part, data) = Task.from_json(task_json), gathered
+        part, data = gathered
         if part == FAULT:
             return FAULT, next(iter(data))
         if part == COUNTS:
@@ -107,9 +96,9 @@ def add_counts(all_counts: list[dict[str, int]]) -> dict[str, int]:
 
 def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange],
            should_stop: Callable[[], bool]) -> Iterator[tuple[pa.Table, int, int]]:
-    """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size;
-    with each how many tuples were looked at, and how many of them do not read. Ends early once should_stop() says so, also
-    while a broker that is away is waited for."""
+    """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size; each
+    with the number of tuples looked at, and of those that cannot be read. Ends early once should_stop() says so, even
+    while waiting for a broker that is away."""
     parser, reader = Parser(stream, plan.columns), _reader(config, stream)
     try:
         for messages in _chunks(config, reader, ranges, FIRST_CHUNK, should_stop):
@@ -126,8 +115,8 @@ def schema(plan: QueryPlan) -> pa.Schema:
 
 
 def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | None, str]:
-    """The event time, in microseconds, of the first tuple that reads; else None and why the first one does not read
-    (empty if there is no tuple)."""
+    """The event time, in microseconds, of the first tuple that can be read; else None, and why the first one cannot be
+    read (empty if there is no tuple)."""
     batch = Parser(stream, (stream.time_column,)).parse(_as_messages(messages))
     faults = batch.bad.get(stream.time_column, np.zeros(len(batch), np.uint8))
     if batch.tuple_bad is not None:
@@ -139,8 +128,8 @@ def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | Non
 
 
 def time_finder(stream: Stream) -> Callable[[bytes], list[tuple[int, int]]]:
-    """Gives what tells of a message's value where the event times of its tuples start and end in it, of those that have
-    one and that read."""
+    """Returns a function that gives, for a message's value, the places of its tuples' event times; only of tuples that
+    have one and can be read."""
     fields = (JsonFields if stream.format == "JSON" else CsvFields)(stream, (stream.time_column,))
 
     def find(value: bytes) -> list[tuple[int, int]]:
@@ -170,15 +159,15 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
 
 
 def _reader(config: Config, stream: Stream) -> Reader:
-    reader = open_reader(config.reader, config.kafka_address, security_of(config), stream.topic, stream.topic_id)
-    reader.last_stable_offsets()  # no range is read past an end that the reader has not seen
+    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id)
+    reader.last_stable_offsets()  # a range is never read past an end that the reader has not seen
     return reader
 
 
 def _chunks(config: Config, reader: Reader, ranges: list[OffsetRange], size: int,
             should_stop: Callable[[], bool]) -> Iterator[Messages]:
-    """The messages of the ranges in order, `size` offsets at a time at first, then as many as hold about a run's bytes: one
-    message may be of some bytes or of a megabyte. Ends early once should_stop() says so."""
+    """The messages of the ranges in order: at first `size` offsets at a time, then as many as hold about a run's bytes,
+    because a message may have a few bytes or a megabyte. Ends early once should_stop() says so."""
     for partition, start, end in ranges:
         while start < end:
             stop = min(start + size, end)
@@ -197,7 +186,7 @@ def _chunks(config: Config, reader: Reader, ranges: list[OffsetRange], size: int
 
 
 def _offsets_of_a_run(config: Config, offsets: int, bytes_: int) -> int:
-    """How many offsets make a run, as far as these tell; at least one."""
+    """The number of offsets in a run, estimated from these messages; at least one."""
     return max(1, min(config.run_tuples_max, offsets * config.run_bytes_max // max(bytes_, 1)))
 
 
@@ -220,8 +209,9 @@ def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
 
 def _as_messages(messages: list[Message]) -> Messages:
     held = [message for message in messages if message.value is not None]
-    lengths = np.array([len(message.value) for message in held], np.int64)
-    return Messages(buffer=np.frombuffer(b"".join(message.value for message in held), np.uint8),
+    values = [message.value for message in messages if message.value is not None]
+    lengths = np.array([len(value) for value in values], np.int64)
+    return Messages(buffer=np.frombuffer(b"".join(values), np.uint8),
                     start=np.cumsum(lengths) - lengths, length=lengths,
                     offset=np.array([message.offset for message in held], np.int64),
                     time_ms=np.array([message.time_ms for message in held], np.int64))

@@ -25,7 +25,7 @@ class Answer:
     def to_json(self) -> bytes:
         """The document of POST /v1/sql."""
         table = self.table if self.table is not None else pa.table({})
-        document = {"kind": self.kind, "name": self.name, "columns": named_types(table.schema)}
+        document: dict[str, object] = {"kind": self.kind, "name": self.name, "columns": named_types(table.schema)}
         if self.notes:
             document["notes"] = self.notes
         if self.truncated:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from api.statements.answers import Answer, listing
 from api.statements.context import Context
 from mars.errors import RequestError
@@ -30,7 +32,7 @@ def create(context: Context, connection: Connection) -> Connection:
     return context.sink_definitions.create_connection(connection)
 
 
-def of_request(context: Context, name: str, to: str, options: dict[str, str | int]) -> Connection:
+def of_request(context: Context, name: str, to: str, options: Mapping[str, str | int | dict]) -> Connection:
     """The connection of a request's body, in which a secret stands as {"secret": name}. RequestError if it cannot be one."""
     kind = to.upper()
     if kind not in OPTIONS:

@@ -11,7 +11,7 @@ from api.statements import adhoc_job, sinks
 from api.statements.answers import Answer
 from api.statements.context import Context
 from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
-from mars.adapters.kafka.admin import Topic
+from mars.adapters.kafka.cluster import TopicInfo
 from mars.errors import ConflictError, MarsError, NotFoundError, NotReadyError, SqlError
 from mars.model.identifiers import identifier
 from mars.model.plan import QueryPlan, Stream
@@ -32,11 +32,11 @@ FIND_TRIES = 3
 
 
 def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
-    """Register a topic under a name. The topic must exist; its newest tuples are looked at."""
+    """Register a topic under a name. The topic must exist; its newest tuples are checked for warnings."""
     stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
     _require_free(context, statement)
     topic = _topic(context, statement)
-    made = context.definitions.create_stream(replace(stream, topic_id=topic.id), topic.partitions)
+    made = context.definitions.create_stream(replace(stream, topic_id=topic.topic_id), topic.partitions)
     return Answer("created", made.name, notes=_look_at_tuples(context, made))
 
 
@@ -53,11 +53,12 @@ def create_query(context: Context, statement: kinds.CreateQuery) -> Answer:
 
 
 def create_or_find(context: Context, name: str, sql: str, into: str | None) -> tuple[bool, list[str]]:
-    """Start the query of a SELECT; (False, []) if one of that name and meaning is there, ConflictError if another is."""
+    """Start the query of a SELECT. (False, []) if a query of that name and meaning exists; ConflictError if another one
+    has the name."""
     clause = None if into is None else parse_into(into)
     select = parse(sql, context.definitions.catalog().kind)
     if not isinstance(select, kinds.SelectStatement):
-        raise SqlError("this is no SELECT over a stream", "the body's sql is the query's SELECT alone",
+        raise SqlError("this is not a SELECT over a stream", "the body's sql must be only the query's SELECT",
                        "send other statements to POST /v1/sql", sql=sql)
     statement = kinds.CreateQuery(kinds.Name(name), clause, select, sql)
     _stream, plan = compile_query(context, statement)
@@ -67,9 +68,10 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
             break
         try:
             return True, _start(context, statement, plan)[1]
-        except ConflictError:  # an equal request may have made it meanwhile, and another one dropped it again
+        except ConflictError:  # an equal request may have made it meanwhile, and another request may have dropped it again
             if not tries_left:
                 raise
+    assert there is not None, name  # the last try raises
     if replace(there.plan, sql="") != replace(plan, sql=""):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
                             f"choose another name, or DROP QUERY {identifier(there.name)} first")
@@ -105,12 +107,12 @@ def resume_query(context: Context, statement: kinds.ResumeQuery) -> Answer:
 
 
 def resume(context: Context, name: str) -> Query:
-    """Let a query go on; ConflictError if its topic is gone or another one."""
+    """Resume a query; ConflictError if its topic is gone or is another one."""
     stream, query = context.definitions.query(name)
     if query.state in ("DATA_LOSS", "TOPIC_RECREATED"):
         same_topic(context, stream)
     elif query.state != RUNNING:
-        with contextlib.suppress(NotReadyError):  # a Kafka that is away is waited for by the query
+        with contextlib.suppress(NotReadyError):  # if Kafka is away, the query itself waits for it
             same_topic(context, stream)
     return context.definitions.resume(name)
 
@@ -131,13 +133,13 @@ def source(context: Context, select: kinds.SelectStatement) -> Stream:
         return stream
     if catalog.kind(name.text) == "query":
         raise refusal(select.sql, name.start, name.end, f"{name.text} is a query, not a stream",
-                      "a query reads a stream", "SELECT over a query's results stands alone")
+                      "a query reads a stream", "give a SELECT over a query's results alone")
     raise unknown_source(select.sql, name.text, name.start, name.end, catalog.names())
 
 
 def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatement, plan: QueryPlan,
-                  topic: Topic) -> dict[int, int]:
-    """Where FROM says to begin, per partition. SqlError for a time in the future (rule 18)."""
+                  topic: TopicInfo) -> dict[int, int]:
+    """The offset of each partition at which FROM says to begin. SqlError for a time in the future (rule 18)."""
     if plan.start == "EARLIEST":
         return context.kafka.start_offsets(stream.topic, topic.partitions)
     if plan.start == "LATEST":
@@ -145,23 +147,24 @@ def start_offsets(context: Context, stream: Stream, select: kinds.SelectStatemen
     instant = datetime.fromisoformat(plan.start)
     if instant.timestamp() > time.time():
         start, end = select.clauses.places.get("FROM", select.last)
-        raise refusal(select.sql, start, end, "the start lies in the future", f"FROM '{plan.start}'", "write FROM LATEST")
-    # Up to Kafka's whole milliseconds: a record stamped in the one that t cuts is stamped before t. To Kafka, -1 is the end.
+        raise refusal(select.sql, start, end, "the start is in the future", f"FROM '{plan.start}'", "write FROM LATEST")
+    # Round t up to Kafka's whole milliseconds: a record stamped in the millisecond that t cuts is stamped before t. For
+    # Kafka, -1 means the end.
     time_ms = max(0, -((EPOCH - instant) // timedelta(milliseconds=1)))
     return context.kafka.offsets_at(stream.topic, topic.partitions, time_ms)
 
 
-def same_topic(context: Context, stream: Stream) -> Topic:
-    """The stream's topic; ConflictError if it is gone or another one by that name."""
+def same_topic(context: Context, stream: Stream) -> TopicInfo:
+    """The stream's topic; ConflictError if it is gone or another topic has its name."""
     topic = context.kafka.describe_new(stream.topic)
-    if topic is not None and topic.id == stream.topic_id:
+    if topic is not None and topic.topic_id == stream.topic_id:
         return topic
-    title, fate = ("the stream's topic is gone", "is not there any more") if topic is None else \
-        ("the stream's topic is another one", "was deleted and made anew")
+    title, fate = ("the stream's topic is gone", "no longer exists") if topic is None else \
+        ("the stream's topic is another one", "was deleted and created again")
     queries = context.definitions.query_set(stream).queries.values()
     drops = sorted(f"DROP QUERY {identifier(query.name)}" for query in queries)
     steps = ", ".join([*drops, f"DROP STREAM {identifier(stream.name)}"])
-    raise ConflictError(title, f"topic '{stream.topic}' {fate}", f"{steps}, then CREATE STREAM it again")
+    raise ConflictError(title, f"topic '{stream.topic}' {fate}", f"{steps}, then CREATE STREAM again")
 
 
 def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> tuple[Query, list[str]]:
@@ -175,7 +178,8 @@ def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> t
 
 
 def _require_free(context: Context, statement: kinds.CreateStream | kinds.CreateQuery) -> None:
-    """Refuses a name that is taken, and at its place one that none can have; in the body of a request it has no place."""
+    """Refuses a name that is taken or invalid. An invalid name is refused with its place; in the body of a request it has
+    none."""
     name = statement.name
     try:
         require_free(context.definitions.catalog(), name.text)
@@ -186,19 +190,19 @@ def _require_free(context: Context, statement: kinds.CreateStream | kinds.Create
 
 
 def _skipped(context: Context, stream: Stream, offsets: dict[int, int], plan: QueryPlan) -> list[str]:
-    """How many tuples lie before the query's start, and how to count them too."""
+    """A note on how many tuples are before the query's start, and how to count them too."""
     if plan.start == "EARLIEST":
         return []
     first = context.kafka.start_offsets(stream.topic, offsets)
     before = sum(max(0, offset - first[partition]) for partition, offset in offsets.items())
     if not before:
         return [f"Topic '{stream.topic}' holds no tuple before the start."]
-    return [f"{before} tuples of topic '{stream.topic}' (an offset told as one, though its message may have many lines, be "
-            "empty or aborted) lie before the start and are not counted; add FROM EARLIEST at the end of the SELECT to "
-            "count them."]
+    return [f"{before} tuples of topic '{stream.topic}' are before the start and are not counted. (Each offset is taken as "
+            "one tuple, though its message may have many lines, be empty or aborted.) To count them, add FROM EARLIEST at "
+            "the end of the SELECT."]
 
 
-def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
+def _topic(context: Context, statement: kinds.CreateStream) -> TopicInfo:
     name = statement.topic
     topic = context.kafka.describe_new(name.text)
     if topic is not None:
@@ -210,16 +214,17 @@ def _topic(context: Context, statement: kinds.CreateStream) -> Topic:
 
 
 def _look_at_tuples(context: Context, stream: Stream) -> list[str]:
-    """Warnings about the newest tuples: none of them reads, or its event time looks like another unit."""
+    """Warnings about the newest tuples: none of them can be read, or the event time looks like another unit."""
     try:
         messages = context.kafka.peek(stream.topic, LOOKED_AT, newest=True)
     except MarsError as error:
-        return [f"The topic's tuples could not be looked at: {error.title}."]
+        return [f"The topic's tuples could not be read: {error.title}."]
     time_us, fault = adhoc_job.first_event_time(stream, messages)
     if time_us is None:
-        return [f"Warning: none of the newest tuples reads ({fault}); PEEK '{stream.topic}' shows them."] if fault else []
+        warning = f"Warning: none of the newest tuples can be read ({fault}); PEEK '{stream.topic}' shows them."
+        return [warning] if fault else []
     if YEAR_1990_US <= time_us < YEAR_2100_US:
         return []
     wrong = f"it is read in {stream.time_unit}. If that is the wrong UNIT" if stream.has_unit else "if that column is wrong"
-    return [f"Warning: the event time {stream.time_column} of a tuple reads as {timestamp_text(time_us)}, outside 1990 to "
+    return [f"Warning: the event time {stream.time_column} of a tuple is {timestamp_text(time_us)}, outside 1990 to "
             f"2100; {wrong}, drop the stream and name the right one."]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from api.statements import connections, define, letters, select_results, select_stream, show, sink_status, sinks
 from api.statements.answers import Answer
 from api.statements.context import Context
@@ -10,20 +13,20 @@ from sql.read.parse import parse
 
 
 def execute(context: Context, sql: str, id_: str = "") -> Answer:
-    """The answer to one statement; MarsError for any that is refused. `id_` is what progress is reported under, and what a
-    statement that may take long is stopped by."""
+    """The answer to one statement; MarsError for any that is refused. `id_` names a statement that may take long, for its
+    progress and to stop it."""
     statement = parse(sql, context.definitions.catalog().kind)
     if long := RUN_LONG.get(type(statement)):
         return long(context, statement, id_)
     return RUN[type(statement)](context, statement)
 
 
-RUN_LONG = {
+RUN_LONG: dict[type[kinds.Statement], Callable[[Context, Any, str], Answer]] = {
     kinds.SelectStatement: select_stream.over_stream,
     kinds.SelectFromQuery: select_results.over_queries,
     kinds.RedriveDeadLetters: letters.redrive_letters,
 }
-RUN = {
+RUN: dict[type[kinds.Statement], Callable[[Context, Any], Answer]] = {
     kinds.CreateStream: define.create_stream,
     kinds.DropStream: define.drop_stream,
     kinds.CreateQuery: define.create_query,

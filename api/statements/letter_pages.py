@@ -1,24 +1,25 @@
-"""Dead letters as people see them: in the order of places, those that a condition holds for, page by page."""
+"""Dead letters as people see them: those that meet a condition, in the order of places, page by page."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
 from api.statements.context import Context
 from mars.adapters.letters import LetterStore
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.algebra.evaluate import evaluate
 from mars.errors import RequestError, SqlError
 from mars.model import letters, types
 from mars.model.plan import Stream
+from mars.results import cursors
+from mars.results.cursors import Number
 from mars.results.kafka_time import instants
 from sql.check.condition import compile_condition
 
@@ -28,12 +29,13 @@ SHOWN = pa.schema([(name, types.to_arrow(type_)) for name, type_ in COLUMNS])
 PAGE_BYTES = 32 << 20
 TRIES = 5
 Place = tuple[int, int, int]
+CURSOR = TypeAdapter(tuple[Number, Number, Number, Number])  # the stream's id, and the place of the last letter
 
 
 @dataclass(frozen=True)
 class Page:
-    """Letters as SHOWN says, the cursor of the next page (None on the last), and how many letters were deleted before to
-    stay within the limit."""
+    """Letters with the columns of SHOWN, the cursor of the next page (None on the last), and the number of letters that
+    were deleted earlier to stay within the limit."""
 
     rows: pa.Table
     next: str | None
@@ -41,8 +43,8 @@ class Page:
 
 
 class Condition:
-    """A condition over the columns of SHOWN, in the dialect; None holds for every letter. SqlError when it is made, at its
-    place in the text, or in `sql`, the statement that holds the text from `start` on."""
+    """A condition over the columns of SHOWN, in the dialect; None accepts every letter. An invalid one raises SqlError
+    when it is made, with its place in the text, or in `sql`, the statement that has the text from `start` on."""
 
     def __init__(self, text: str | None, sql: str = "", start: int = 0) -> None:
         self.expression = None
@@ -52,11 +54,11 @@ class Condition:
         except SqlError as error:
             before = sql[:start]
             column = error.column + (start - before.rfind("\n") - 1 if error.line == 1 else 0)
-            raise SqlError(error.title, error.detail, error.hint, sql=sql or text, line=error.line + before.count("\n"),
-                           column=column, length=error.length) from None
+            raise SqlError(error.title, error.detail, error.hint, sql=sql or text or "",
+                           line=error.line + before.count("\n"), column=column, length=error.length) from None
 
     def rows(self, shown: pa.Table) -> np.ndarray:
-        """The numbers of the rows that it holds for."""
+        """The numbers of the rows that meet it."""
         if self.expression is None or not len(shown):
             return np.arange(len(shown))
         columns = {name: shown[name].combine_chunks() for name in shown.column_names}
@@ -64,28 +66,17 @@ class Condition:
 
 
 def page(context: Context, stream: Stream, where: Condition, limit: int, cursor: str | None = None) -> Page:
-    """At most `limit` letters, and of no more than about PAGE_BYTES. RequestError for a cursor that is none, or another
-    stream's."""
-    after = _load(cursor, stream) if cursor else None
-    found, count, size = [SHOWN.empty_table()], 0, 0
-    for _, shown in matching(context, stream, where, after):
-        ends = size + np.cumsum(pc.binary_length(shown["payload"]).to_numpy())
-        fit = min(limit - count, max(int(np.searchsorted(ends, PAGE_BYTES, "right")), count == 0))
-        found.append(shown.slice(0, fit))
-        more = fit < len(shown)
-        count, size = count + min(fit, len(shown)), int(ends[-1]) if len(ends) else size
-        if more:
-            break
-    else:
-        more = False
-    rows = pa.concat_tables(found)
+    """At most `limit` letters, and about PAGE_BYTES at most. RequestError for an invalid cursor, or one of another
+    stream."""
+    shown = (table for _, table in matching(context, stream, where, _load(cursor, stream) if cursor else None))
+    rows, more = next(chunks(shown, limit, PAGE_BYTES), (SHOWN.empty_table(), False))
     deleted = LetterStore(context.storage).deleted(stream.id)
-    return Page(rows, _dump(stream, place_of(rows)) if more else None, deleted)
+    return Page(rows, cursors.dump([stream.id, *place_of(rows)]) if more else None, deleted)
 
 
 def matching(context: Context, stream: Stream, where: Condition,
              after: Place | None = None) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """(letters, the same as they are shown) behind a place, table by table, some perhaps empty."""
+    """(letters, the same as they are shown) after a place, table by table; some may be empty."""
     store, marks, tries = LetterStore(context.storage), Redriven(context.storage).marks(stream.id), 0
     while True:
         try:
@@ -95,14 +86,30 @@ def matching(context: Context, stream: Stream, where: Condition,
                 yield table.take(rows), shown.take(rows)
                 after, tries = place_of(table), 0
             return
-        except FileNotFoundError:  # files are put together and deleted meanwhile: go on with those that are there now
+        except FileNotFoundError:  # files are merged and deleted meanwhile: continue with those that exist now
             tries += 1
             if tries == TRIES:
                 raise
 
 
+def chunks(tables: Iterator[pa.Table], letters_max: int, bytes_max: int) -> Iterator[tuple[pa.Table, bool]]:
+    """The same letters in tables of at most so many, with payloads of about so many bytes, and not of less where there are
+    more; with each whether more are known to follow."""
+    waiting = None
+    for table in chain(tables, [None]):
+        waiting = waiting if table is None else table if waiting is None else pa.concat_tables([waiting, table])
+        while waiting is not None and len(waiting):
+            ends = np.cumsum(pc.binary_length(waiting["payload"]).to_numpy())
+            stop = max(1, min(letters_max, int(np.searchsorted(ends, bytes_max, "right"))))
+            if stop >= len(waiting) and table is not None:
+                break
+            yield waiting.slice(0, stop), stop < len(waiting)
+            waiting = waiting.slice(stop)
+
+
 def show(table: pa.Table, redriven: pa.Array) -> pa.Table:
-    """Letters as people see them: bytes that are no UTF-8 as \\xNN; `redriven` says of each whether it was sent again."""
+    """Letters as people see them: bytes that are not UTF-8 as \\xNN; `redriven` says of each whether it was sent
+    again."""
     places, time = [table[name] for name in letters.PLACE], instants(table["time"])
     columns = [*places, time, table["reason"], _text(table["payload"]), table["cut"]]
     return pa.Table.from_arrays([*columns, redriven], schema=SHOWN)
@@ -120,18 +127,8 @@ def _text(payload: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         return pa.array([value.decode("utf-8", "backslashreplace") for value in payload.to_pylist()], pa.string())
 
 
-def _dump(stream: Stream, place: Place) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([stream.id, *place])).decode().rstrip("=")
-
-
 def _load(text: str, stream: Stream) -> Place:
-    try:
-        stream_id, *place = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        sound = len(place) == 3 and all(isinstance(number, int) for number in place)
-    except (binascii.Error, ValueError, TypeError):
-        sound, stream_id = False, None
-    if not sound:
-        raise RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")
+    stream_id, partition, offset, line = cursors.load(text, CURSOR)
     if stream_id != stream.id:
         raise RequestError("the cursor belongs to another stream", hint="begin again without cursor")
-    return tuple(place)
+    return partition, offset, line

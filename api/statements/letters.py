@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from api.statements import letter_pages, redrive
 from api.statements.answers import Answer, listing
 from api.statements.context import Context
@@ -25,11 +27,7 @@ def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: 
     """One row: what was sent, or would be. SqlError if it was asked to stop before its end."""
     stream = context.catalog.stream(statement.stream.text)
     where, topic = _where(statement), statement.topic.text if statement.topic else stream.topic
-
-    def progress(done: int, total: int) -> bool:
-        context.progress.report(id_, done, total)
-        return not context.progress.is_cancelled(id_)
-
+    progress = partial(context.progress.report, id_)
     if statement.dry_run:
         context.kafka.require(topic)
         outcome = redrive.count(context, stream, where, progress)
@@ -44,7 +42,7 @@ def redrive_letters(context: Context, statement: kinds.RedriveDeadLetters, id_: 
 
 
 def why_none(context: Context, stream: Stream, asked: bool, deleted: int) -> str:
-    """Why there is no letter to show, in a sentence; `asked` says whether a condition was given."""
+    """A sentence that says why there is no letter to show; `asked` says whether a condition was given."""
     if context.config.dead_letter_bytes_max == 0:
         return "No dead letters are kept: dead_letter_bytes_max is 0."
     if asked:
@@ -55,7 +53,7 @@ def why_none(context: Context, stream: Stream, asked: bool, deleted: int) -> str
 
 
 def deleted_note(context: Context, deleted: int) -> list[str]:
-    """How many letters are not there any more."""
+    """A note on how many letters were deleted."""
     kept = context.config.dead_letter_bytes_max
     return [f"{deleted} older letters were deleted to keep {kept} bytes (dead_letter_bytes_max)."] if deleted else []
 
@@ -68,9 +66,9 @@ def _where(statement: kinds.ShowDeadLetters | kinds.RedriveDeadLetters) -> Condi
 
 def _stopped(outcome: redrive.Outcome, topic: str) -> SqlError:
     if not outcome.letters:
-        return SqlError("the statement was stopped", "as asked; none was sent")
-    return SqlError("the statement was stopped", f"as asked; {_amount(outcome)} were sent to topic '{topic}' before",
-                    "the same statement goes on, and sends none of them again")
+        return SqlError("the statement was stopped", "on request; none was sent")
+    return SqlError("the statement was stopped", f"on request; {_amount(outcome)} had been sent to topic '{topic}'",
+                    "the same statement continues, and sends none of them again")
 
 
 def _amount(outcome: redrive.Outcome) -> str:

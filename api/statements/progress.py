@@ -1,4 +1,4 @@
-"""How far running ad-hoc statements are, by the id that the client chose, for those who wait for them."""
+"""The progress of running ad-hoc statements, by the id that the client chose."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ class ProgressBoard:
         self._cancelled: set[str] = set()
         self._lock = threading.Lock()
 
-    def report(self, id_: str, done: int, total: int) -> None:
-        """`done` of `total` parts of the statement are finished."""
+    def report(self, id_: str, done: int, total: int) -> bool:
+        """`done` of `total` parts of the statement are finished. False if somebody has asked it to stop."""
         with self._lock:
             self._entries[id_] = (done, total)
+            return id_ not in self._cancelled
 
     def read(self, id_: str) -> tuple[int, int] | None:
         """(done, total), or None if no such statement runs."""
@@ -26,10 +27,9 @@ class ProgressBoard:
     def cancel(self, id_: str) -> bool:
         """Ask a running statement to stop. False if there is none of that id."""
         with self._lock:
-            if id_ not in self._entries:
-                return False
-            self._cancelled.add(id_)
-            return True
+            if id_ in self._entries:
+                self._cancelled.add(id_)
+            return id_ in self._entries
 
     def is_cancelled(self, id_: str) -> bool:
         """Has somebody asked the statement to stop?"""

@@ -1,7 +1,7 @@
 """Sends dead letters again: into the stream's topic or another one, each once.
 
 Every chunk is one Kafka transaction, and the places of its letters are written down before it ends. A run that was killed
-is settled by the next one, which asks Kafka which transaction was the last (mars.adapters.redriven).
+is settled by the next one, which asks Kafka which transaction was the last (mars.adapters.redrive_marks).
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from api.statements.context import Context
-from api.statements.letter_pages import Condition, matching
+from api.statements.letter_pages import Condition, chunks, matching
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.transactions import Transactions
-from mars.adapters.redriven import Redriven
+from mars.adapters.letters import LetterStore
+from mars.adapters.redrive_marks import Redriven
 from mars.model.plan import Stream
 
 CHUNK_LETTERS, CHUNK_BYTES = 10_000, 8 << 20
 
-Progress = Callable[[int, int], bool]  # hears of letters sent and of all; False asks to stop
+Progress = Callable[[int, int], bool]  # hears of letters sent and of all there are; False asks to stop
 
 
 @dataclass
 class Outcome:
-    """What a re-drive did: letters and bytes sent (or to be sent), in how many transactions; letters left alone because
-    they were cut, or sent before; whether it was stopped."""
+    """The outcome of a re-drive: letters and bytes sent (or to be sent), the number of transactions, letters left alone
+    because they were cut or sent before, and whether it was stopped."""
 
     letters: int = 0
     bytes: int = 0
@@ -40,7 +41,7 @@ class Outcome:
 
 
 def count(context: Context, stream: Stream, where: Condition, progress: Progress) -> Outcome:
-    """What a re-drive would send now; nothing, and stopped, if that is asked for meanwhile."""
+    """What a re-drive would send now; nothing, and stopped, if a stop is requested meanwhile."""
     outcome = Outcome()
     for table in _whole(context, stream, where, outcome):
         if not progress(0, 0):
@@ -51,19 +52,17 @@ def count(context: Context, stream: Stream, where: Condition, progress: Progress
 
 
 def redrive(context: Context, stream: Stream, topic: str, where: Condition, progress: Progress) -> Outcome:
-    """Send the letters that are there now and were not sent before. ConflictError if another run takes over."""
-    partitions = context.kafka.require(topic).partitions
+    """Send the letters that exist now and were not sent before. ConflictError if another run takes over."""
+    partitions = tuple(context.kafka.require(topic).partitions)
     config, marks = context.config, Redriven(context.storage)
     transactions = Transactions(config.kafka_address, name(stream), security_of(config))
     try:
         marks.settle(stream.id, transactions.last)
         ends = _ends(context, stream)
-        counted = count(context, stream, where, progress)
-        if counted.stopped:
-            return counted
-        outcome = Outcome()
-        for chunk in _chunks(_before(ends, _whole(context, stream, where, outcome))):
-            if not progress(outcome.letters, counted.letters):
+        total, outcome = sum(file.count for file in LetterStore(context.storage).files(stream.id)), Outcome()
+        whole = _before(ends, _whole(context, stream, where, outcome))
+        for chunk, _ in chunks(whole, CHUNK_LETTERS, CHUNK_BYTES):
+            if not progress(outcome.letters, total):
                 outcome.stopped = True
                 break
             _send(transactions, marks, stream.id, topic, partitions, chunk)
@@ -76,13 +75,13 @@ def redrive(context: Context, stream: Stream, topic: str, where: Condition, prog
 
 
 def name(stream: Stream) -> str:
-    """What Kafka knows a stream's re-drives by: transactional id and consumer group."""
+    """The name of a stream's re-drives in Kafka: their transactional id and consumer group."""
     return f"mars-redrive-{stream.id}-{stream.topic_id}"
 
 
 def _send(transactions: Transactions, marks: Redriven, stream_id: int, topic: str, partitions: tuple[int, ...],
           chunk: pa.Table) -> None:
-    """One transaction: each letter as a message of its own, in its partition's namesake if the topic has that."""
+    """One transaction: each letter is a message of its own, in the partition with the same number if the topic has it."""
     id_ = secrets.token_hex(8)
     places = np.array(partitions)[chunk["partition"].to_numpy() % len(partitions)].tolist()
     messages = zip(places, chunk["payload"].to_pylist(), strict=True)
@@ -100,38 +99,13 @@ def _whole(context: Context, stream: Stream, where: Condition, outcome: Outcome)
 
 
 def _ends(context: Context, stream: Stream) -> dict[int, int]:
-    """Where the stream's topic ends now: what lies behind may have been sent by the re-drive itself."""
+    """The current ends of the stream's topic: messages after them may have been sent by the re-drive itself."""
     topic = context.kafka.describe(stream.topic)
     return context.kafka.end_offsets(stream.topic, topic.partitions) if topic else {}
 
 
 def _before(ends: dict[int, int], tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The letters below these offsets; all of a partition that is not there. Each table is of one partition."""
+    """The letters below these offsets; all letters of a partition that is not listed. Each table has one partition."""
     for table in tables:
         end = ends.get(table["partition"][0].as_py()) if len(table) else None
         yield table if end is None else table.filter(pc.less(table["offset"], end))
-
-
-def _chunks(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same letters in tables of at most CHUNK_LETTERS and about CHUNK_BYTES, and not of less where there are more."""
-    held, count, size = [], 0, 0
-    for piece, bytes_ in _pieces(tables):
-        if held and (count + len(piece) > CHUNK_LETTERS or size + bytes_ > CHUNK_BYTES):
-            yield pa.concat_tables(held)
-            held, count, size = [], 0, 0
-        held.append(piece)
-        count, size = count + len(piece), size + bytes_
-    if held:
-        yield pa.concat_tables(held)
-
-
-def _pieces(tables: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, int]]:
-    """(letters, bytes of their payloads), none larger than a chunk unless it is a single letter."""
-    for table in tables:
-        ends = np.cumsum(pc.binary_length(table["payload"]).to_numpy())
-        first, before = 0, 0
-        while first < len(table):
-            stop = max(first + 1, min(first + CHUNK_LETTERS, int(np.searchsorted(ends, before + CHUNK_BYTES, "right"))))
-            stop = min(stop, len(table))
-            yield table.slice(first, stop - first), int(ends[stop - 1] - before)
-            first, before = stop, int(ends[stop - 1])

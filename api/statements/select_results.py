@@ -5,11 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import pairwise
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from api.statements.answers import Answer
 from api.statements.context import Context
@@ -17,21 +14,18 @@ from mars.adapters.storage import CorruptFileError
 from mars.errors import NotReadyError
 from mars.results.cursors import Selection
 from mars.results.embedded.engine import PLACES, Engine
-from mars.results.embedded.scan import Closed, instant
+from mars.results.embedded.scan import Closed
 from mars.results.embedded.watch import POLL_S, Limits, stopped
 from mars.results.reason import why_empty
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
 from mars.results.waits import later_windows
 from sql import statements as kinds
-from sql.read.window_order import WindowOrder, window_order
 from sql.read.words import read_words
 
 ROWS_MAX = 10_000
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 QUEUE_S = 10.0
-# How many rows the first look at the latest windows takes, and how many times more each next one.
-LOOK_ROWS, WIDER = 100_000, 8
 
 
 def over_queries(context: Context, statement: kinds.SelectFromQuery, id_: str) -> Answer:
@@ -53,14 +47,15 @@ def over_queries(context: Context, statement: kinds.SelectFromQuery, id_: str) -
 
 @contextmanager
 def _place(engine: Engine, is_stopped: Callable[[], bool]) -> Iterator[None]:
-    """One of the engine's places: what each statement holds is bounded, and so all together hold only so many times that."""
+    """One of the engine's places. The memory of each statement is bounded, so the number of places bounds the memory of
+    all."""
     deadline = time.monotonic() + QUEUE_S
     while not engine.places.acquire(timeout=POLL_S):
         if is_stopped():
             raise stopped()
         if time.monotonic() > deadline:
             raise NotReadyError("too many SELECTs over results at once",
-                                f"{PLACES} are under way, and none ended within {QUEUE_S:g} s", "try again in a moment")
+                                f"{PLACES} are running, and none ended within {QUEUE_S:g} s", "try again in a moment")
     try:
         yield
     finally:
@@ -71,36 +66,18 @@ def _run(context: Context, statement: kinds.SelectFromQuery, limits: Limits) -> 
     """The queries as they were read, and the rows."""
     read = [context.snapshots.read_whole(*context.catalog.query(name)) for name in statement.queries]
     tables = {name: _closed(context, snapshot) for name, snapshot in zip(statement.queries, read, strict=True)}
-    order = window_order(statement.engine_sql)
-    looks = _looks(next(iter(tables.values())), order) if order and len(tables) == 1 else []
-    for look in looks:
-        rows = context.engine.run(statement.engine_sql, dict.fromkeys(tables, look), limits)
-        if len(rows) == order.rows:
-            return read, rows
     return read, context.engine.run(statement.engine_sql, tables, limits)
-
-
-def _looks(rows: Closed, order: WindowOrder) -> Iterator[Closed]:
-    """The first windows in this order with all their rows, and then more and more of them, but never all: whatever else the
-    statement says, no later window has a row that goes before one of these."""
-    start, looked, wanted = ds.field("window_start"), 0, LOOK_ROWS
-    ordered = sorted(rows.pieces, key=lambda piece: -piece.last_us if order.descending else piece.first_us)
-    for number, (piece, following) in enumerate(pairwise(ordered), 1):
-        looked += piece.rows
-        if looked >= wanted:
-            within = start > instant(following.last_us) if order.descending else start < instant(following.first_us)
-            yield replace(rows, pieces=tuple(ordered[:number]), condition=within)
-            wanted = looked * WIDER
 
 
 def _closed(context: Context, snapshot: Snapshot) -> Closed:
     plan, bound = snapshot.query.plan, snapshot.watermark_us
+    assert plan.window is not None, snapshot.query.name  # a query that runs for ever has one
     pieces = [] if bound is None else context.tables.closed(snapshot, bound)
-    return Closed(schema_of(plan), tuple(pieces), plan.window.size_ms * 1000)
+    return Closed(schema_of(plan), tuple(pieces))
 
 
 def _has_limit(sql: str) -> bool:
-    """Does the statement itself say how many rows it gives? A LIMIT deeper than its outermost words is of a part of it."""
+    """Does the statement itself limit its rows? A LIMIT inside parentheses belongs to a part of it."""
     depth, depths, limits = 0, [], []
     for word in read_words(sql):
         depth += word.is_("(") - word.is_(")")

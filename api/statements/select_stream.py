@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from api.statements import adhoc
 from api.statements.answers import Answer
 from api.statements.context import Context
@@ -10,8 +12,8 @@ from mars.model.plan import QueryPlan, Stream
 from sql import statements as kinds
 from sql.check.compile import compile_select
 
-# What becomes of one tuple, and of several, by the counter that has them.
-FATES = {"bad": ("does not read", "do not read"), "future": ("lies in the future", "lie in the future"),
+# What happened to one tuple, and to several, by counter.
+FATES = {"bad": ("cannot be read", "cannot be read"), "future": ("is in the future", "are in the future"),
          "filtered": ("is left out by WHERE", "are left out by WHERE")}
 
 
@@ -22,18 +24,13 @@ def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) ->
     topic = same_topic(context, stream)
     ends = context.kafka.end_offsets(stream.topic, topic.partitions)
     starts = start_offsets(context, stream, statement, plan, topic)
-
-    def progress(done: int, total: int) -> bool:
-        context.progress.report(id_, done, total)
-        return not context.progress.is_cancelled(id_)
-
-    found = adhoc.run(context, stream, plan, starts, ends, progress)
+    found = adhoc.run(context, stream, plan, starts, ends, partial(context.progress.report, id_))
     extra = {} if len(found.rows) else {"reason": _why_no_rows(stream, plan, found.counts)}
     return Answer("rows", table=found.rows, notes=_uncounted(found.counts), truncated=found.truncated, extra=extra)
 
 
 def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str:
-    """In one sentence, where the tuples went."""
+    """One sentence that says what happened to the tuples."""
     tuples, left = counts.get("tuples", 0), counts.get("tuples", 0)
     if plan.limit == 0:
         return "LIMIT 0 asks for none"
@@ -51,12 +48,12 @@ def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str
 
 
 def _uncounted(counts: dict[str, int]) -> list[str]:
-    """What of the tuples is not in the rows, and why."""
+    """A sentence about the tuples that are not in the rows, and why."""
     lost = {name: counts[name] for name in ("bad", "future") if counts.get(name)}
     if not lost:
         return []
     reasons = {name.removeprefix("bad: "): n for name, n in counts.items() if name.startswith("bad: ")}
-    most = f" (most often: {max(reasons, key=reasons.get)})" if reasons else ""
+    most = f" (most often: {max(reasons, key=reasons.__getitem__)})" if reasons else ""
     verb = "is" if sum(lost.values()) == 1 else "are"
     return [f"Of {counts.get('tuples', 0)} tuples, {', '.join(f'{n} {name}' for name, n in lost.items())} "
             f"{verb} left out{most}."]

@@ -52,7 +52,7 @@ def show_queries(context: Context, _statement: kinds.ShowQueries) -> Answer:
 
 
 def describe(context: Context, statement: kinds.Describe) -> Answer:
-    """Everything about a stream or query, one fact a row."""
+    """Everything about a stream or query, one fact per row."""
     name, catalog = statement.name.text, context.catalog.catalog()
     kind = catalog.kind(name)
     if kind is None:
@@ -80,8 +80,9 @@ def peek(context: Context, statement: kinds.Peek) -> Answer:
         none = "no tuple that is short enough to guess a stream from" if any(m.value for m in messages) else "no tuple"
         return Answer("rows", table=table, notes=[*cut, f"Topic '{place.text}' holds {none}."])
     create = create_stream_sql(guess, re.sub(r"\W+", "_", place.text), place.text)
-    header = ["The first line names the columns; as a tuple it is bad, and counted as such."] if guess.header else []
-    return Answer("rows", table=table, notes=[*cut, *header, f"A stream that reads this, to be checked and run:\n{create}"],
+    header = ["The first line names the columns. As a tuple it is bad, and is counted as bad."] if guess.header else []
+    ready = f"This stream reads these messages. Check it, then run it:\n{create}"
+    return Answer("rows", table=table, notes=[*cut, *header, ready],
                   extra={"create_stream": create})
 
 
@@ -93,17 +94,18 @@ def _shown(messages: list[Message]) -> tuple[pa.Table, list[str]]:
     table = listing({"partition": "INT", "offset": "BIGINT", "time": "BIGINT", "message": "STRING"}, lines)
     is_cut = any(text and len(text) > PEEKED_CHARS for text in texts)
     return table.set_column(2, "time", instants(table["time"])), \
-        [f"Of longer messages the first {PEEKED_CHARS:,} characters are shown."] if is_cut else []
+        [f"Longer messages are cut to their first {PEEKED_CHARS:,} characters."] if is_cut else []
 
 
 def explain(context: Context, statement: kinds.Explain) -> Answer:
-    """A plan in words, or as plain Spark SQL; of a query, and why its result is as it is."""
+    """A plan in words, or as plain Spark SQL. For a query with WHY, also why its result is as it is."""
     if statement.query is not None:
         stream, query = context.catalog.query(statement.query.text)
         lines = _plan_lines(query.plan, stream, statement.format)
         return _plan([*lines, *(_why(context, stream, query) if statement.why else [])])
+    assert statement.select is not None, statement  # of the two there is always one
     stream = source(context, statement.select)
-    # A SELECT with a window may be meant for CREATE QUERY; what it means alone differs only in where it starts.
+    # A SELECT with a window may be meant for CREATE QUERY. Given alone, it differs only in where it starts.
     return _plan(_plan_lines(compile_select(statement.select, stream, continuous=False), stream, statement.format))
 
 
@@ -146,7 +148,7 @@ def _query_facts(context: Context, stream: Stream, query: Query) -> list[tuple[s
     document = status.query_document(context, stream, query)
     facts = [(name, document[key]) for name, key in (("query", "name"), ("state", "state"), ("reason", "reason"))
              if document[key]]
-    facts += [tuple(part.strip() for part in (line[:WIDTH], line[WIDTH:])) for line in explain_plan(query.plan, stream)]
+    facts += [(line[:WIDTH].strip(), line[WIDTH:].strip()) for line in explain_plan(query.plan, stream)]
     facts += [("watermark now", document["watermark"] or "not known yet"), ("commit", _figure(document["commit"]))]
     lag = document["lag"]
     facts.append(("lag", f"{lag['tuples']} tuples" if lag else f"not known: {document['lag_unknown']}"))

@@ -39,7 +39,7 @@ def explain_sink(context: Context, statement: kinds.ExplainSink) -> Answer:
     sink = context.sinks.sink(statement.name.text)
     found = document(context, sink)
     lines = [f"sink      {sink.name} from query {sink.query}", f"into      {found['into']}",
-             f"rows      {found['where'] and 'those with ' + found['where'] or 'all'}{_began(sink)}",
+             f"rows      {_which(sink)}",
              f"gives     {GUARANTEES[sink.into.kind]}",
              f"state     {found['state']}" + (f": {found['reason']}" if found["reason"] else ""),
              f"delivered {found['rows']} rows, up to {found['delivered_until'] or 'no window yet'}"]
@@ -69,7 +69,7 @@ def document(context: Context, sink: Sink) -> dict:
     snapshot = _snapshot(context, sink)
     behind_s = None
     if snapshot is not None and snapshot.watermark_us is not None and status.until_us is not None:
-        behind_s = max(0, snapshot.watermark_us - snapshot.grace_us - status.until_us) / 1e6
+        behind_s = max(0, snapshot.watermark_us - snapshot.delay_us - status.until_us) / 1e6
     is_waiting = state == WAITING
     return {"name": sink.name, "id": sink.id, "query": sink.query, "into": sink.into.shown(), "where": sink.where,
             "state": state, "reason": reason, "delivered_until": timestamp_text(status.until_us), "behind_s": behind_s,
@@ -94,7 +94,9 @@ def _is_owned(context: Context, sink: Sink) -> bool:
     """Is the sink's owner alive?"""
     def read() -> bool:
         owner = context.zk.get(names.sink_owner(sink.id))
-        return bool(owner and owner.data) and orjson.loads(owner.data)["id"] in context.zk.children(names.PUBLISHERS)
+        if owner is None or not owner.data:
+            return False
+        return orjson.loads(owner.data)["id"] in context.zk.children(names.PUBLISHERS)
 
     return answering(context.zk, read, GLANCE_S)
 
@@ -108,10 +110,12 @@ def _snapshot(context: Context, sink: Sink) -> Snapshot | None:
         return None
 
 
-def _began(sink: Sink) -> str:
+def _which(sink: Sink) -> str:
+    """Which rows it delivers."""
+    rows = "all" if sink.where is None else f"those with {sink.where}"
     if sink.first_us is not None:
-        return f", of windows that start at {timestamp_text(sink.first_us)} or later"
-    return "" if sink.above_us is None else f", of windows that closed after {timestamp_text(sink.above_us)}"
+        return f"{rows}, of windows that start at {timestamp_text(sink.first_us)} or later"
+    return rows if sink.above_us is None else f"{rows}, of windows that closed after {timestamp_text(sink.above_us)}"
 
 
 def _time(time_ms: int | None) -> str | None:

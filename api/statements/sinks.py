@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from api.statements.answers import Answer
@@ -12,11 +11,13 @@ from mars.adapters.catalog_names import require_free
 from mars.errors import ConflictError, NotFoundError, NotReadyError, SqlError
 from mars.model import expressions
 from mars.model.connections import KAFKA, Connection
+from mars.model.expressions import Expression
 from mars.model.identifiers import identifier
 from mars.model.plan import QueryPlan, Stream
 from mars.model.registry import Catalog, Query
 from mars.model.sinks import Into, Sink
-from mars.publisher.target import Shape, Way, check_shape, open_target
+from mars.publisher.target import Shape, Way, check_shape
+from mars.publisher.targets import open_target
 from mars.results.instants import instant_us
 from mars.results.schema import columns_of
 from sql import statements as kinds
@@ -132,9 +133,10 @@ def _into(clause: kinds.IntoClause, plan: QueryPlan, sql: str) -> Into:
 def _begun(context: Context, statement: kinds.CreateSink, sink: Sink, stream: Stream, query: Query) -> Sink:
     """The sink with its condition, and with the place where it begins."""
     if statement.where is not None:
-        text = statement.where.text
-        compiled = _placed(statement, lambda: result_condition(text, tuple(columns_of(query.plan))))
-        sink = replace(sink, where=text, condition=expressions.to_json(compiled))
+        compiled = _condition(statement.where, statement.sql, query.plan)
+        condition = expressions.to_json(compiled)
+        assert isinstance(condition, dict), condition
+        sink = replace(sink, where=statement.where.text, condition=condition)
     snapshot = context.snapshots.read(stream, query)
     if statement.start == "LATEST":
         return replace(sink, above_us=snapshot.watermark_us)
@@ -149,17 +151,16 @@ def _written(sink: Sink, statement: kinds.CreateSink) -> str:
     return f"CREATE SINK {identifier(sink.name)} FROM {identifier(sink.query)} INTO {sink.into.shown()} FROM {start}{where}"
 
 
-def _placed(statement: kinds.CreateSink, compile_: Callable):
-    """What is compiled of the condition; a refusal points into the statement."""
-    where = statement.where
+def _condition(where: kinds.Name, sql: str, plan: QueryPlan) -> Expression:
+    """The condition, compiled; a refusal points into the statement."""
     try:
-        return compile_()
+        return result_condition(where.text, tuple(columns_of(plan)))
     except SqlError as error:
         if where.start == 0:  # it stands alone, in the body of a request
             raise
         lines = where.text.split("\n")
         start = where.start + sum(len(line) + 1 for line in lines[:error.line - 1]) + error.column - 1
-        raise refusal(statement.sql, start, start + error.length, error.title, error.detail, error.hint) from None
+        raise refusal(sql, start, start + error.length, error.title, error.detail, error.hint) from None
 
 
 def _look_at_target(context: Context, sink: Sink, plan: QueryPlan) -> list[str]:

@@ -1,34 +1,35 @@
-"""What runs and how far it is: a query's document, and the state of each dependency."""
+"""What runs and its progress: a query's document, and the state of each dependency."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from api.statements.context import Context
 from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import CorruptFileError
 from mars.errors import MarsError
-from mars.model import names
 from mars.model.commits import COUNTERS
 from mars.model.plan import Stream
 from mars.model.registry import Query
 from mars.results.formats import timestamp_text
+from mars.workers import KINDS, Kind
 
-ROOM_BYTES = 1024 * 1024  # below, commits of a busy stream begin to wait
+ROOM_BYTES = 1024 * 1024  # below this, commits of a busy stream begin to wait
 
 
 def query_document(context: Context, stream: Stream, query: Query, asked_at: float | None = None) -> dict:
-    """A query as `GET /v1/queries/{name}` shows it. `lag` counts all that was in the topic at `asked_at` (monotonic; None:
-    now); it is null while nobody knows, and then `lag_unknown` says why. All figures are null if its commits do not read:
-    whoever lists queries must see the others all the same, and this one's state."""
-    document = {"name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
-                "reason": query.reason or None}
+    """A query as `GET /v1/queries/{name}` shows it. `lag` counts everything that was in the topic at `asked_at`
+    (monotonic; None: now). It is null while it is not known, and then `lag_unknown` says why. All figures are null if the
+    query's commits cannot be read, so that a list of queries still shows the others, and this one's state."""
+    document: dict[str, object] = {
+        "name": query.name, "id": query.id, "stream": stream.name, "sql": query.plan.sql, "state": query.state,
+        "reason": query.reason or None}
     try:
         snapshot = context.snapshots.read(stream, query)
     except CorruptFileError as error:
@@ -71,7 +72,7 @@ def stream_documents(context: Context) -> list[dict]:
 
 def _lag(context: Context, stream: Stream, positions: dict[int, int],
          asked_at: float | None) -> tuple[dict | None, str | None]:
-    """The lag, or why nobody knows it."""
+    """The lag, or why it is not known."""
     try:
         ends = context.ends.read(stream, positions, asked_at)
     except MarsError as error:
@@ -80,26 +81,20 @@ def _lag(context: Context, stream: Stream, positions: dict[int, int],
     return {"tuples": sum(behind.values()), "partitions": {str(p): n for p, n in behind.items()}}, None
 
 
-def workers(context: Context, path: str) -> list[dict]:
-    """The mappers or reducers that are alive, as they registered themselves."""
-    def read() -> list[dict]:
-        found = [context.zk.get(f"{path}/{child}") for child in context.zk.children(path)]
-        return [json.loads(znode.data) for znode in found if znode and znode.data]
-
-    return answering(context.zk, read, GLANCE_S)
+def workers(context: Context, kind: Kind) -> list[dict]:
+    """The workers of a kind that are alive, as they registered themselves."""
+    return answering(context.zk, lambda: context.zk.documents(kind.folder), GLANCE_S)
 
 
 def dependencies(context: Context) -> dict[str, dict]:
     """Each part by name: {"ready": bool, "detail": text}; all are asked at once, none for longer than some seconds."""
     checks: dict[str, Callable[[], str]] = {
-        "zookeeper": lambda: context.catalog.catalog() and context.config.zookeeper_address,
+        "zookeeper": lambda: _catalog(context),
         "state folder": lambda: _require_room(context),
-        "kafka": lambda: context.kafka.topics() is not None and context.config.kafka_address,
+        "kafka": lambda: _topics(context),
         "redis": lambda: _ping_redis(context.config.redis_address),
         "spark": lambda: _spark(context),
-        "mappers": lambda: _alive(context, names.MAPPERS),
-        "reducers": lambda: _alive(context, names.REDUCERS),
-        "publishers": lambda: _alive(context, names.PUBLISHERS) if context.sinks.read().sinks else "none needed: no sink",
+        **{kind.plural: partial(_alive, context, kind) for kind in KINDS},
     }
     found: dict[str, dict] = {}
 
@@ -118,12 +113,12 @@ def dependencies(context: Context) -> dict[str, dict]:
 
 
 def no_room(context: Context) -> str | None:
-    """What is wrong with the state folder if nothing can be committed to it; else None."""
+    """Why nothing can be committed to the state folder; None if that is possible."""
     root = context.storage.root
     try:
         free = shutil.disk_usage(root).free
     except OSError as error:
-        return f"{root} cannot be looked at: {error.strerror}"
+        return f"{root} cannot be read: {error.strerror}"
     if free < ROOM_BYTES:
         return f"{root} has {free:,} bytes left: a commit that needs more waits until there is room; nothing is lost"
     return None if os.access(root, os.W_OK) else f"{root} cannot be written to: commits wait"
@@ -135,14 +130,27 @@ def _require_room(context: Context) -> str:
     return str(context.storage.root)
 
 
+def _catalog(context: Context) -> str:
+    context.catalog.catalog()
+    return context.config.zookeeper_address
+
+
+def _topics(context: Context) -> str:
+    context.kafka.topics()
+    return context.config.kafka_address
+
+
 def _spark(context: Context) -> str:
     if context.spark is None:
         raise MarsError("the session is not up")
-    return context.spark.sparkContext.master
+    return str(context.spark.sparkContext.master)
 
 
-def _alive(context: Context, path: str) -> str:
-    found = workers(context, path)
+def _alive(context: Context, kind: Kind) -> str:
+    needed_by = kind.needed_by
+    if needed_by is not None and not answering(context.zk, lambda: context.zk.children(needed_by), GLANCE_S):
+        return "none is needed"
+    found = workers(context, kind)
     if not found:
         raise MarsError("none is alive")
     return f"{len(found)} alive"

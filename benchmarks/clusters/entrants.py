@@ -19,7 +19,7 @@ CLUSTERS = {"mars": MarsCluster, "spark": SparkCluster, "storm": StormCluster}
 
 
 class Cluster(Protocol):
-    """One system on several nodes: `prepare`, `start`, `begin` one job, ask for progress and results, `stop`.
+    """One system on several nodes: `prepare`, `launch`, `begin` one job, ask for progress and results, `stop`.
 
     `guarantee` is what its settings promise of each tuple. `rate_max` is how many tuples a second it can follow on two
     cores with a node missing, if that is less than what others are given."""
@@ -34,7 +34,7 @@ class Cluster(Protocol):
 
     def prepare(self, config: Config) -> None: ...
 
-    def start(self, folder: Path, kafka: str, way: str) -> None: ...
+    def launch(self, folder: Path, kafka: str, way: str) -> None: ...
 
     def begin(self, job: Job) -> None: ...
 

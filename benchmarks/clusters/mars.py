@@ -37,7 +37,7 @@ class MarsCluster:
         """Nothing to fetch: `make setup` did."""
         self.config = config
 
-    def start(self, folder: Path, kafka: str, way: str) -> None:
+    def launch(self, folder: Path, kafka: str, way: str) -> None:
         """Start nodes and instance."""
         self.spark = Standalone(self.config, folder, way, self.count, cores=2)
         self.spark.wait()
@@ -48,19 +48,25 @@ class MarsCluster:
     @property
     def nodes(self) -> list[Node]:
         """The nodes that can be cut off."""
+        assert self.spark is not None, "it was not launched"
         return self.spark.nodes
+
+    def running(self) -> Mars:
+        """The instance; it has been launched."""
+        assert self.mars is not None, "it was not launched"
+        return self.mars
 
     def begin(self, job: Job) -> None:
         """Start the query."""
-        create(self.mars.client, job)
+        create(self.running().api(), job)
 
     def progress(self, job: Job) -> int:
         """Tuples of the topic that are committed."""
-        return committed(self.mars.client.get(f"/v1/queries/q{job.number}"))
+        return committed(self.running().api().get(f"/v1/queries/q{job.number}"))
 
     def results(self, job: Job) -> pa.Table:
         """What can be read now."""
-        return self.mars.results(job)
+        return self.running().results(job)
 
     def stop(self) -> None:
         """End all of it."""

@@ -54,7 +54,7 @@ class SparkCluster(ProcessContender):
         self.config = config
         super().prepare(config)
 
-    def start(self, folder: Path, kafka: str, way: str) -> None:
+    def launch(self, folder: Path, kafka: str, way: str) -> None:
         """Start nodes and driver."""
         self.cluster = Standalone(self.config, folder, way, self.count, cores=1)
         self.cluster.wait()
@@ -65,6 +65,7 @@ class SparkCluster(ProcessContender):
     @property
     def nodes(self) -> list[Node]:
         """The nodes that can be cut off."""
+        assert self.cluster is not None, "it was not launched"
         return self.cluster.nodes
 
     def begin(self, job: Job) -> None:
@@ -73,7 +74,7 @@ class SparkCluster(ProcessContender):
 
     def progress(self, job: Job) -> int:
         """Tuples of the topic in committed micro-batches."""
-        self.child.check()
+        self.running().check()
         return committed_offsets(Path(job.work))
 
     def stop(self) -> None:

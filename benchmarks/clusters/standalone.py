@@ -6,6 +6,7 @@ sessions of ZooKeeper, which Mars and Storm have beside these, last 6 s.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pyspark
@@ -49,11 +50,14 @@ class Standalone:
     def wait(self) -> None:
         """Return when each node has told the master of itself."""
         for node in self.nodes:
-            log = node.child.logs[0]
-            node.child.wait_ready(lambda log=log: "Successfully registered" in log.read_text(), START_S)
+            node.child.wait_ready(partial(_is_registered, node.child.logs[0]), START_S)
 
     def stop(self) -> None:
         """End all of it."""
         for node in self.nodes:
             node.stop()
         self.master.stop(timeout_s=2.0)
+
+
+def _is_registered(log: Path) -> bool:
+    return "Successfully registered" in log.read_text()

@@ -81,7 +81,7 @@ class StormCluster(ProcessContender):
         self.config = config
         super().prepare(config)
 
-    def start(self, folder: Path, kafka: str, way: str) -> None:
+    def launch(self, folder: Path, kafka: str, way: str) -> None:
         """Start ZooKeeper, Nimbus and nodes."""
         self.folder = folder
         # It subscribes to nothing, and so does not join the group.
@@ -89,6 +89,7 @@ class StormCluster(ProcessContender):
         self.environment = {"JAVA_HOME": str(self.java_home)}
         self.nimbus_port = ports.pick(folder, "nimbus")
         self.zookeeper = zookeeper.start(self.config.model_copy(update={"zookeeper_address": ""}), folder)
+        self.zookeeper_address = self.zookeeper.address
         self._home()
         self.child = Child("nimbus", self._daemon("nimbus", "org.apache.storm.daemon.nimbus.Nimbus"), folder / "nimbus.txt",
                            environment=self.environment)
@@ -109,15 +110,16 @@ class StormCluster(ProcessContender):
         done = subprocess.run(line, capture_output=True, text=True, timeout=SUBMIT_S)
         if done.returncode:
             raise MarsError("Storm did not take the topology", "\n".join((done.stdout + done.stderr).splitlines()[-10:]))
-        self.child.wait_ready(lambda: all(map(_has_worker, self.nodes)), START_S)
+        self.running().wait_ready(lambda: all(map(_has_worker, self.nodes)), START_S)
         time.sleep(WARM_S)
 
     def progress(self, job: Job) -> int:
         """Messages that are acknowledged, from each partition's beginning on."""
-        self.child.check()
+        self.running().check()
+        assert self.reader is not None
         partitions = [TopicPartition(job.topic, number) for number in range(job.partitions)]
         try:
-            return sum(max(0, found.offset) for found in self.reader.committed(partitions, timeout=5))
+            return sum(max(0, int(found.offset)) for found in self.reader.committed(partitions, timeout=5))
         except KafkaException as error:  # its coordinator may not be there yet
             raise MarsError("Kafka does not tell how far Storm is", str(error)) from None
 
@@ -136,9 +138,9 @@ class StormCluster(ProcessContender):
 
     def _wait(self) -> None:
         """Return when all supervisors have told ZooKeeper of themselves: a job is placed on those that are there."""
-        client = ZooKeeper(self.zookeeper.address, SESSION_MS)
+        client = ZooKeeper(self.zookeeper_address, SESSION_MS)
         try:
-            self.child.wait_ready(lambda: len(client.children("/storm/supervisors")) == self.count, START_S)
+            self.running().wait_ready(lambda: len(client.children("/storm/supervisors")) == self.count, START_S)
         finally:
             client.stop()
 
@@ -152,10 +154,10 @@ class StormCluster(ProcessContender):
             (library / jar.name).symlink_to(jar)
         (logs / "worker.xml").write_text(WORKER_LOG)
         self.jar = self.folder / "topology.jar"
-        with zipfile.ZipFile(self.jar, "w") as jar:
+        with zipfile.ZipFile(self.jar, "w") as archive:
             root = Path(benchmarks.__file__).parents[1]
             for file in compiled(Setup(self.python, self.java_home, self.jars, self.folder, root)).glob("*.class"):
-                jar.write(file, file.name)
+                archive.write(file, file.name)
 
     def _daemon(self, name: str, main: str) -> list[str]:
         return [*self._java(name, ["-Xmx512m", "-XX:+UseSerialGC"]), "-cp", self.classpath, main]
@@ -172,7 +174,7 @@ class StormCluster(ProcessContender):
         local.mkdir(exist_ok=True)
         told = {
             **DAEMON, "storm.local.dir": str(local), "storm.local.hostname": HOST, "storm.zookeeper.servers": [HOST],
-            "storm.zookeeper.port": int(self.zookeeper.address.split(":")[1]),
+            "storm.zookeeper.port": int(self.zookeeper_address.split(":")[1]),
             "nimbus.seeds": [HOST], "nimbus.thrift.port": self.nimbus_port,
             "supervisor.thrift.port": ports.pick(self.folder, f"{name}-thrift"),
             "supervisor.slots.ports": [ports.pick(self.folder, f"{name}-{slot}") for slot in range(2)],

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from benchmarks.contenders.program import BEGINS_AGAIN, Program, Setup
 from benchmarks.contenders.protocol import Job, serve
@@ -50,7 +51,7 @@ def flow(job: Job) -> object:
     window, epoch = timedelta(milliseconds=job.window_ms), datetime(1970, 1, 1, tzinfo=UTC)
     unit_s = job.unit_ms / 1000
 
-    def parsed(message: object) -> tuple[str, datetime]:
+    def parsed(message: Any) -> tuple[str, datetime]:
         time, type_, sip, _ = message.value.decode().split(",", 3)
         return f"{sip},{type_}", datetime.fromtimestamp(int(time) * unit_s, UTC)
 

@@ -62,16 +62,23 @@ class Mars:
 
     def roots(self) -> list[int]:
         """The supervisor, whose children all others are."""
+        assert self.child is not None, "it was not started"
         return [self.child.pid]
+
+    def api(self) -> Client:
+        """A client of the running instance's API."""
+        assert self.client is not None, "it was not started"
+        return self.client
 
     def run(self, job: Job, limit_s: float) -> None:
         """Return when all is committed and the last window can be read. Raises MarsError if it takes too long."""
-        create(self.client, job)
+        create(self.api(), job)
         deadline, last = time.monotonic() + limit_s, timestamp_text((job.last_window_ms + job.window_ms) * 1000)
+        assert last is not None
         while True:
-            query = self.client.get(f"/v1/queries/q{job.number}")
+            query = self.api().get(f"/v1/queries/q{job.number}")
             if (query["watermark"] or "") >= last and query["lag"] and query["lag"]["tuples"] == 0:
-                self.client.get(f"/v1/queries/q{job.number}/results", limit=1, order="desc")
+                self.api().get(f"/v1/queries/q{job.number}/results", limit=1, order="desc")
                 return
             if time.monotonic() > deadline or query["state"] != "RUNNING":
                 raise MarsError("The query does not end", f"{query['state']} {query['reason'] or ''} {query['counters']}")
@@ -79,15 +86,15 @@ class Mars:
 
     def results(self, job: Job) -> pa.Table:
         """The rows of closed windows, timestamp in ms."""
-        tables = [page.select(["timestamp", "sip", "type", "count"]) for page in self.client.pages(f"q{job.number}")]
+        tables = [page.select(["timestamp", "sip", "type", "count"]) for page in self.api().pages(f"q{job.number}")]
         table = pa.concat_tables(tables)
         return table.set_column(0, "timestamp", pc.multiply(table["timestamp"].cast(pa.int64()), job.unit_ms))
 
     @contextmanager
     def following(self, job: Job, out: Path) -> Iterator[None]:
         """The job of a topic that goes on runs, and the stream of its closed windows is written to `out`."""
-        create(self.client, job)
-        reader = watch.start("closed", self.client.url, f"q{job.number}", out)
+        create(self.api(), job)
+        reader = watch.start("closed", self.api().url, f"q{job.number}", out)
         try:
             yield
         finally:

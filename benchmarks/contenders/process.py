@@ -55,19 +55,24 @@ class ProcessContender:
         self.child = Child(self.name, self.program.command(setup), folder / "log.txt", environment=environment)
         self.child.wait_ready((folder / "ready").exists, START_S)
 
+    def running(self) -> Child:
+        """Its process; it has been started."""
+        assert self.child is not None, f"{self.name} does not run"
+        return self.child
+
     def roots(self) -> list[int]:
         """The processes whose trees are its cost."""
-        return [self.child.pid]
+        return [self.running().pid]
 
     def run(self, job: Job, limit_s: float) -> None:
         """Return when all results are readable. Raises MarsError with the log's end if it fails or takes too long."""
         job.write(self.folder)
         deadline = time.monotonic() + limit_s
         while not (self.folder / f"done-{job.number}").exists():
-            self.child.check()
+            self.running().check()
             if time.monotonic() > deadline:
                 raise MarsError(f"{self.name} was not ready after {limit_s:.0f} s",
-                                f"{len(self.program.results(Path(job.out)))} result files", f"see {self.child.logs[0]}")
+                                f"{len(self.program.results(Path(job.out)))} result files", f"see {self.running().logs[0]}")
             time.sleep(POLL_S)
 
     def results(self, job: Job) -> pa.Table:

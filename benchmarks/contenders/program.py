@@ -21,6 +21,11 @@ class Setup:
     root: Path
 
 
+def visible(out: Path) -> list[Path]:
+    """All files of a folder and its subfolders but those whose name begins with a dot or an underscore."""
+    return sorted(file for file in out.rglob("*") if file.is_file() and file.name[0] not in "._")
+
+
 @dataclass(frozen=True)
 class Program:
     """A contender that runs as a program of its own, by `protocol`.
@@ -37,9 +42,4 @@ class Program:
     jars: str = ""
     packages: str = ""
     tuples_max: int | None = None
-    results: Callable[[Path], list[Path]] = field(default=lambda out: visible(out))
-
-
-def visible(out: Path) -> list[Path]:
-    """All files of a folder and its subfolders but those whose name begins with a dot or an underscore."""
-    return sorted(file for file in out.rglob("*") if file.is_file() and file.name[0] not in "._")
+    results: Callable[[Path], list[Path]] = visible

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 POLL_S = 0.01
 
@@ -46,7 +47,8 @@ class Job:
     def read(cls, file: Path) -> Job:
         """The job in a file."""
         values = dict(line.split("=", 1) for line in file.read_text().splitlines())
-        return cls(**{f.name: int(values[f.name]) if f.type == "int" else values[f.name] for f in fields(cls)})
+        given: dict[str, Any] = {f.name: int(values[f.name]) if f.type == "int" else values[f.name] for f in fields(cls)}
+        return cls(**given)
 
 
 def appear(file: Path, text: str = "") -> None:

@@ -25,10 +25,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from benchmarks.contenders.program import EXACTLY, Program, Setup
 from benchmarks.contenders.protocol import Job, serve
+
+if TYPE_CHECKING:  # this runs without Spark where the program is only described
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 SETTINGS = {
     "spark.master": "local[2]",
@@ -86,18 +91,18 @@ def main() -> None:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    folder, jars, offsets_per_trigger, *more = sys.argv[1:]
-    folder = Path(folder)
-    conf = SparkConf(loadDefaults=False).setAll({
-        **SETTINGS, **(json.loads(more[0]) if more else {}), "spark.jars": jars, "spark.local.dir": str(folder / "spark"),
-        "spark.sql.warehouse.dir": (folder / "warehouse").as_uri()}.items())
+    name, jars, offsets_per_trigger, *more = sys.argv[1:]
+    folder = Path(name)
+    settings = {**SETTINGS, **(json.loads(more[0]) if more else {}), "spark.jars": jars,
+                "spark.local.dir": str(folder / "spark"), "spark.sql.warehouse.dir": (folder / "warehouse").as_uri()}
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     os.chdir(folder)
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     serve(lambda job: run(spark, job, offsets_per_trigger))
 
 
-def run(spark: object, job: Job, offsets_per_trigger: str) -> None:
+def run(spark: SparkSession, job: Job, offsets_per_trigger: str) -> None:
     """Until all of the topic is in committed files; for ever over a topic that goes on."""
     query = start(spark, job, offsets_per_trigger)
     if not job.messages:
@@ -106,7 +111,7 @@ def run(spark: object, job: Job, offsets_per_trigger: str) -> None:
     query.stop()
 
 
-def start(spark: object, job: Job, offsets_per_trigger: str) -> object:
+def start(spark: SparkSession, job: Job, offsets_per_trigger: str) -> StreamingQuery:
     """The streaming query."""
     from pyspark.sql import functions as f
 

@@ -1,4 +1,4 @@
-"""CSV (RFC 4180): where tuples lie in messages, and where their fields lie, in one go over the bytes."""
+"""CSV (RFC 4180): finds the tuples in messages and the fields in tuples, in one pass over the bytes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ MISSING_FIELD, EXTRA_FIELD = 12, 13  # indices of mapper.batch.REASONS
 
 @helper
 def careful_line_end(buffer, begin, end, delimiter, quote):
-    """(place of the newline that ends the tuple at `begin`, or `end`; why none of the tuple reads, or 0).
+    """(place of the newline that ends the tuple at `begin`, or `end`; the reason why the whole tuple cannot be read, or
+    0).
 
-    A newline inside a quoted field ends nothing. But where such a field does not read, wanted or not, its quote may have
-    taken lines along that are tuples of their own: then the whole tuple is bad, so that they are in its letter.
+    A newline inside a quoted field does not end the tuple. But if such a field cannot be read, wanted or not, its quote
+    may have swallowed lines that are tuples of their own. Then the whole tuple is bad, so that its letter has them.
     """
     at, reason = begin, 0
     while at < end:
@@ -48,7 +49,7 @@ def careful_line_end(buffer, begin, end, delimiter, quote):
 
 @helper
 def holds_lines(buffer, begin, end):
-    """True if a newline lies in [begin, end) with more than ends of lines behind it."""
+    """True if [begin, end) has a newline with more than ends of lines after it."""
     while end > begin and (buffer[end - 1] == NEWLINE or buffer[end - 1] == RETURN):
         end -= 1
     return find(buffer, NEWLINE, begin, end) < end
@@ -62,7 +63,8 @@ def is_row_end(buffer, at, end):
 
 @inlined
 def quick_line_end(buffer, begin, end, delimiter, quote):
-    """The place that `careful_line_end` gives, or -1 for a tuple that only that one reads; end + 64 <= len(buffer)."""
+    """The place that `careful_line_end` gives, or -1 for a tuple that only `careful_line_end` can read; end + 64 <=
+    len(buffer)."""
     at, inside, after_delimiter, after_quote = begin, NONE, ONE, NONE
     while at < end:
         newlines = places(buffer, NEWLINE, at, end)
@@ -70,7 +72,7 @@ def quick_line_end(buffer, begin, end, delimiter, quote):
         quotes = places(buffer, quote, at, end)
         if quotes | inside | after_quote:
             ends = ONE << np.uint64(end - at) if end - at < WIDTH else NONE
-            follows = (newlines | ends) >> ONE  # a bit where the tuple may end behind a carriage return
+            follows = (newlines | ends) >> ONE  # a bit for each place where the tuple may end after a carriage return
             if end - at == WIDTH or buffer[at + WIDTH] == NEWLINE:
                 follows |= ONE << np.uint64(63)
             ends |= places(buffer, RETURN, at, end) & follows
@@ -87,7 +89,7 @@ def quick_line_end(buffer, begin, end, delimiter, quote):
 
 @inlined
 def is_blank(buffer, begin, end, delimiter):
-    """True if nothing but spaces and tabs lies in [begin, end); a delimiter is a field's end, not a space."""
+    """True if [begin, end) has only spaces and tabs. A delimiter ends a field and is not a space."""
     for at in range(begin, end):  # noqa: SIM110 - numba has no all()
         if (buffer[at] != SPACE and buffer[at] != TAB) or buffer[at] == delimiter:
             return False
@@ -103,7 +105,7 @@ def first_newline(buffer, begin, end, near_end):
 @inlined
 def find_tuples(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
                 message, line, start, length, kind, tuple_bad, place):
-    """As `find_fields`; `place` (two rows) gets start and length of each tuple too, unless it is None."""
+    """As `find_fields`; unless `place` (two rows) is None, it also gets start and length of each tuple."""
     n = 0
     for m in range(len(message_start)):
         at, number = message_start[m], 0
@@ -135,7 +137,7 @@ def find_tuples(buffer, message_start, message_length, delimiter, quote, needed,
                     kind[k, n] = NULL
                 if strict and tuple_bad[n] == 0 and (found < len(needed) or field <= last):
                     tuple_bad[n] = MISSING_FIELD if found < len(needed) else EXTRA_FIELD
-                if place is not None:  # of None, nothing of this is compiled
+                if place is not None:  # if it is None, numba compiles none of this
                     place[0, n], place[1, n] = at, last - at
                 n += 1
             number += 1
@@ -147,11 +149,12 @@ def find_tuples(buffer, message_start, message_length, delimiter, quote, needed,
                     OUT_I64, OUT_I32, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_U8))
 def find_fields(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
                 message, line, start, length, kind, tuple_bad):
-    """Writes message and line of each tuple, 0 or why none of it reads, and for its fields with the numbers `needed`
-    (ascending) place, length and kind: row k, column i. Returns how many tuples there are, or -1 if they do not fit.
+    """Writes for each tuple its message and line, 0 or the reason why it cannot be read at all, and for its fields with
+    the numbers `needed` (ascending) their place, length and kind: row k, column i. Returns how many tuples there are, or
+    -1 if they do not fit.
 
-    Reads no further than the last needed field, unless `strict`: then missing and extra fields are a reason too. A quote
-    (-1: none) is looked for only where it can move a tuple's or needed field's end.
+    Reads no further than the last needed field, unless `strict`: then missing and extra fields are a reason too. It looks
+    for a quote (-1: none) only where a quote can move the end of a tuple or of a needed field.
     """
     return find_tuples(buffer, message_start, message_length, delimiter, quote, needed, null_text, strict,
                        message, line, start, length, kind, tuple_bad, None)

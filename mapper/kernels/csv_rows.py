@@ -1,7 +1,7 @@
-"""One row of CSV: where its wanted fields lie. Once quickly, for rows as most are, and once for any row at all.
+"""Finds the wanted fields of one CSV row. There are two forms: a quick one for most rows, and a careful one for any row.
 
-Both give the same answer. The quick form reads 64 bytes at a time, and gives up where a quote stands that neither opens
-nor closes a whole field.
+Both give the same answer. The quick form reads 64 bytes at a time, and gives up at a quote that neither opens nor closes
+a whole field.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ UNCLOSED_QUOTE, TEXT_AFTER_QUOTE = 11, 14  # indices of mapper.batch.REASONS
 
 @helper
 def quoted_end(buffer, at, end, quote):
-    """(place of the closing quote or `end`, whether doubled quotes lie before it) for the content that starts at `at`."""
+    """(place of the closing quote or `end`, whether there are doubled quotes before it) for the content that starts at
+    `at`."""
     doubled = False
     while True:
         at = find(buffer, quote, at, end)
@@ -44,8 +45,8 @@ def outside_quotes(quotes, ends, delimiters, inside, after_delimiter, after_quot
     least a quote in or before them.
 
     `inside` is ALL if the bytes before end inside quotes; `after_delimiter` and `after_quote` are 1 if their last one is
-    a delimiter (or the row starts here) or a closing quote; `ends` has a bit at the row's end. Plain is a quote that
-    opens at a field's start, and one that closes at a field's end.
+    a delimiter (or the row starts here) or a closing quote; `ends` has a bit at the row's end. A quote is plain if it
+    opens at a field's start or closes at a field's end.
     """
     within = parity(quotes) ^ inside
     opens, closes = quotes & within, quotes & ~within
@@ -72,7 +73,7 @@ def borders(buffer, delimiter, quote, at, end, inside, after_delimiter, after_qu
 
 @inlined
 def quick_fields(buffer, begin, end, needed, delimiter, quote, null_text, i, start, length, kind):
-    """As `careful_fields`, or (-1, begin) for a row that only that one reads; end + 64 <= len(buffer)."""
+    """As `careful_fields`, or (-1, begin) for a row that only `careful_fields` can read; end + 64 <= len(buffer)."""
     at, field, number, k = begin, begin, np.int64(0), np.int64(0)
     found, inside, comma, closed, plain = borders(buffer, delimiter, quote, at, end, NONE, ONE, NONE)
     while plain and k < len(needed) and field <= end:
@@ -113,8 +114,8 @@ def quick_fields(buffer, begin, end, needed, delimiter, quote, null_text, i, sta
 @helper
 def careful_fields(buffer, begin, end, needed, delimiter, quote, null_text, i, start, length, kind):
     """Writes place, length and kind of the fields with the numbers `needed` (ascending) of the row [begin, end): row i,
-    one after the other. Returns (how many the row has, where the field after the last of them starts; past `end` if
-    there is none)."""
+    one after the other. Returns (how many of them the row has, the start of the field after the last of them; past `end`
+    if there is none)."""
     at, number, k = begin, np.int64(0), np.int64(0)
     while at <= end and k < len(needed):
         first = at

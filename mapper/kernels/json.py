@@ -1,7 +1,7 @@
-"""JSON (RFC 8259): every tuple is checked to its end, and the wanted values are told by place and kind.
+"""JSON (RFC 8259): checks every tuple to its end, and gives the places and kinds of the wanted values.
 
 A tuple is read by its shape (mapper.kernels.json_shapes) if it has a known one; otherwise it is parsed here, and its
-shape is known from then on. What is read is the same either way.
+shape is known from then on. The result is the same either way.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from mapper.kernels.texts import same
 from mapper.kernels.words import find
 
 NOT_JSON, NOT_AN_OBJECT = 9, 10  # indices of mapper.batch.REASONS
-DEPTH = 512  # deeper nesting is not read
+DEPTH = 512  # deeper nesting is refused
 COMMA, COLON, OPEN, OPEN_LIST, CLOSE_LIST = 44, 58, 123, 91, 93
 NEWLINE = 10
 
 
 class Tree(NamedTuple):
-    """The wanted paths as nodes; node 0 is the tuple, and children lie side by side.
+    """The wanted paths as nodes. Node 0 is the tuple; the children of a node are adjacent.
 
-    `first` and `count` tell a node's children; its key is keys[key_end[i - 1]:key_end[i]]; `column` is -1 for a node
-    that is only on the way; `under[node, column]`: the column lies at or below the node.
+    `first` and `children` tell where a node's children begin and how many there are; its key is
+    keys[key_end[i - 1]:key_end[i]]; `column` is -1 for a node that is only on the way; `under[node, column]`: the column
+    lies at or below the node.
     """
 
     first: np.ndarray
-    count: np.ndarray
+    children: np.ndarray
     keys: np.ndarray
     key_end: np.ndarray
     column: np.ndarray
@@ -40,9 +41,9 @@ class Tree(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What parsing remembers: per node the child to try next and the tuple (its number) it was seen in; a row per open
-    container (first byte, node, column that wants its text or -1, where it began); a row per scalar (start, end, column);
-    room for one key's text."""
+    """The state of the parser: per node, the child to try next and the number of the tuple in which it was seen; a row
+    per open container (first byte, node, column that wants its text or -1, where it began); a row per scalar (start, end,
+    column); room for one key's text."""
 
     hints: np.ndarray
     seen: np.ndarray
@@ -56,7 +57,7 @@ WORK = types.NamedTuple((OUT_I64, OUT_I64, OUT_I64_2D, OUT_I64_2D, OUT_U8), Work
 
 
 def work_for(tree: Tree, key_bytes_max: int, work: Work | None = None) -> Work:
-    """Room to parse with; what was known before goes on."""
+    """Room to parse with. It keeps what was known before."""
     if work is not None and len(work.scratch) >= key_bytes_max:
         return work
     return Work(tree.first.copy(), np.zeros(len(tree.first), np.int64), np.empty((DEPTH, 4), np.int64),
@@ -65,11 +66,11 @@ def work_for(tree: Tree, key_bytes_max: int, work: Work | None = None) -> Work:
 
 @inlined
 def find_child(buffer, begin, end, node, tree, hints):
-    """The child of `node` whose key is [begin, end), or -1; tries first what follows the child found last."""
+    """The child of `node` whose key is [begin, end), or -1. Tries the child after the last one found first."""
     first = tree.first[node]
-    behind = first + tree.count[node]
+    behind = first + tree.children[node]
     child = hints[node]
-    for _ in range(tree.count[node]):
+    for _ in range(tree.children[node]):
         if child == behind:
             child = first
         at = tree.key_end[child - 1]
@@ -104,9 +105,9 @@ def read_key(buffer, at, end, node, tree, work):
 
 @inlined
 def enter(i, node, tree, work, stamp, kind):
-    """A key names `node`: if it was there before in this tuple, only what comes now counts. True if that took a value
-    back, so that the tuple gives no shape."""
-    if tree.count[node] == 0:
+    """Called for a key that names `node`. If the key came before in this tuple, only the new value counts. True if that
+    replaced a value; then the tuple gives no shape."""
+    if tree.children[node] == 0:
         return False
     repeated = work.seen[node] == stamp
     if repeated:
@@ -188,7 +189,7 @@ def read_tuple(buffer, at, end, i, tree, shapes, work, stamp, start, length, kin
     if is_object:
         after = follow(buffer, at, end, i, shapes, start, length, kind)
         if after >= 0:
-            return after  # else the keys up to where it differs are read again, into the same places
+            return after  # otherwise the keys up to the difference are read again, into the same places
     root = np.int64(0) if is_object else np.int64(-1)
     after, scalars = read_value(buffer, at, end, i, root, tree, work, stamp, start, length, kind)
     if is_object and after >= 0 and scalars >= 0:
@@ -199,7 +200,7 @@ def read_tuple(buffer, at, end, i, tree, shapes, work, stamp, start, length, kin
 @inlined
 def read_all(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
              place):
-    """As `read_messages`; `place` (two rows) gets start and length of each tuple too, unless it is None."""
+    """As `read_messages`; unless `place` (two rows) is None, it also gets start and length of each tuple."""
     n, stamp = 0, np.int64(0)
     forget_if_full(shapes)
     for node in range(len(work.seen)):
@@ -246,7 +247,7 @@ def read_all(buffer, message_start, message_length, tree, shapes, work, start, l
                 tuple_bad[n] = NOT_AN_OBJECT if good else NOT_JSON
                 for c in range(len(kind)):
                     kind[c, n] = NULL
-            if place is not None:  # of None, nothing of this is compiled
+            if place is not None:  # if it is None, numba compiles none of this
                 place[0, n], place[1, n] = begin, stop - begin
             n += 1
     return n
@@ -254,8 +255,8 @@ def read_all(buffer, message_start, message_length, tree, shapes, work, start, l
 
 @kernel(types.int64(U8, I64, I64, TREE, SHAPES, WORK, OUT_I64_2D, OUT_I64_2D, OUT_U8_2D, OUT_I64, OUT_I32, OUT_U8))
 def read_messages(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad):
-    """Writes place, length and kind of each wanted value (row: column) of each tuple, its message, line, and reason if
-    it does not read at all. Returns the number of tuples, or -1 if they do not fit."""
+    """Writes place, length and kind of each wanted value (row: column) of each tuple, its message, its line, and the
+    reason if it cannot be read at all. Returns the number of tuples, or -1 if they do not fit."""
     return read_all(buffer, message_start, message_length, tree, shapes, work, start, length, kind, message, line, tuple_bad,
                     None)
 

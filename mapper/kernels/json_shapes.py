@@ -1,10 +1,10 @@
-"""Shapes: tuples like those before them are read without being parsed anew.
+"""Shapes: tuples with the same structure as earlier ones are read without being parsed again.
 
-What lies between the scalars of a tuple (brackets, keys, colons, commas, blanks) is told by separators, byte for byte.
-A text with the separators of a tuple that was parsed, and with scalars between them, is JSON with that tuple's
-structure: the grammar lets any scalar stand where another one stood. So a tuple costs a comparison per separator and
-the check of each scalar. Known shapes are a tree of steps, so that those that begin alike share their beginning; a step
-is a separator and what follows it.
+The separators of a tuple are the bytes between its scalars: brackets, keys, colons, commas, blanks. A text with the
+separators of a tuple that was parsed, and with scalars between them, is JSON with that tuple's structure: the grammar
+allows any scalar in the place of another one. So a tuple costs one comparison per separator and the check of each scalar.
+Known shapes are a tree of steps, so shapes that begin alike share their beginning. A step is a separator and what follows
+it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mapper.kernels.json_tokens import WRONG, read_scalar
 from mapper.kernels.vectors import WIDTH, differences
 from mapper.kernels.words import copy
 
-PLACE, LENGTH, COLUMN, NEXT, OTHER = range(5)  # of a step: its text, the scalar's column, the step after it, beside it
-UNWANTED, END = -1, -2  # in place of a column: nobody's; no scalar follows, the tuple ends
+PLACE, LENGTH, COLUMN, NEXT, OTHER = range(5)  # of a step: its text, the scalar's column, the next step, the alternative
+UNWANTED, END = -1, -2  # in place of a column: the scalar is not wanted; no scalar follows and the tuple ends
 STEPS, TEXT_BYTES, OTHERS_MAX, SEPARATOR_MAX = 1024, 65_536, 8, 256
 USED_STEPS, USED_BYTES, FULL = range(3)
-TOKENS = 256  # tuples of more scalars have no shape
+TOKENS = np.int64(256)  # tuples of more scalars have no shape
 
 
 class Shapes(NamedTuple):
@@ -38,7 +38,7 @@ SHAPES = types.NamedTuple((OUT_I64_2D, OUT_U8, OUT_I64), Shapes)
 
 
 def no_shapes() -> Shapes:
-    """Shapes to begin with."""
+    """The empty set of shapes."""
     return Shapes(np.empty((STEPS, 5), np.int64), np.zeros(TEXT_BYTES, np.uint8), np.zeros(3, np.int64))
 
 
@@ -130,6 +130,6 @@ def learn(buffer, at, after, tokens, count, shapes):
 
 @helper
 def forget_if_full(shapes):
-    """Makes room for what comes now; a stream of ever new shapes pays for learning only until they fill the room."""
+    """Makes room for new shapes. A stream whose shapes are always new pays for learning only until they fill the room."""
     if shapes.used[FULL]:
         shapes.used[USED_STEPS], shapes.used[USED_BYTES], shapes.used[FULL] = 0, 0, 0

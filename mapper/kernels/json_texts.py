@@ -10,7 +10,7 @@ from mapper.kernels.json_tokens import BACKSLASH, hex_value
 
 @helper
 def put_utf8(code, out, n):
-    """Appends a code point, a lone surrogate too (whose three bytes are no UTF-8); returns the place after it."""
+    """Appends a code point, even a lone surrogate (whose three bytes are not UTF-8); returns the place after it."""
     if code < 0x80:
         out[n] = code
         return n + 1

@@ -1,6 +1,6 @@
 """The tokens of JSON (RFC 8259): where strings, numbers and literals end, whether they are well-formed.
 
-A place WRONG means that the token is not JSON. Whether texts are UTF-8 is left to who reads them.
+A place WRONG means that the token is not JSON. The caller checks whether texts are UTF-8.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOUR_BYTES = np.uint64(2**32 - 1)
 
 @inlined
 def skip_space(buffer, at, end):
-    """The next place that holds no JSON whitespace."""
+    """The next place that is not JSON whitespace."""
     while at < end and (buffer[at] == 32 or 9 <= buffer[at] <= 10 or buffer[at] == 13):
         at += 1
     return at

@@ -1,4 +1,5 @@
-"""Texts to numbers: integers and decimals wholly, floating point where one exact operation gives the rounded value."""
+"""Texts to numbers: all integers and decimals, and floating point numbers if one exact operation gives the rounded
+value."""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ from mapper.kernels import (
 from mapper.kernels.words import HIGHS, load64
 
 NOT_A_NUMBER, OUT_OF_RANGE, WRONG_JSON_TYPE = 1, 2, 8  # indices of mapper.batch.REASONS
-LIBRARY, NULLED = 254, 255  # states of a value besides 0 and reasons: a library must read it; it is NULL
+LIBRARY, NULLED = 254, 255  # states of a value besides 0 and reasons: a library must read it, or it is NULL
 POWERS = np.array([float(10**i) for i in range(23)])  # all exact
 ZEROS = np.uint64(0x3030303030303030)  # eight '0'
-FAR = 10**12  # an exponent further than this stands for any further one
+FAR = np.int64(10**12)  # any larger exponent counts as this one
 
 
 @helper
@@ -42,7 +43,7 @@ def trimmed(buffer, begin, length):
 
 @helper
 def unread(kind):
-    """The state of a field that holds no text to read."""
+    """The state of a field that has no text to read."""
     return NULLED if kind == NULL else kind - BAD if kind >= BAD else LIBRARY
 
 
@@ -54,7 +55,7 @@ def are_digits(word):
 
 @inlined
 def eight_digits(word):
-    """The number that eight digits spell; the first stands in the lowest byte."""
+    """The number that eight digits spell; the first digit is in the lowest byte."""
     word -= ZEROS
     word = word * np.uint64(10) + (word >> np.uint64(8))  # pairs, in every other byte
     even, odd = word & np.uint64(0x000000FF000000FF), (word >> np.uint64(16)) & np.uint64(0x000000FF000000FF)
@@ -63,7 +64,7 @@ def eight_digits(word):
 
 @inlined
 def first_digits(word, count):
-    """The first `count` (1 to 8) bytes of a word behind as many '0' as make eight."""
+    """The first `count` (1 to 8) bytes of a word, with '0' in front to make eight."""
     shift = np.uint64(8 * (8 - count))
     return (word << shift) | (ZEROS & ~(~np.uint64(0) << shift))
 
@@ -90,7 +91,7 @@ def careful_integer(buffer, begin, length, lowest, highest):
     limit = np.uint64(-(lowest + 1)) + np.uint64(1) if negative else np.uint64(highest)
     value, reason = np.uint64(0), NOT_A_NUMBER if at >= end else 0
     while at < end:
-        digit = np.uint64(buffer[at]) - np.uint64(48)  # wraps far above 9 for what lies below '0'
+        digit = np.uint64(buffer[at]) - np.uint64(48)  # for bytes below '0' this wraps to far above 9
         if digit > np.uint64(9):
             return np.int64(0), NOT_A_NUMBER
         if value > (limit - digit) // np.uint64(10) or digit > limit:
@@ -186,9 +187,9 @@ def short_double(buffer, begin, end, point, exponent, most, furthest):
 
 @kernel(types.int64(U8, I64, I64, U8, types.int64, types.int64, OUT_F64, OUT_U8))
 def read_doubles(buffer, start, length, kind, mantissa_bits, furthest, out, state):
-    """Floating point numbers, nan, inf and infinity; what is well formed but not exact in one operation gets the state
-    LIBRARY. With mantissa_bits 24 and furthest 10 the value is right for single precision, with 53 and 22 for double.
-    A field of kind SPECIAL may hold only nan and the infinities. Returns how many states are not 0."""
+    """Floating point numbers, nan, inf and infinity. A well-formed number that is not exact in one operation gets the
+    state LIBRARY. With mantissa_bits 24 and furthest 10 the value is right for single precision, with 53 and 22 for
+    double. A field of kind SPECIAL may hold only nan and the infinities. Returns how many states are not 0."""
     others = 0
     most = np.uint64(1) << np.uint64(mantissa_bits)
     for i in range(len(start)):

@@ -86,35 +86,42 @@ def batch_headers(buffer, rows):
     return count
 
 
+@inlined
+def next_record(buffer, at, end, previous, last_delta):
+    """(place after the record at `at`, or CORRUPT; its offset delta, its time delta, place and length of its value; a null
+    value is shorter than 0). `previous` is the offset delta of the record before, `last_delta` that of the batch's last."""
+    size, at = short_varint(buffer, at, end)
+    if at > end or size < SMALLEST_RECORD - 1 or size > end - at:
+        return np.int64(CORRUPT), at, at, at, at
+    after = at + size
+    time_delta, at = short_varint(buffer, at + 1, after)
+    delta, at = short_varint(buffer, at, after)
+    key, at = short_varint(buffer, at, after)
+    if at > after or delta <= previous or delta > last_delta or key > after - at:
+        return np.int64(CORRUPT), at, at, at, at
+    length, at = short_varint(buffer, at + max(key, 0), after)
+    if at > after or length > after - at:
+        return np.int64(CORRUPT), at, at, at, at
+    return after, delta, time_delta, at, length
+
+
 @kernel(types.int64(U8, I64_2D, I64, I64, types.int64, types.int64, OUT_I64, OUT_I64, OUT_I64, OUT_I64))
 def batch_records(buffer, rows, begins, ends, first, stop, start, length, offset, time):
     """Writes place, length, offset and time of each value of batch i, whose records lie in [begins[i], ends[i]) of the
     buffer; records outside [first, stop) and null values are left out. Returns their count, or CORRUPT."""
     n = 0
     for i in range(len(rows)):
-        at, end = begins[i], ends[i]
-        base, base_time, last_delta = rows[i, BASE], rows[i, BASE_TIME], rows[i, LAST_DELTA]
-        append_time = rows[i, ATTRIBUTES] & 8
-        previous = np.int64(-1)
+        at, end, previous = begins[i], ends[i], np.int64(-1)
+        base, base_time, append_time = rows[i, BASE], rows[i, BASE_TIME], rows[i, ATTRIBUTES] & 8
         for _ in range(rows[i, COUNT]):
-            size, at = short_varint(buffer, at, end)
-            if at > end or size < SMALLEST_RECORD - 1 or size > end - at:
+            after, delta, time_delta, value, size = next_record(buffer, at, end, previous, rows[i, LAST_DELTA])
+            if after < 0:
                 return CORRUPT
-            after = at + size
-            time_delta, at = short_varint(buffer, at + 1, after)
-            delta, at = short_varint(buffer, at, after)
-            key, at = short_varint(buffer, at, after)
-            if at > after or delta <= previous or delta > last_delta or key > after - at:
-                return CORRUPT
-            value, at = short_varint(buffer, at + max(key, 0), after)
-            if at > after or value > after - at:
-                return CORRUPT
-            if value >= 0 and first <= base + delta < stop:
-                start[n], length[n], offset[n] = at, value, base + delta
+            if size >= 0 and first <= base + delta < stop:
+                start[n], length[n], offset[n] = value, size, base + delta
                 time[n] = rows[i, MAX_TIME] if append_time else base_time + time_delta
                 n += 1
-            previous = delta
-            at = after
+            previous, at = delta, after
         if at != end:
             return CORRUPT
     return n

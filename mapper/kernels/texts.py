@@ -16,8 +16,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 @inlined
 def low_bytes(count):
     """A word whose lowest `count` bytes are all ones; below 0 is as 0, above 8 as 8."""
-    ones = ~np.uint64(0) if count >= 8 else (np.uint64(1) << np.uint64(8 * max(count, 0))) - np.uint64(1)
-    return ones
+    return ~np.uint64(0) if count >= 8 else (np.uint64(1) << np.uint64(8 * max(count, 0))) - np.uint64(1)
 
 
 @inlined
@@ -47,6 +46,30 @@ def same(buffer, begin, keys, at, length):
     return True
 
 
+@inlined
+def find_key(buffer, at, size, first, second, value, table, table_at, mask, heads, ends, keys, head_at, end_at, key_at):
+    """(code, slot) of the text buffer[at:at + size] whose head is first, second and whose hash is `value`; code -1 and the
+    free slot where it belongs if it is no key yet. The dictionary begins at `table_at` in the table, and so on."""
+    slot = np.int64(value) & mask
+    code = table[table_at + slot]
+    while code >= 0 and not (heads[head_at + code, 0] == first and heads[head_at + code, 1] == second
+                             and heads[head_at + code, 2] == np.uint64(size)
+                             and (size <= 16 or same(buffer, at + 16, keys, key_at + ends[end_at + code] + 16, size - 16))):
+        slot = (slot + 1) & mask
+        code = table[table_at + slot]
+    return code, table_at + slot
+
+
+@inlined
+def add_key(buffer, at, size, first, second, value, code, slot, table, heads, ends, keys, head_at, end_at, key_at):
+    """Makes a text, of which `find_key` gave the free slot, the key of that code; the caller has seen that there is room."""
+    copy(buffer, at, size, keys, key_at + np.int64(ends[end_at + code]))
+    row = head_at + code
+    heads[row, 0], heads[row, 1], heads[row, 2], heads[row, 3] = first, second, np.uint64(size), value
+    ends[end_at + code + 1] = ends[end_at + code] + size
+    table[slot] = code
+
+
 @kernel(types.int64(U8, I64, I64, U8, types.int64, types.uint64, OUT_I32, OUT_U64_2D, OUT_I32, OUT_U8, OUT_I64,
                     OUT_I32, OUT_U8))
 def encode(buffer, start, length, kind, begin, seed, table, heads, ends, keys, counts, codes, state):
@@ -67,12 +90,7 @@ def encode(buffer, start, length, kind, begin, seed, table, heads, ends, keys, c
         at, size = start[i], length[i]
         first, second = head_of(buffer, at, size)
         value = hash_of(buffer, at, size, first, second, seed)
-        slot = np.int64(value) & mask
-        code = table[slot]
-        while code >= 0 and not (heads[code, 0] == first and heads[code, 1] == second and heads[code, 2] == np.uint64(size)
-                                 and (size <= 16 or same(buffer, at + 16, keys, ends[code] + 16, size - 16))):
-            slot = (slot + 1) & mask
-            code = table[slot]
+        code, slot = find_key(buffer, at, size, first, second, value, table, 0, mask, heads, ends, keys, 0, 0, 0)
         if code < 0:
             if not (is_ascii(buffer, at, at + size) or is_utf8(buffer, at, at + size)):
                 state[i] = INVALID_UTF8
@@ -81,10 +99,7 @@ def encode(buffer, start, length, kind, begin, seed, table, heads, ends, keys, c
             code = np.int32(counts[0])
             if 4 * (code + 1) > len(table) or code == len(heads) or ends[code] + size > len(keys):
                 return i
-            copy(buffer, at, size, keys, np.int64(ends[code]))
-            heads[code, 0], heads[code, 1], heads[code, 2], heads[code, 3] = first, second, np.uint64(size), value
-            ends[code + 1] = ends[code] + size
-            table[slot] = code
+            add_key(buffer, at, size, first, second, value, code, slot, table, heads, ends, keys, 0, 0, 0)
             counts[0] += 1
         codes[i] = code
     return len(start)

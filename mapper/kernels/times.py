@@ -11,7 +11,7 @@ from mapper.kernels.numbers import trimmed, unread
 OUT_OF_RANGE, NOT_A_DATE, NOT_A_TIMESTAMP = 2, 4, 5  # indices of mapper.batch.REASONS
 DAY_US, MINUTE_US, SECOND_US = 86_400_000_000, 60_000_000, 1_000_000
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
-WRONG, FAR = 1, 2  # what read_date and read_clock answer besides 0
+WRONG, FAR = 1, 2  # what read_date and read_clock return besides 0
 
 
 @helper
@@ -103,8 +103,8 @@ def read_clock(buffer, at, end):
 
 @kernel(types.int64(U8, I64, I64, U8, types.boolean, OUT_I64, OUT_U8))
 def read_times(buffer, start, length, kind, only_date, out, state):
-    """Instants in microseconds since the epoch (UTC, if no zone is told), or days with only_date (what follows T or a
-    space is not looked at then); years 1 to 9999. Returns how many states are not 0."""
+    """Instants in microseconds since the epoch (UTC if no zone is given); or, with only_date, days (then what follows T
+    or a space is ignored). Years 1 to 9999. Returns how many states are not 0."""
     others = 0
     for i in range(len(start)):
         out[i] = 0

@@ -1,7 +1,7 @@
-"""Reading buffers 32 bytes at a time: one comparison of a whole vector, told as a bit for each byte.
+"""Reads buffers 32 bytes at a time: one comparison of a whole vector gives a bit for each byte.
 
-The vectors are LLVM's, so they become the widest instructions that the processor has, and plain ones where it has none.
-The caller keeps index + 32 <= len(buffer).
+The vectors are LLVM's, so they become the widest instructions that the processor has, or plain ones if it has none. The
+caller keeps index + 32 <= len(buffer).
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from mapper.kernels import check_span
+
 WIDTH = 32
 VECTOR = ir.VectorType(ir.IntType(8), WIDTH)
 
 
 def load(context, builder, kind, array, index, vector=VECTOR):
     """The vector at array[index]."""
-    data = context.make_array(kind)(context, builder, array).data
-    place = builder.gep(data, [index], source_etype=ir.IntType(8))
+    made = context.make_array(kind)(context, builder, array)
+    check_span(context, builder, made, index, vector.count)
+    place = builder.gep(made.data, [index], source_etype=ir.IntType(8))
     return builder.load(builder.bitcast(place, vector.as_pointer()), align=1, typ=vector)
 
 
@@ -45,7 +48,7 @@ def string_stops(typing, buffer, index):
 
 @intrinsic
 def non_digits(typing, buffer, index):
-    """A bit for each byte that is no decimal digit."""
+    """A bit for each byte that is not a decimal digit."""
     def generate(context, builder, signature, arguments):
         found = load(context, builder, signature.args[0], *arguments)
         return _bits(builder, builder.icmp_unsigned(">", builder.sub(found, _all(48)), _all(9)))

@@ -1,6 +1,6 @@
-"""Reading buffers 64 bytes at a time: one comparison of the processor's widest vectors, one word of bits.
+"""Reads buffers 64 bytes at a time: one comparison of the processor's widest vectors gives one word of bits.
 
-Nothing here looks where a buffer ends: the caller keeps at + 64 <= len(buffer) for every place that it asks about.
+Nothing here checks the end of a buffer: the caller keeps at + 64 <= len(buffer) for every place that it asks about.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def matches(typing, buffer, index, byte):
     """Bit i tells whether buffer[index + i] is `byte` (a uint8), for 64 bytes."""
     def generate(context, builder, signature, arguments):
         lanes = ir.VectorType(ir.IntType(8), WIDTH)
-        block = load(context, builder, signature.args[0], *arguments[:2], lanes)
+        block = load(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
         first = builder.insert_element(ir.Constant(lanes, ir.Undefined), arguments[2], ir.IntType(32)(0))
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), None)
         pattern = builder.shuffle_vector(first, ir.Constant(lanes, ir.Undefined), zeros)

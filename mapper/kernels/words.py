@@ -1,4 +1,4 @@
-"""Reading buffers eight bytes at a time: the helpers that the other kernels share."""
+"""Reads buffers eight bytes at a time: the helpers that the other kernels share."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from mapper.kernels import helper
+from mapper.kernels import CHECKED, check_span, helper
 
 ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)
 
-# The C library's use the widest vectors of the processor; told by symbol, not by address, they can be cached.
+# The C library's functions use the widest vectors of the processor. They are called by symbol, not by address, so the
+# compiled kernels can be cached.
 _memchr = types.ExternalFunction("memchr", types.uintp(types.uintp, types.int32, types.uintp))
 _memcpy = types.ExternalFunction("memcpy", types.uintp(types.uintp, types.uintp, types.uintp))
 
@@ -22,6 +23,7 @@ def load64(typing, buffer, index):
     """The eight bytes from buffer[index] on as a little-endian uint64; the caller keeps index + 8 <= len(buffer)."""
     def generate(context, builder, signature, arguments):
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        check_span(context, builder, array, arguments[1], 8)
         place = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
         return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1, typ=ir.IntType(64))
     return types.uint64(buffer, types.int64), generate
@@ -84,6 +86,8 @@ def word_at(buffer, at, count):
 @helper
 def find(buffer, byte, begin, end):
     """The first place of `byte` in [begin, end), or `end`."""
+    if CHECKED and not 0 <= begin <= end <= len(buffer):
+        raise IndexError("a search leaves its buffer")
     base = buffer.ctypes.data
     place = _memchr(base + np.uint64(begin), np.int32(byte), np.uint64(end - begin))
     return np.int64(place - base) if place else np.int64(end)
@@ -92,6 +96,8 @@ def find(buffer, byte, begin, end):
 @helper
 def copy(buffer, begin, length, out, at):
     """Copies buffer[begin:begin + length] to out[at:at + length]; the two do not overlap."""
+    if CHECKED and not (0 <= begin <= begin + length <= len(buffer) and 0 <= at <= at + length <= len(out)):
+        raise IndexError("a copy leaves its buffers")
     _memcpy(out.ctypes.data + np.uint64(at), buffer.ctypes.data + np.uint64(begin), np.uint64(length))
 
 

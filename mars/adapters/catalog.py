@@ -6,7 +6,6 @@ written here: the reducers' leader watches these znodes and attaches or detaches
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -34,11 +33,11 @@ class CatalogStore:
     """Reads and changes the catalog; may be used from several threads.
 
     Every method raises NotReadyError when ZooKeeper does not answer for `patience_s`. After that a change may or may not
-    have happened; within that time a change whose outcome was unknown is looked for, and made if it was not.
+    have happened; within that time Mars looks whether a change of unknown outcome was made, and makes it if it was not.
 
-    With a `cache`, what is read is as new as ZooKeeper's last notice of a change: a change is seen some milliseconds after
-    it was made. Nobody may change what is read. `changed` is called after each change of ours, also if its outcome is
-    unknown; where it lets a cache forget, that one has the change at once.
+    With a `cache`, what is read is as new as ZooKeeper's last notice of a change: a change is seen some milliseconds
+    after it was made. Callers must not modify what is read. `changed` is called after each change of ours, even if its
+    outcome is unknown; if it makes a cache forget, the cache has the change at once.
     """
 
     def __init__(self, zk: ZooKeeper, patience_s: float = 0.0, cache: ViewCache | None = None,
@@ -47,7 +46,12 @@ class CatalogStore:
         self.patience_s = patience_s
         self.cache = cache
         self.changed = changed
-        self._guard(lambda: (zk.ensure(names.CATALOG, Catalog().dump()), zk.ensure(names.STREAMS)))
+        self._guard(self._begin)
+
+    def _begin(self) -> None:
+        self.zk.ensure(names.CATALOG, Catalog().dump())
+        self.zk.ensure(names.STREAMS)
+        self.zk.ensure(names.CHANGES)
 
     # Reading
 
@@ -74,7 +78,8 @@ class CatalogStore:
         return sorted(pairs, key=lambda pair: (pair[1].created_ms, pair[1].id))
 
     def _found(self, find: Callable[[Source], T]) -> T:
-        """What is found; what the cache does not know may have been made a moment ago, in another process."""
+        """The result of `find`. If the cache does not know the name, ZooKeeper is asked: another process may have just
+        made it."""
         try:
             return find(self.cache or self.zk)
         except NotFoundError:
@@ -91,7 +96,9 @@ class CatalogStore:
         return stream, found
 
     def _catalog(self, source: Source) -> Catalog:
-        return _parsed(Catalog.load, self._guard(lambda: source.get(names.CATALOG)).data)
+        znode = self._guard(lambda: source.get(names.CATALOG))
+        assert znode is not None  # made by the constructor, and never deleted
+        return _parsed(Catalog.load, znode.data)
 
     def _query_set(self, source: Source, stream: Stream) -> QuerySet:
         znode = self._guard(lambda: source.get(names.queries(stream.id)))
@@ -101,7 +108,7 @@ class CatalogStore:
 
     def create_stream(self, stream: Stream, partitions: Iterable[int]) -> Stream:
         """Make the stream with a new id and all its znodes; `stream.id` is ignored. ConflictError if the name exists,
-        or if no more fits in ZooKeeper."""
+        or if ZooKeeper has no room for this."""
         query_set = QuerySet(partitions=tuple(sorted(partitions)))
 
         def prepare() -> Change[Stream]:
@@ -112,7 +119,7 @@ class CatalogStore:
             catalog.streams[stream.name.lower()] = made
             return made, _with_room([("set", names.CATALOG, catalog.dump(), version), *_stream_znodes(made, query_set)])
 
-        return self._change(prepare, lambda made: self._read_catalog()[0].streams.get(made.name.lower()) == made)
+        return self._change(prepare)
 
     def drop_stream(self, name: str) -> Stream:
         """Delete the stream and its znodes. ConflictError names its queries while there are any."""
@@ -125,15 +132,11 @@ class CatalogStore:
             deletions = [("delete", path) for path in self._tree(names.stream(stream.id))]
             return stream, [("set", names.CATALOG, catalog.dump(), version), *deletions]
 
-        def is_made(dropped: Stream) -> bool:
-            there = self._read_catalog()[0].streams.get(dropped.name.lower())
-            return there is None or there.id != dropped.id
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     def create_query(self, name: str, plan: QueryPlan, start: dict[int, int], beside: Beside = lambda _: []) -> Query:
         """Make a running query that starts at the given offsets, and what is made `beside` it. ConflictError if the name
-        exists, or if no more fits in ZooKeeper."""
+        exists, or if ZooKeeper has no room for this."""
 
         def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
@@ -141,23 +144,14 @@ class CatalogStore:
             stream = find_stream(catalog, plan.stream)
             queries, queries_version = self._read_queries(stream)
             query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
-                          created_ms=time.time_ns() // 1_000_000)
+                          created_ms=self.zk.clock.wall_ms())
             queries.next_incarnation += 1
             queries.queries[query.id] = query
             catalog.next_id += 1
             catalog.queries[name.lower()] = (stream.name, query.id)
             return query, _with_room([*_writes(stream, catalog, version, queries, queries_version), *beside(query)])
 
-        def is_made(query: Query) -> bool:
-            catalog = self._read_catalog()[0]
-            stream, id_ = catalog.queries.get(name.lower(), ("", ""))
-            if id_ != query.id:
-                return False
-            there = _present(self._read_queries(find_stream(catalog, stream))[0], id_, name)
-            # The id may be another's who was quicker; incarnation, state and partitions may have changed since.
-            return (there.plan, there.created_ms) == (query.plan, query.created_ms)
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     def drop_query(self, name: str, beside: Beside = lambda _: []) -> Query:
         """Delete the query, and what goes `beside` it; its incarnation is never used again."""
@@ -171,10 +165,7 @@ class CatalogStore:
             del catalog.queries[name.lower()]
             return query, [*_writes(stream, catalog, version, queries, queries_version), *beside(query)]
 
-        def is_made(dropped: Query) -> bool:
-            return self._read_catalog()[0].queries.get(name.lower(), ("", ""))[1] != dropped.id
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     def pause(self, name: str) -> Query:
         """Stop a running query where it is. ConflictError in any other state."""
@@ -182,9 +173,9 @@ class CatalogStore:
                                   "only a RUNNING query can be paused")
 
     def resume(self, name: str) -> Query:
-        """Let a query that is paused or was stopped by a fault go on. ConflictError if it runs, or if this code must not
+        """Resume a query that is paused or was stopped by a fault. ConflictError if it runs, or if this code must not
         compute it."""
-        return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it runs already")
+        return self._change_state(name, RUNNING, lambda query: query.state != RUNNING, "it is running already")
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Query], bool], refusal: str) -> Query:
         def prepare() -> Change[Query]:
@@ -199,17 +190,13 @@ class CatalogStore:
             queries.raise_incarnation(id_, state)
             return query, [("set", names.queries(stream.id), queries.dump(), version)]
 
-        def is_made(changed: Query) -> bool:
-            stream, id_ = query_place(self._read_catalog()[0], name)
-            there = _present(self._read_queries(stream)[0], id_, name)
-            return (id_, there.incarnation, there.state) == (changed.id, changed.incarnation, changed.state)
-
-        return self._change(prepare, is_made)
+        return self._change(prepare)
 
     # ZooKeeper
 
     def _read_catalog(self) -> tuple[Catalog, int]:
         znode = self.zk.get(names.CATALOG)
+        assert znode is not None  # made by the constructor, and never deleted
         return Catalog.load(znode.data), znode.version
 
     def _read_queries(self, stream: Stream) -> tuple[QuerySet, int]:
@@ -231,9 +218,9 @@ class CatalogStore:
         below = [found for child in self.zk.children(path) for found in self._tree(f"{path}/{child}")]
         return [*below, path]
 
-    def _change(self, prepare: Callable[[], Change[T]], is_made: Callable[[T], bool]) -> T:
+    def _change(self, prepare: Callable[[], Change[T]]) -> T:
         try:
-            return change(self.zk, prepare, is_made, self.patience_s)
+            return change(self.zk, prepare, self.patience_s)
         finally:
             self.changed()
 
@@ -255,11 +242,13 @@ def _present(queries: QuerySet, id_: str, name: str) -> Query:
 
 
 def _with_room(operations: list[tuple]) -> list[tuple]:
-    """The operations of a statement that makes something. ConflictError unless room is left to change it afterwards."""
+    """The operations of a statement that makes something. ConflictError unless ZooKeeper has room to change it
+    afterwards."""
     size = sum(len(part) for operation in operations for part in operation if isinstance(part, (str, bytes)))
     if size > CREATED_BYTES_MAX:
-        raise ConflictError("no more fits in ZooKeeper", f"the catalog and the stream's queries would take {size:,} bytes, "
-                            f"and may take {CREATED_BYTES_MAX:,}", "drop queries or streams that nobody needs; a "
+        raise ConflictError("ZooKeeper has no room for this",
+                            f"the catalog and the stream's queries would take {size:,} bytes, "
+                            f"the limit is {CREATED_BYTES_MAX:,}", "drop queries or streams that nobody needs; a "
                             "stream of its own for some of the queries makes room where its partitions are many")
     return operations
 
@@ -271,7 +260,7 @@ def _writes(stream: Stream, catalog: Catalog, version: int, queries: QuerySet, q
 
 
 def _stream_znodes(stream: Stream, queries: QuerySet) -> list[tuple]:
-    """The creation of everything that lies below one stream, parents first."""
+    """The operations that create everything of one stream, parents first."""
     root = names.stream(stream.id)
     creations = [("create", root, b""), ("create", names.generation(stream.id), b"1"),
                  ("create", names.queries(stream.id), queries.dump()), ("create", f"{root}/parts", b"")]

@@ -1,4 +1,4 @@
-"""Finding names in a catalog, and what to say when they are not there or there already: pure."""
+"""Finding names in a catalog, and what to say if a name does not exist or exists already. Pure."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def how_to_fill(topic: str) -> str:
-    """What to do about a topic that is not there: a topic comes with its first tuples, if Kafka allows its name."""
+    """What to do about a topic that does not exist: its first tuples create it, if Kafka allows its name."""
     if not TOPIC.fullmatch(topic) or topic in (".", ".."):
-        return "no topic can be called so: a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
+        return "this cannot be a topic's name: a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
     return f"a topic comes with its first tuples, for example: mars load FILE --topic {topic}"
 
 
 def require_free(catalog: Catalog, name: str) -> None:
-    """ConflictError if a stream or query has the name; SqlError if no address could hold it."""
+    """ConflictError if a stream or query has the name; SqlError if it cannot be part of an address."""
     if not name.strip() or name in (".", "..") or any(c == "/" or not c.isprintable() for c in name):
-        raise SqlError("this cannot be a name", repr(name), "leave out slashes and control characters, and take more than "
-                       "dots: names stand in the addresses of the REST interface")
+        raise SqlError("this cannot be a name", repr(name), "leave out slashes and control characters, and use more than "
+                       "dots: names are part of the addresses of the REST interface")
     kind = catalog.kind(name)
     if kind:
-        raise ConflictError("the name exists", f"{name} is a {kind} already",
+        raise ConflictError("the name exists", f"there is already a {kind} {name}",
                             f"choose another name, or DROP {kind.upper()} {name} first")
 
 
@@ -55,7 +55,7 @@ def query_place(catalog: Catalog, name: str) -> tuple[Stream, str]:
 
 
 def unknown(kind: str, name: str, catalog: Catalog) -> NotFoundError:
-    """The error for a name that is no `kind`."""
+    """The error for a name that is not a `kind`."""
     other = catalog.kind(name)
     if other and other != kind:
         return NotFoundError(f"unknown {kind}", f"{name} is a {other}, not a {kind}", f"see `DESCRIBE {name}`")

@@ -11,45 +11,52 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
-from mars.errors import MarsError, NotReadyError
+from mars.adapters.exchange_roles import LedStream, OwnedLog
+from mars.errors import MarsError, NotReadyError, Remedy
 from mars.model.claims import Claim
-from mars.model.entries import Entry, decode
 from mars.model.names import CHECKS, INSTANCE_KEY, Keys, channel
 
 SCRIPTS = ("install", "attach", "detach", "facts", "claim", "mark", "renew", "register", "push", "receive", "trim", "weigh")
 
-# Answers of a server that is being replaced, loads, saves or runs a long script.
+# Errors that pass: the server is being replaced, loads, saves or runs a long script.
 PASSING = (redis.exceptions.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
 PASSING_CODES = frozenset({"NOREPLICAS", "MISCONF", "BUSY", "MASTERDOWN"})
-IN_PIPELINE = " of pipeline caused error: "  # the library puts this, and the command before it, before Redis's answer
+IN_PIPELINE = " of pipeline caused error: "  # the library puts the command and these words before Redis's answer
 FULL_SHARE = 0.85  # of Redis's limit: above it the leader makes room by pausing queries
-WEIGHED = 200  # entries a call, so that none blocks Redis for long
+WEIGHED = 200  # entries per call, so that no call blocks Redis for long
 
 
 class StaleGenerationError(MarsError):
-    """The exchange has another generation: whatever the caller holds of the old one is worthless (rule 4)."""
+    """The exchange has another generation: what the caller holds of the old one is worthless (rule 4)."""
+
+    remedy = Remedy.READ_AGAIN
 
 
 class StaleEpochError(MarsError):
     """A newer leader, owner or request has been seen: the caller must step down."""
 
+    remedy = Remedy.READ_AGAIN
+
 
 class ExchangeFullError(MarsError):
     """Redis is at its memory limit: back off and try again; what frees memory still runs."""
+
+    remedy = Remedy.RETRY
 
 
 @dataclass(frozen=True)
 class Standing:
     """What the leader compares with ZooKeeper: which server answers, (generation, server) as installed or None, and what
-    rides on the lanes: query id -> partition -> incarnation.
+    is on the lanes: query id -> partition -> incarnation.
 
-    A server's name is its run id and its replication id: a restart gives a new run id, a fail-over a new replication id, so
-    that a server which was replaced and came back has another name too."""
+    A server's name is its run id and its replication id: a restart gives a new run id, and a fail-over a new replication
+    id. So a server that was replaced and came back has another name too."""
 
     server: str
     installed: tuple[int, str] | None
@@ -67,13 +74,13 @@ class Exchange:
         self._scripts = {name: self.redis.register_script(
             resources.files("mars").joinpath(f"lua/{name}.lua").read_text()) for name in SCRIPTS}
 
-    def _call(self, script: str, stream_id: int, *arguments: object) -> object:
+    def _call(self, script: str, stream_id: int, *arguments: bytes | str | float) -> Any:
         with self._translated():
             return self._scripts[script](keys=[Keys(stream_id).prefix], args=arguments)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
-        """Gives Redis's errors our names."""
+        """Translates Redis's errors into Mars's."""
         try:
             yield
         except redis.exceptions.OutOfMemoryError as error:
@@ -101,53 +108,42 @@ class Exchange:
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int, given: int | None = None) -> bool:
         """Hold the claim for another lease (0: give it back now). With a shorter lease than the claim has, a worker that
-        lives on gives it back, and nobody takes the range for what ended it. `given` is how often it then counts as given:
-        a claim that is given for the third time is split. False if it is not the caller's any more."""
+        lives on gives it back, and the range is not blamed for ending it. `given` is how often the claim then counts as
+        given: a claim that is given for the third time is split. False if the claim is no longer the caller's."""
         return self._call("renew", stream_id, generation, claim.id, claim.epoch, lease_ms,
                           "" if given is None else given) == 1
 
     def mark(self, stream_id: int, generation: int, claim: Claim, stage: str) -> bool:
-        """Say that the worker has nothing else at work and is now 'reading' or 'computing' the claim. False if it is not
-        the caller's any more."""
+        """Note that the worker has nothing else at work and is now 'reading' or 'computing' the claim. False if the claim
+        is no longer the caller's."""
         return self._call("mark", stream_id, generation, claim.id, claim.epoch, stage) == 1
 
     def register(self, stream_id: int, generation: int, claim: Claim, file: dict) -> bool:
-        """CLAIMED -> READY with a local file. False if the claim is not the caller's any more."""
+        """Note the claim's local file. False if the claim is no longer the caller's."""
         return self._call("register", stream_id, generation, claim.id, claim.epoch, claim.start, claim.end,
                           json.dumps(file)) == 1
 
     def push(self, stream_id: int, generation: int, claim: Claim, tasks: dict[str, int],
              max_event_time: int | None, entries: list[tuple[bytes, bytes]]) -> int:
-        """One entry, as `entries.encode` gives it, per key part, under one new SEQ, which is returned. 0: these tasks were
-        pushed already, or the claim was given to another."""
+        """One entry, as `entries.encode` gives it, per key part, under one new SEQ, which is returned. 0 if these tasks
+        were pushed already, or the claim was split or is gone."""
         flat = [part for entry in entries for part in entry]
-        return self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
-                          json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat)
+        return int(self._call("push", stream_id, generation, claim.id, claim.start, claim.end,
+                          json.dumps(tasks), "" if max_event_time is None else max_event_time, *flat))
 
     # -- reducers -----------------------------------------------------------------------------------------------
 
-    def receive(self, stream_id: int, generation: int, key_part: int, after: int,
-                bytes_max: int) -> tuple[dict[str, str], list[Entry]]:
-        """The leader's facts, and the entries of a key part's log after a SEQ in SEQ order, up to about `bytes_max`.
-        InvariantError if one of them is of another version."""
-        facts, entries = self._call("receive", stream_id, generation, key_part, after, bytes_max)
-        flat = [value.decode() for value in facts]
-        return (dict(zip(flat[::2], flat[1::2], strict=True)),
-                [decode(int(id_.split(b"-")[0]), fields[1], fields[3]) for id_, fields in entries])
-
-    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int],
-             positions: dict[tuple[int, str], int]) -> None:
-        """Delete entries of which each live task is committed, and tell the committed (partition, query) positions."""
-        self._call("trim", stream_id, generation, key_part, epoch, json.dumps(seqs),
-                   json.dumps({f"{p}:{q}": offset for (p, q), offset in positions.items()}))
+    def log(self, stream_id: int, *, generation: int, key_part: int, epoch: int) -> OwnedLog:
+        """The log of a key part, for the owner of that epoch."""
+        return OwnedLog(call=self._call, stream_id=stream_id, generation=generation, key_part=key_part, epoch=epoch)
 
     def ask_for_check(self, stream_id: int) -> None:
-        """Wake the leader: a window waits for a check of the topic. The leader looks now and then without it."""
+        """Wake the leader: a window waits for a check of the topic. The leader also looks now and then without it."""
         with self._translated():
             self.redis.publish(channel(CHECKS, stream_id), "")
 
     def least_positions(self, stream_id: int, key_parts: int) -> dict[tuple[int, str], int]:
-        """(partition, query) -> the least committed position over all key parts, as far as it has been told."""
+        """(partition, query) -> the least committed position over all key parts, as far as Redis knows it."""
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
             for key_part in range(key_parts):
@@ -161,17 +157,18 @@ class Exchange:
 
     # -- leader -------------------------------------------------------------------------------------------------
 
-    def install(self, stream_id: int, generation: int, leader_epoch: int, server: str, state: dict) -> None:
-        """Recovery: everything of the stream is replaced by `state`, on the server of this name. The generation must have
-        been raised before the commits were read of which `state` is made (rule 5)."""
-        self._call("install", stream_id, generation, leader_epoch, server, json.dumps(state))
+    def lead(self, stream_id: int, *, generation: int, epoch: int) -> LedStream:
+        """A stream, for the leader of that epoch."""
+        return LedStream(call=self._call, stream_id=stream_id, generation=generation, epoch=epoch)
 
     def standing(self, stream_id: int, partitions: tuple[int, ...]) -> Standing:
-        """How the stream stands here, as of one moment of one server."""
+        """The stream's state in Redis, as of one moment of one server."""
         keys = Keys(stream_id)
         with self._translated():
             pipe = self.redis.pipeline(transaction=False)
-            pipe.info("server").info("replication").hmget(keys.generation, "generation", "server")
+            pipe.info("server")
+            pipe.info("replication")
+            pipe.hmget(keys.generation, "generation", "server")
             for partition in partitions:
                 pipe.hgetall(keys.lanes(partition))
             process, replication, (generation, server), *lanes = pipe.execute()
@@ -181,21 +178,6 @@ class Exchange:
                 attached.setdefault(query.decode(), {})[partition] = int(value.split(b":")[0])
         installed = (int(generation), server.decode()) if generation and server else None
         return Standing(f"{process['run_id']}:{replication['master_replid']}", installed, attached)
-
-    def attach(self, stream_id: int, generation: int, leader_epoch: int, query: str, incarnation: int,
-               state: dict) -> None:
-        """Give an incarnation of a query its lane: cursors and stops by partition, and committed positions."""
-        self._call("attach", stream_id, generation, leader_epoch, query, incarnation, json.dumps(state))
-
-    def detach(self, stream_id: int, generation: int, leader_epoch: int, query: str,
-               attached: dict[int, int]) -> None:
-        """Take a query off the lanes where it was seen: partition -> incarnation."""
-        self._call("detach", stream_id, generation, leader_epoch, query, json.dumps(attached))
-
-    def publish_facts(self, stream_id: int, generation: int, leader_epoch: int, facts: dict[str, object]) -> None:
-        """What the leader saw (rules 22, 23); values are written as text."""
-        self._call("facts", stream_id, generation, leader_epoch,
-                   *(part for field, value in facts.items() for part in (field, str(value))))
 
     def weigh(self, stream_id: int, generation: int, key_parts: int) -> dict[tuple[str, int], int]:
         """(query, incarnation) -> bytes of its cells in the logs, as they are while this reads them."""
@@ -216,25 +198,25 @@ class Exchange:
                 self.redis.unlink(key)
 
     def hold(self, mark: str) -> str:
-        """Mark this Redis, unless it is marked; the mark that it then has."""
+        """Mark this Redis as this instance's, unless it is marked. Returns the mark that it then has."""
         with self._translated():
-            held = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
+            held: Any = self.redis.get(INSTANCE_KEY) or self.redis.set(INSTANCE_KEY, mark, nx=True, get=True)
         return held.decode() if held else mark
 
     def instance(self) -> str | None:
-        """Whose Redis this is, None if it is not marked."""
+        """The instance that owns this Redis; None if it is not marked."""
         with self._translated():
-            held = self.redis.get(INSTANCE_KEY)
+            held: Any = self.redis.get(INSTANCE_KEY)
         return held.decode() if held else None
 
     def memory(self) -> tuple[int, int]:
-        """Redis's used memory and its limit, in bytes; the limit is 0 where there is none."""
+        """Redis's used memory and its limit, in bytes; the limit is 0 if there is none."""
         with self._translated():
             info = self.redis.info("memory")
         return info["used_memory"], info["maxmemory"]
 
     def memory_share(self) -> float:
-        """Used share of Redis's memory limit, 0 where there is none."""
+        """Used share of Redis's memory limit; 0 if there is no limit."""
         used, limit = self.memory()
         return used / limit if limit else 0.0
 

@@ -1,7 +1,7 @@
-"""The files of dead letters under the state URI: written by mappers, kept in bounds by reducers, read by the API.
+"""The files of dead letters under the state URI. Mappers write them, reducers limit them, the API reads them.
 
-They lie in `<stream id>/dead-letters`, so they go with the stream. Files are replaced and merged whole; who reads lists the
-folder first, and again when a file has gone meanwhile.
+They are in `<stream id>/dead-letters`, so they are deleted with the stream. Files are replaced and merged as a whole. A
+reader lists the folder first, and again if a file is gone meanwhile.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from mars.adapters.storage import UNFINISHED, CorruptFileError, Entry, Storage
 from mars.model import letters
 from mars.model.letters import LetterFile
 
-BLOCK_BYTES = 4096  # what the smallest file takes from a disk
-SMALL_BYTES = 1 << 20  # smaller files are put together
-SMALL_FILES = 16  # as soon as a partition has so many of them
+BLOCK_BYTES = 4096  # the least that a file takes on a disk
+SMALL_BYTES = 1 << 20  # smaller files are merged
+SMALL_FILES = 16  # as soon as a partition has this many of them
 MERGED_BYTES_MAX = 8 << 20
-MERGED_SHARE = 8  # nor more than one part in so many of what is kept
+MERGED_SHARE = 8  # and at most this fraction (1 in so many) of what is kept
 UNFINISHED_S = 600.0
 
 
@@ -30,11 +30,11 @@ class LetterStore:
         self.storage = storage
 
     def write(self, stream_id: int, file: LetterFile, data: bytes) -> None:
-        """Make a file, or replace it by the same again; durable when this returns. OSError if there is no room."""
+        """Write a file, or replace it by the same content; durable when this returns. OSError if there is no room."""
         self.storage.put(f"{folder(stream_id)}/{file.name}", data)
 
     def read(self, stream_id: int, file: LetterFile) -> pa.Table:
-        """A file's letters. FileNotFoundError if it has gone, CorruptFileError if it does not read."""
+        """A file's letters. FileNotFoundError if it has gone, CorruptFileError if it cannot be read."""
         path = f"{folder(stream_id)}/{file.name}"
         data = self.storage.get(path)
         if data is None:
@@ -53,8 +53,8 @@ class LetterStore:
         return list(self._listed(stream_id))
 
     def in_order(self, stream_id: int, after: tuple[int, int, int] | None = None) -> Iterator[pa.Table]:
-        """The letters behind a place, each once, in the order of places; see mars.model.letters.in_order. FileNotFoundError
-        if a file goes meanwhile: begin again behind the last one seen."""
+        """The letters after a place, each once, in the order of places; see mars.model.letters.in_order.
+        FileNotFoundError if a file is deleted meanwhile: begin again after the last letter seen."""
         return letters.in_order(self.files(stream_id), lambda file: self.read(stream_id, file), after)
 
     def deleted(self, stream_id: int) -> int:
@@ -64,15 +64,15 @@ class LetterStore:
     # -- keeping them in bounds; by one worker at a time -----------------------------------------------------------
 
     def retain(self, stream_id: int, bytes_max: int) -> int:
-        """Delete the oldest files above a number of bytes, of the newest one as many letters as are too much; count them.
+        """Delete the oldest files above a number of bytes, but the newest one only if none are kept; count their letters.
         How many letters these were."""
         held = sorted(self._listed(stream_id).items(), key=lambda pair: pair[1].modified_s)
         excess = sum(_taken(entry.bytes) for _, entry in held) - bytes_max
         gone = 0
-        for file, entry in held:
+        for file, entry in held[:-1] if bytes_max else held:
             if excess <= 0:
                 break
-            gone += file.count - (self._cut(stream_id, file, entry, bytes_max) if file is held[-1][0] else 0)
+            gone += file.count
             self.storage.delete(f"{folder(stream_id)}/{file.name}")
             excess -= _taken(entry.bytes)
         if gone:
@@ -80,8 +80,8 @@ class LetterStore:
         return gone
 
     def tidy(self, stream_id: int, bytes_max: int) -> None:
-        """Put small files of a partition together where there are many, and sweep what a killed writer left. `bytes_max` is
-        that of `retain`: what is deleted at once must be a small part of it."""
+        """Merge a partition's small files if there are many, and delete what a killed writer left. `bytes_max` is that of
+        `retain`: a merged file must be a small part of it, because it is deleted at once."""
         small: dict[int, list[LetterFile]] = {}
         held = self._listed(stream_id)
         merged_max = min(MERGED_BYTES_MAX, bytes_max // MERGED_SHARE)
@@ -95,28 +95,9 @@ class LetterStore:
             if entry.name.endswith(UNFINISHED) and time.time() - entry.modified_s > UNFINISHED_S:
                 self.storage.delete(f"{folder(stream_id)}/{entry.name}")
 
-    def _cut(self, stream_id: int, file: LetterFile, entry: Entry, bytes_max: int) -> int:
-        """Write a file's last letters, as many as fit into a number of bytes, as a file of their own. How many they are;
-        none of a file that does not read."""
-        try:
-            table = self.read(stream_id, file)
-        except CorruptFileError:
-            return 0
-        kept = len(table) * min(bytes_max, entry.bytes) // entry.bytes
-        while kept:
-            last = table.slice(len(table) - kept)
-            data = letters.encode(last)
-            if _taken(len(data)) <= bytes_max:
-                start = last["offset"][0].as_py()
-                place = LetterFile(file.partition, start, file.end, kept, letters.digest(file.name, "cut"))
-                self.storage.put(f"{folder(stream_id)}/{place.name}", data, entry.modified_s)
-                return kept
-            kept = kept * 3 // 4
-        return 0
-
     def _merge(self, stream_id: int, files: list[LetterFile], held: dict[LetterFile, Entry], merged_max: int) -> None:
-        """One file in the place of several, as many as `merged_max` bytes allow; a kill in between leaves letters twice,
-        which whoever reads puts together."""
+        """Replace several files by one, as many as `merged_max` bytes allow. A kill in between leaves letters twice;
+        readers merge them."""
         taken, size = [], 0
         for file in files:
             size += held[file].bytes
@@ -126,7 +107,7 @@ class LetterStore:
         table = letters.merge([self.read(stream_id, file) for file in taken])
         merged = LetterFile(taken[0].partition, taken[0].start, max(file.end for file in taken), len(table),
                             letters.digest(*(file.name for file in taken)))
-        # As old as the newest of them, so that the oldest letters still go first.
+        # As old as the newest of them, so that the oldest letters are still deleted first.
         self.storage.put(f"{folder(stream_id)}/{merged.name}", letters.encode(table),
                          max(held[file].modified_s for file in taken))
         for file in taken:
@@ -138,10 +119,10 @@ class LetterStore:
 
 
 def folder(stream_id: int) -> str:
-    """Where a stream's letters lie, under the state URI."""
+    """The folder of a stream's letters, under the state URI."""
     return f"{stream_id}/dead-letters"
 
 
 def _taken(bytes_: int) -> int:
-    """What a file of so many bytes takes from the disk."""
+    """What a file of this many bytes takes on the disk."""
     return -(-max(bytes_, 1) // BLOCK_BYTES) * BLOCK_BYTES

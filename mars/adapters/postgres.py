@@ -25,7 +25,8 @@ SESSION = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "10s", "
            "TimeZone": "UTC", "standard_conforming_strings": "on", "client_min_messages": "warning"}
 # Without an SQLSTATE a connection was not made. What a server says there for good, in words that do not pass by waiting:
 REFUSED = re.compile(r"password authentication failed|no password supplied|no pg_hba\.conf entry|role .* does not exist|"
-                     r"database .* does not exist|certificate|does not support SSL|permission denied|authentication", re.I)
+                     r"database .* does not exist|certificate|does not support SSL|permission denied|authentication",
+                     re.IGNORECASE)
 AWAY = ("08", "53", "57", "40")
 AWAY_STATES = ("55P03", "55006", "25006")  # locked by another; in use; a standby
 ROWS = ("22", "23", "54", "21")
@@ -147,11 +148,9 @@ def translate(error: Error, where: str) -> MarsError:
 
 def _said(error: Error) -> str:
     """What the server says first, without the statement."""
-    details = dict(error.details or ())
-    for key in ("PG_DIAG_MESSAGE_PRIMARY", b"PG_DIAG_MESSAGE_PRIMARY"):
-        if key in details:
-            text = details[key]
-            return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+    for key, value in error.details or ():
+        if key in ("PG_DIAG_MESSAGE_PRIMARY", b"PG_DIAG_MESSAGE_PRIMARY"):
+            return value.decode(errors="replace")
     text = NOISE.sub("", str(error))
     while (shorter := HEAD.sub("", text, count=1)) != text:
         text = shorter

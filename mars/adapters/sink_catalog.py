@@ -5,7 +5,6 @@ Beside the catalog and not in it, so that who counts tuples never reads or waits
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -56,16 +55,16 @@ class SinkStore:
         """Make a sink of a query that exists; its id is ignored. ConflictError if the name exists."""
         def prepare() -> Change[Sink]:
             sinks, version = self._read()
-            made, operations = _create(sinks, version, sink)
-            return made, operations
+            return _create(sinks, version, sink, self.zk.clock.wall_ms())
 
-        return change(self.zk, prepare, lambda made: made.id in self._read()[0].sinks, self.patience_s)
+        return change(self.zk, prepare, self.patience_s)
 
     def with_query(self, sink: Sink) -> Callable[[Query], list[tuple]]:
         """For CatalogStore.create_query: what else its transaction does, so that query and sink are made together."""
         def beside(query: Query) -> list[tuple]:
             sinks, version = self._read()
-            return _create(sinks, version, replace(sink, query=query.name, query_id=query.id, with_query=True))[1]
+            made = replace(sink, query=query.name, query_id=query.id, with_query=True)
+            return _create(sinks, version, made, self.zk.clock.wall_ms())[1]
 
         return beside
 
@@ -87,7 +86,7 @@ class SinkStore:
             sink = _found(sinks, name)
             return sink, self._drop(sinks, version, sink)
 
-        return change(self.zk, prepare, lambda dropped: dropped.id not in self._read()[0].sinks, self.patience_s)
+        return change(self.zk, prepare, self.patience_s)
 
     def pause(self, name: str) -> Sink:
         """Stop a running sink where it is. ConflictError in any other state."""
@@ -108,7 +107,7 @@ class SinkStore:
             sinks.sinks[sink.id] = there.changed(state, reason)
             return True, [("set", names.SINKS, sinks.dump(), version)]
 
-        change(self.zk, prepare, lambda _: False, self.patience_s)
+        change(self.zk, prepare, self.patience_s)
 
     def accepted(self, sink: Sink) -> Sink:
         """The loss with which somebody has resumed a sink is made good: a further one stops it again."""
@@ -120,11 +119,11 @@ class SinkStore:
             sinks.sinks[sink.id] = replace(there, accepts="")
             return sinks.sinks[sink.id], [("set", names.SINKS, sinks.dump(), version)]
 
-        return change(self.zk, prepare, lambda _: False, self.patience_s)
+        return change(self.zk, prepare, self.patience_s)
 
     def create_connection(self, connection: Connection) -> Connection:
         """Keep where a target is. ConflictError if the name exists."""
-        made = replace(connection, created_ms=time.time_ns() // 1_000_000)
+        made = replace(connection, created_ms=self.zk.clock.wall_ms())
 
         def prepare() -> Change[Connection]:
             sinks, version = self._read()
@@ -135,8 +134,7 @@ class SinkStore:
             sinks.connections[key] = made
             return made, [("set", names.SINKS, sinks.dump(), version)]
 
-        return change(self.zk, prepare, lambda made: self._read()[0].connections.get(made.name.lower()) == made,
-                      self.patience_s)
+        return change(self.zk, prepare, self.patience_s)
 
     def drop_connection(self, name: str) -> Connection:
         """Forget it. ConflictError that names the sinks that use it."""
@@ -149,7 +147,7 @@ class SinkStore:
             del sinks.connections[name.lower()]
             return connection, [("set", names.SINKS, sinks.dump(), version)]
 
-        return change(self.zk, prepare, lambda _: name.lower() not in self._read()[0].connections, self.patience_s)
+        return change(self.zk, prepare, self.patience_s)
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Sink], bool], refusal: str) -> Sink:
         def prepare() -> Change[Sink]:
@@ -162,7 +160,7 @@ class SinkStore:
             sinks.sinks[sink.id] = changed = sink.changed(state, accepts=accepts)
             return changed, [("set", names.SINKS, sinks.dump(), version)]
 
-        return change(self.zk, prepare, lambda made: self._read()[0].sinks.get(made.id) == made, self.patience_s)
+        return change(self.zk, prepare, self.patience_s)
 
     def _drop(self, sinks: SinkSet, version: int, sink: Sink) -> list[tuple]:
         del sinks.sinks[sink.id]
@@ -173,19 +171,21 @@ class SinkStore:
         znode = self.zk.get(names.SINKS)
         if znode is None:
             self.zk.ensure(names.SINKS)
+            self.zk.ensure(names.CHANGES)
             znode = self.zk.get(names.SINKS)
+        assert znode is not None  # it is never deleted
         return SinkSet.load(znode.data), znode.version
 
     def _guard(self, call: Callable[[], T]) -> T:
         return answering(self.zk, call, self.patience_s)
 
 
-def _create(sinks: SinkSet, version: int, sink: Sink) -> Change[Sink]:
+def _create(sinks: SinkSet, version: int, sink: Sink, now_ms: int) -> Change[Sink]:
     there = sinks.find(sink.name)
     if there is not None:
         raise ConflictError("the name exists", f"{there.name} is a sink already",
                             f"choose another name, or DROP SINK {identifier(there.name)} first")
-    made = replace(sink, id=f"s{sinks.next_id}", created_ms=time.time_ns() // 1_000_000)
+    made = replace(sink, id=f"s{sinks.next_id}", created_ms=now_ms)
     sinks.next_id += 1
     sinks.sinks[made.id] = made
     return made, [("set", names.SINKS, sinks.dump(), version), ("create", names.sink_status(made.id), b""),

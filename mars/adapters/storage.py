@@ -18,22 +18,27 @@ from urllib.parse import unquote, urlparse
 import google_crc32c
 import orjson
 
-from mars.errors import ConfigurationError, MarsError, NotReadyError
-from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
+from mars.errors import ConfigurationError, MarsError, NotReadyError, Remedy
+from mars.model.commits import Earlier, Manifest, Pointer, QueryCommit, ResultSegment, Segment, load_index
 
 RESTORE = "put the file back from a backup of the state folder"
-MOUNT = "is it mounted on this host, and may this user read it? Work goes on by itself once it is"
-INSTANCE_FILE = "instance.json"  # says whose state folder it is (api/instance/identity.py)
-DAMAGE = (errno.EIO, errno.EBADMSG)  # what reading an open file raises where its bytes are lost
-UNFINISHED = ".part"  # ends the name of a file that is not there yet
+MOUNT = "is it mounted on this host, and may this user read it? Work resumes by itself once it is"
+INSTANCE_FILE = "instance.json"  # names the instance that owns the state folder (api/instance/identity.py)
+DAMAGE = (errno.EIO, errno.EBADMSG)  # what reading an open file raises if its bytes are lost
+UNFINISHED = ".part"  # the ending of a file that is still being written
 
 
 class CorruptFileError(MarsError):
     """A committed file whose bytes are missing or do not match their checksum."""
 
+    remedy = Remedy.FALL_BACK
 
-class StateAwayError(NotReadyError, OSError):
-    """The state folder is not there, or refuses: that says nothing about a file. Waited out, like a full disk."""
+
+class StateAwayError(NotReadyError):
+    """The state folder is missing or refuses access. That says nothing about a single file."""
+
+
+STATE_AWAY = (OSError, StateAwayError)  # what is raised if files can be neither read nor written; a full disk raises it too
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,8 @@ class Entry:
 
 
 class NewFile:
-    """Blobs that will lie one after the other in one new file. Each segment is known at once, so that a later blob can
-    name an earlier one; nothing is on the disk before `write`.
+    """Blobs to be written one after the other into one new file. Each segment is known at once, so a later blob can name
+    an earlier one. Nothing is on the disk before `write`.
 
     The name is never used twice, so a writer that lost its assignment cannot touch what its successor wrote.
     """
@@ -60,18 +65,19 @@ class NewFile:
         self._length = 0
 
     def add(self, blob: bytes) -> Segment:
-        """Where the blob will lie."""
+        """The segment where the blob will be."""
         segment = Segment(self.path, self._length, len(blob), google_crc32c.value(blob))
         self._blobs.append(blob)
         self._length += len(blob)
         return segment
 
     def write(self) -> None:
-        """Make the file; it and its name are durable when this returns. Whatever is raised, nothing of it stays."""
+        """Write the file; its content and its name are durable when this returns. If anything is raised, nothing of it
+        stays."""
         if not self._file.parent.is_dir():
-            self._storage.require()  # else it would be made where the folder is not mounted
+            self._storage.require()  # otherwise it would be made below the mount point if the folder is not mounted
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            for parent in self._file.parents[1:3]:  # the names of its own folders, too
+            for parent in self._file.parents[1:3]:  # the names of its folders must be durable too
                 _sync_directory(parent)
         try:
             with open(self._file, "xb") as file:
@@ -80,15 +86,15 @@ class NewFile:
                 os.fsync(file.fileno())
             _sync_directory(self._file.parent)
         except BaseException:
-            # On a full disk a part of a file takes the room that everybody else waits for.
+            # On a full disk, a partial file takes the room that everybody else waits for.
             with contextlib.suppress(OSError):
                 self._file.unlink(missing_ok=True)
             raise
 
 
 class Storage:
-    """Reads and writes segments; one object may be used from several threads. `instance` is the id of the one whose state
-    folder it must be, None if that is not known."""
+    """Reads and writes segments; one object may be used from several threads. `instance` is the id of the instance that
+    must own the state folder; None if that is not known."""
 
     def __init__(self, uri: str, instance: str | None = None) -> None:
         parsed = urlparse(uri)
@@ -109,14 +115,14 @@ class Storage:
                                  f"and ZooKeeper of {self.instance}", MOUNT)
 
     def _owner(self) -> str | None:
-        """The id of the instance whose folder it is; None for nobody's."""
+        """The id of the instance that owns the folder; None if nobody does."""
         try:
             return str(orjson.loads(self.get(INSTANCE_FILE) or b"")["id"])
         except (ValueError, KeyError, TypeError):
             return None
 
     def new_file(self, folder: str, kind: str) -> NewFile:
-        """A file to be; see there."""
+        """A new file; see NewFile."""
         return NewFile(self, folder, kind)
 
     def write(self, folder: str, kind: str, blobs: list[bytes]) -> list[Segment]:
@@ -128,7 +134,7 @@ class Storage:
 
     def read(self, segment: Segment) -> bytes:
         """The segment's bytes. CorruptFileError names the file when they are missing or do not match; StateAwayError if
-        that cannot be told."""
+        that cannot be known."""
         try:
             with open(self.root / segment.path, "rb") as file:
                 data = self._bytes(file, segment)
@@ -150,16 +156,16 @@ class Storage:
             raise
 
     def _can_lack(self, path: str) -> bool:
-        """Is a file that is not found lost? Not where the state folder itself is not there."""
+        """Is a file that is not found lost? Not if the state folder itself is missing."""
         with contextlib.suppress(OSError):
             owner = self._owner()
             return owner == self.instance if self.instance else owner is not None or (self.root / path).parent.is_dir()
         return False
 
     def put(self, path: str, data: bytes, modified_s: float | None = None) -> None:
-        """Make the file of that name, or replace it, at once and as a whole; durable when this returns. For files that no
+        """Write or replace the file of that name, at once and as a whole; durable when this returns. For files that no
         manifest names. `modified_s` is its modification time, now if not given. StateAwayError as `require`."""
-        self.require()  # else it would lie where the folder is not mounted
+        self.require()  # otherwise it would be below the mount point if the folder is not mounted
         file = self.root / path
         if not file.parent.is_dir():
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -186,13 +192,13 @@ class Storage:
             return None
 
     def rename(self, path: str, to: str) -> None:
-        """Give a file another name in its folder, durably; nothing if it is not there."""
+        """Rename a file in its folder, durably; do nothing if it does not exist."""
         with contextlib.suppress(FileNotFoundError):
             os.replace(self.root / path, self.root / to)
         _sync_directory((self.root / to).parent)
 
     def delete(self, path: str) -> None:
-        """Delete a file if it is there."""
+        """Delete a file if it exists."""
         (self.root / path).unlink(missing_ok=True)
 
     def files(self, folder: str) -> Iterator[tuple[str, float]]:
@@ -212,9 +218,10 @@ class Storage:
                     found.append(Entry(entry.name, stat.st_size, stat.st_mtime))
         return found
 
-    def manifest(self, pointer: Pointer) -> Manifest:
-        """The manifest that a pointer names."""
-        return Manifest.load(self.read(pointer.manifest))
+    def manifest(self, commit: Pointer | Earlier) -> Manifest:
+        """The manifest of a commit that has one: it is none of those before the first."""
+        assert commit.manifest is not None
+        return Manifest.load(self.read(commit.manifest))
 
     def older_results(self, query: QueryCommit) -> list[ResultSegment]:
         """The result segments of a query in a key part that its index describes, oldest first; `results` has the others."""

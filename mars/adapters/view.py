@@ -1,7 +1,7 @@
 """What a worker knows of the cluster: streams, their query sets and generations, read from ZooKeeper.
 
-A view may be old; whoever acts on it is stopped by the versions that commits and scripts check. It is replaced whole,
-never changed in place, so it can be read from any thread.
+A view may be old. That is safe, because commits and scripts check its versions. A view is replaced as a whole and never
+changed in place, so any thread can read it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class StreamView:
 
 
 def instance_id(zookeeper: ZooKeeper) -> str | None:
-    """The id of the instance whose ZooKeeper it is; None if it is nobody's yet."""
+    """The id of the instance that owns the ZooKeeper; None if nobody owns it yet."""
     known = zookeeper.get(names.INSTANCE)
     return orjson.loads(known.data)["id"] if known else None
 
@@ -45,8 +45,8 @@ def read_stream(zookeeper: ZooKeeper, stream: Stream) -> StreamView | None:
 
 def stop_queries(zookeeper: ZooKeeper, stream: Stream, query_ids: Iterable[str], state: str, reason: str,
                  only_running: bool = True) -> list[str]:
-    """Put queries that run into a fault state, each under a new incarnation; if not `only_running`, also those that rest
-    in any other state. Returns the ids that were stopped."""
+    """Put running queries into a fault state, each under a new incarnation; if not `only_running`, also queries in any
+    other state. Returns the ids that were stopped."""
     while True:
         node = zookeeper.get_synced(names.queries(stream.id))
         if node is None:

@@ -1,15 +1,13 @@
 """Views by watches: a znode is read once, and again only when ZooKeeper says that it has changed.
 
 A watch fires once and is lost with a connection. So everything is read again after each change of the session's state,
-and after NET_S in any case: a watch that did not fire costs that time and nothing else.
+and after NET_S in any case. A watch that did not fire costs at most that time, and nothing else.
 """
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kazoo.exceptions import NoNodeError
 from kazoo.interfaces import IAsyncResult
@@ -20,6 +18,7 @@ from mars.adapters.zookeeper import Znode, ZooKeeper
 from mars.model import names
 from mars.model.plan import Stream
 from mars.model.registry import Catalog, QuerySet
+from mars.runtime.system import SYSTEM, Runtime
 
 NET_S = 2.0
 T = TypeVar("T")
@@ -29,14 +28,15 @@ class ViewCache:
     """What a worker has read of ZooKeeper, each part of it as new as the last notice of a change. Thread-safe.
 
     `on_change` is called, from a thread of ZooKeeper's client, whenever something that was read may have changed. Like a
-    view, all this may be old; whoever acts on it is stopped by the versions that transactions and scripts check.
+    view, all this may be old. That is safe, because transactions and scripts check versions.
     """
 
-    def __init__(self, zookeeper: ZooKeeper, on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, zookeeper: ZooKeeper, on_change: Callable[[], None] = lambda: None,
+                 runtime: Runtime = SYSTEM) -> None:
         self._zookeeper = zookeeper
         self._on_change = on_change
-        self._lock = threading.Lock()
-        self._held: dict[tuple[str, str], tuple[float, object]] = {}
+        self._clock, self._lock = runtime.clock, runtime.lock()
+        self._held: dict[tuple[str, str], tuple[float, Any]] = {}
         self._changes = 0
         self._catalog: tuple[Znode, Catalog] | None = None
         self._views: dict[int, tuple[Stream, Znode, Znode, StreamView]] = {}
@@ -47,15 +47,16 @@ class ViewCache:
         return self._cached("data", path, self._read)
 
     def get_all(self, paths: list[str]) -> list[Znode | None]:
-        """`get` of each path; what must be read is asked for at once, so that it takes as long as one. What changed before
-        something else that was read here is read anew by the next call: so two calls that answer alike are of one moment."""
-        began, changes = time.monotonic(), self._changes
-        held = {path: self._fresh(("data", path), began) for path in paths}
-        asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if held[path] is None}
+        """`get` of each path. All that must be read is requested at once, so it takes as long as one. If something
+        changed before another thing was read here, the next call reads it again. So if two calls give the same answer,
+        the answer is of one moment."""
+        began, changes = self._clock.monotonic_s(), self._changes
+        held = {path: fresh[1] for path in paths if (fresh := self._fresh(("data", path), began))}
+        asked = {path: self._zookeeper.client.get_async(path, watch=self._fired) for path in paths if path not in held}
         found = {path: self._answer(path, asked[path]) for path in asked}
         if asked:
-            self._zookeeper.settle()  # before another thread finds what was read beside what is older
-        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path][1]
+            self._zookeeper.settle()  # before another thread can see this beside older data
+        return [self._keep(("data", path), began, changes, found[path]) if path in asked else held[path]
                 for path in paths]
 
     def children(self, path: str) -> list[str]:
@@ -74,13 +75,13 @@ class ViewCache:
             queries, generation = self.get(names.queries(stream.id)), self.get(names.generation(stream.id))
             if queries is not None and generation is not None:
                 views[stream.id] = self._view(stream, queries, generation)
-        for id_ in list(self._views):  # at once: another thread may enter a new one meanwhile
+        for id_ in list(self._views):  # at once, because another thread may add a new one meanwhile
             if id_ not in views:
                 self._views.pop(id_, None)
         return views
 
     def forget(self) -> None:
-        """Read everything again when it is asked for: something was refused that these views allow."""
+        """Read everything again when it is next asked for, because something was refused that these views allow."""
         with self._lock:
             self._changes += 1
             self._held.clear()
@@ -93,16 +94,17 @@ class ViewCache:
         return held[3]
 
     def _cached(self, kind: str, path: str, read: Callable[[str], T]) -> T:
-        key, began, changes = (kind, path), time.monotonic(), self._changes
+        key, began, changes = (kind, path), self._clock.monotonic_s(), self._changes
         held = self._fresh(key, began)
         return held[1] if held else self._keep(key, began, changes, read(path))
 
-    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, object] | None:
-        held = self._held.get(key)  # one look needs no lock; what is read then counts only if nothing changed since
+    def _fresh(self, key: tuple[str, str], now: float) -> tuple[float, Any] | None:
+        held = self._held.get(key)  # one read needs no lock; the result counts only if nothing has changed since
         return held if held and now - held[0] < NET_S else None
 
     def _keep(self, key: tuple[str, str], began: float, changes: int, value: T) -> T:
-        """What was asked for at `began`, when so many changes were known; or what another thread has read meanwhile."""
+        """Keep the answer to a request sent at `began`, when this many changes were known; or keep what another thread
+        has read meanwhile."""
         with self._lock:
             newer = self._held.get(key)
             if newer and newer[0] > began:

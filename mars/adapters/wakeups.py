@@ -1,6 +1,6 @@
-"""Wake-ups through Redis's channels: who waits for something hears at once that it may be there.
+"""Wake-ups through Redis's channels: a waiting process hears at once that what it waits for may be there.
 
-A message says only that it is worth while to look. Messages may be lost, so whoever waits has a time limit of its own.
+A message only says that it is worth looking. Messages may be lost, so a waiting process also has a time limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RETRY_S = 0.2
 
 class Wakeups:
     """Listens, in a thread of its own, to the channels of all streams. `heard` is called there with the kind of a message
-    (`names.ENTRIES` or `names.CHECKS`) and its stream's id; the id is None after each new connection, because anything
+    (`names.ENTRIES` or `names.CHECKS`) and its stream's id; the id is None after each new connection, because any message
     may have been missed before it."""
 
     def __init__(self, address: str, heard: Callable[[str, int | None], None]) -> None:
@@ -31,7 +31,7 @@ class Wakeups:
         threading.Thread(target=self._run, name="wakeups", daemon=True).start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._closing.set()
 
     def _run(self) -> None:

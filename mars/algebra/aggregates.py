@@ -1,8 +1,8 @@
 """Aggregates as four functions over whole columns: start, update, merge, finish.
 
-start is `partial_columns`: which columns hold a partial; a group that no tuple reached has NULL, or 0 for counts.
-update makes partials from tuples, merge makes one partial of many, finish makes the value. For every aggregate, update
-of a concatenation equals merge of the updates of its pieces, in any order (sums of floats: to rounding).
+start is `partial_columns`: the columns that hold a partial. A group that no tuple reached has NULL, or 0 for counts.
+update makes partials from tuples, merge makes one partial of many, finish makes the value. For every aggregate, update of
+a concatenation equals merge of the updates of its parts, in any order (sums of floats: to rounding).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import pyarrow as pa
 from mars.algebra import aggregates_moments, aggregates_picks, aggregates_sets, aggregates_sums
 from mars.algebra.aggregates_family import Family, Input, Order
 from mars.model.plan import AggregateCall
+
+__all__ = ["Order", "finish", "is_tuple_count", "merge", "partial_columns", "update", "warm"]
 
 FAMILIES: dict[str, Family] = {
     **aggregates_sums.FAMILIES, **aggregates_moments.FAMILIES, **aggregates_picks.FAMILIES, **aggregates_sets.FAMILIES,

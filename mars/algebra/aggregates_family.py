@@ -1,4 +1,4 @@
-"""What a family of aggregates is made of, and the two steps that all of them share."""
+"""What a family of aggregates consists of, and the two steps that all families share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Partials = list[pa.Array]
 
 @dataclass(frozen=True)
 class Order:
-    """Where tuples stand: event time int64[n] in the stream's unit, then partition, offset int64[n], line int32[n]."""
+    """The order of tuples: event time int64[n] in the stream's unit, then partition, offset int64[n], line int32[n]."""
 
     time: np.ndarray
     partition: int
@@ -41,7 +41,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Family:
-    """The four functions of an aggregate; mars/algebra/aggregates.py says what each must hold."""
+    """The four functions of an aggregate; mars/algebra/aggregates.py says what each must guarantee."""
 
     columns: Callable[[AggregateCall], list[tuple[str, pa.DataType]]]
     update: Callable[[AggregateCall, Input], Partials]

@@ -27,7 +27,8 @@ def _update(call: AggregateCall, given: Input) -> Partials:
 
 
 def _merge(call: AggregateCall, partials: Partials, ids: np.ndarray, groups: int) -> Partials:
-    return _arrays(merge_moments(ids, *(numbers(column) for column in partials), groups))
+    counts, means, squares = (numbers(column) for column in partials)
+    return _arrays(merge_moments(ids, counts, means, squares, groups))
 
 
 def _arrays(columns: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Partials:
@@ -48,7 +49,7 @@ def merge_moments(ids: np.ndarray, counts: np.ndarray, means: np.ndarray, square
                   groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(counts, means, squares) per group, of partials per row; rows with count 0 add nothing.
 
-    Means are kept as their distances from the group's first one, so that a large one is rounded once and not at each row.
+    Means are kept as distances from the group's first mean, so that a large mean is rounded once and not at each row.
     """
     count, first, mean, square = np.zeros(groups, np.int64), np.zeros(groups), np.zeros(groups), np.zeros(groups)
     for row in range(len(ids)):

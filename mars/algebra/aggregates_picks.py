@@ -1,7 +1,7 @@
 """min, max, first and last: each picks one row of a group by order, and its partial is that row's value.
 
-min and max ignore NULL. first and last are by event time, ties by the lowest or highest (partition, offset, line), and
-take the value as it is, also NULL; their partial carries that order.
+min and max ignore NULL. first and last go by event time, and in a tie by the lowest or highest (partition, offset, line).
+They take the value as it is, even NULL. Their partial carries that order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mars.model.plan import AggregateCall
 
 
 def _extreme_columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
-    return [("value", partial_type(call.argument.type))]
+    return [("value", partial_type(call.argument_type))]
 
 
 def _extreme_update(call: AggregateCall, given: Input) -> Partials:
@@ -26,7 +26,7 @@ def _extreme_update(call: AggregateCall, given: Input) -> Partials:
 def _extreme_merge(call: AggregateCall, partials: Partials, ids: np.ndarray, groups: int) -> Partials:
     (values,), ids = without_nulls(partials, ids)
     if pa.types.is_floating(values.type):
-        values = pa.array(numbers(values) + 0, values.type)  # -0 is 0, else the order of tuples would show
+        values = pa.array(numbers(values) + 0, values.type)  # -0 becomes 0, else the order of tuples would decide
     keys = order_keys(values)
     # Complement reverses the order of int64 without overflow.
     rows = least_row(ids, ~keys if call.function == "max" else keys, groups)
@@ -39,12 +39,12 @@ def _extreme_finish(call: AggregateCall, partials: Partials) -> pa.Array:
 
 def _pick(call: AggregateCall, values: pa.Array, rows: np.ndarray) -> pa.Array:
     """values[rows], NULL where the row is -1."""
-    values = coded(values) if call.argument.type == "STRING" else values
+    values = coded(values) if call.argument_type == "STRING" else values
     return values.take(masked(rows, rows >= 0, pa.int64()))
 
 
 def _event_columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
-    return [("time", pa.int64()), ("value", partial_type(call.argument.type)), ("partition", pa.int32()),
+    return [("time", pa.int64()), ("value", partial_type(call.argument_type)), ("partition", pa.int32()),
             ("offset", pa.int64()), ("line", pa.int32())]
 
 
@@ -59,7 +59,8 @@ def _event_merge(call: AggregateCall, partials: Partials, ids: np.ndarray, group
     partials, ids = without_nulls(partials, ids)
     time, values, *place = partials
     keys = [numbers(column).astype(np.int64) for column in (time, *place)]
-    rows = earliest_row(ids, *(~key if call.function == "last" else key for key in keys), groups)
+    at, partition, offset, line = [~key for key in keys] if call.function == "last" else keys
+    rows = earliest_row(ids, at, partition, offset, line, groups)
     picked = masked(rows, rows >= 0, pa.int64())
     return [time.take(picked), _pick(call, values, rows), *(column.take(picked) for column in place)]
 

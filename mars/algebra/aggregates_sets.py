@@ -17,7 +17,7 @@ from mars.model.plan import AggregateCall
 
 
 def _columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
-    return [("values", pa.list_(types.to_arrow(call.argument.type)))]
+    return [("values", pa.list_(types.to_arrow(call.argument_type)))]
 
 
 def _update(call: AggregateCall, given: Input) -> Partials:

@@ -1,7 +1,7 @@
 """count, sum and avg.
 
-Integers wrap as Java's long does. Floats are summed in double with the rounding error kept beside the sum (Neumaier 1974),
-so that the order of tuples and merges hardly shows. Decimals are summed exactly in 256 bits and checked at the end.
+Integers wrap as Java's long does. Floats are summed in double with the rounding error kept beside the sum (Neumaier
+1974), so the order of tuples and merges hardly matters. Decimals are summed exactly in 256 bits and checked at the end.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def _count_finish(call: AggregateCall, partials: Partials) -> pa.Array:
 
 
 def _is_decimal(call: AggregateCall) -> bool:
-    return types.decimal_parts(call.argument.type) is not None
+    return types.decimal_parts(call.argument_type) is not None
 
 
 def _sum_columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
     if _is_decimal(call):
-        return [("sum", pa.decimal256(76, types.decimal_parts(call.argument.type)[1]))]
-    if call.argument.type in types.INTEGERS:
+        return [("sum", pa.decimal256(76, types.decimal_size(call.argument_type)[1]))]
+    if call.argument_type in types.INTEGERS:
         return [("sum", INT64)]
     return [("sum", DOUBLE), ("error", DOUBLE)]
 
@@ -75,7 +75,7 @@ def _sum_finish(call: AggregateCall, partials: Partials) -> pa.Array:
 
 
 def _total(sums: pa.Array, errors: pa.Array) -> pa.Array:
-    """Sum plus its rounding error; once a sum is infinite or NaN its error means nothing."""
+    """Sum plus its rounding error. If the sum is infinite or NaN, its error means nothing."""
     return pc.if_else(pc.is_finite(sums), pc.add(sums, errors), sums)
 
 
@@ -107,7 +107,7 @@ def _average_finish(call: AggregateCall, partials: Partials) -> pa.Array:
 
 def _decimal_average(call: AggregateCall, sums: pa.Array, counts: pa.Array) -> pa.Array:
     """Spark's rule: the sum must fit DECIMAL(p + 10, s), then it is divided and rounded half up to the result's scale."""
-    precision, scale = types.decimal_parts(call.argument.type)
+    precision, scale = types.decimal_size(call.argument_type)
     sums = decimals.convert(sums, pa.decimal128(min(precision + 10, 38), scale))
     return decimals.divide(sums, counts.cast(pa.decimal128(20, 0)), types.to_arrow(call.type))
 

@@ -1,9 +1,10 @@
-"""Cells: the partial aggregates of tuples per window and keys, as an Arrow table.
+"""Cells: the partial aggregates of tuples per pane and keys, as an Arrow table.
 
-Columns, in order: `w` int64, the window's start in the stream's unit (0 without a window); `k0`, `k1`, ... the keys (text as
+Columns, in order: `w` int64, the pane (mars/algebra/windows; 0 without a window); `k0`, `k1`, ... the keys (text as
 dictionary<int32, string>); `n` int64, the tuples in the cell; then `a{i}_{suffix}`, the partial of aggregate i
 (mars/algebra/aggregates.py; count(*) without FILTER has none, `n` is its partial). No two rows of a table have the same
-window and keys.
+pane and keys. Mappers and reducers hold the cells of panes; those of windows, with the window in `w`, are made of them when
+windows close, and `finish` makes rows of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra import aggregates, hashing, window
+from mars.algebra import aggregates, hashing, windows
 from mars.algebra.aggregates import Order
 from mars.algebra.aggregates_sums import sum_integers
 from mars.algebra.cells_finish import finish
@@ -23,11 +24,11 @@ from mars.algebra.cells_wire import compact, decode, encode
 from mars.algebra.evaluate import evaluate
 from mars.algebra.evaluation.arrays import numbers, single, taken
 from mars.algebra.grouping import Groups, group
-from mars.model.expressions import columns_of
+from mars.model.expressions import Expression, columns_of
 from mars.model.plan import QueryPlan, Stream
 
-__all__ = ["aggregate", "decode", "encode", "finish", "late_split", "merge", "row_count", "schema", "split",
-           "tuple_count"]
+__all__ = ["aggregate", "close", "decode", "encode", "finish", "first_pane", "late_split", "merge", "of_windows",
+           "row_count", "schema", "split", "tuple_count", "would_close"]
 
 FEW = 5_000
 
@@ -46,12 +47,12 @@ def aggregate(plan: QueryPlan, stream: Stream, columns: dict[str, pa.Array], eve
         columns = {name: column.take(chosen) for name, column in columns.items()}
         order = order.take(rows)
     length = len(order.time)
-    starts = window.assign(plan.window, stream, order.time)
+    panes = windows.of(plan, stream).panes(order.time)
     # Few tuples need few values of a dictionary that knows many.
     keys = [key if len(key) > FEW else compact(key) for key in
             (evaluate(key.expression, columns, length) for key in plan.keys)]
-    groups = group(keys, starts)
-    table = [pa.array(starts[groups.first_row]), *(_first(key, groups) for key in keys),
+    groups = group(keys, panes)
+    table = [pa.array(panes[groups.first_row]), *(_first(key, groups) for key in keys),
              pa.array(np.bincount(groups.ids, minlength=groups.count).astype(np.int64, copy=False))]
     for call in plan.aggregates:
         if not aggregates.is_tuple_count(call):
@@ -66,11 +67,15 @@ def merge(plan: QueryPlan, stream: Stream, tables: Sequence[pa.Table]) -> pa.Tab
     if len(tables) < 2:
         return tables[0] if tables else schema(plan, stream).empty_table()
     # Key columns need unified dictionaries; combining the chunks does that.
-    rows = pa.concat_tables(tables).combine_chunks()
-    starts = numbers(single(rows["w"]))
+    return _merged(plan, stream, pa.concat_tables(tables).combine_chunks())
+
+
+def _merged(plan: QueryPlan, stream: Stream, rows: pa.Table) -> pa.Table:
+    """One cell of all rows that agree in `w` and the keys."""
+    panes = numbers(single(rows["w"]))
     keys = key_columns(rows)
-    groups = group(keys, starts)
-    merged = [pa.array(starts[groups.first_row]), *(_first(key, groups) for key in keys),
+    groups = group(keys, panes)
+    merged = [pa.array(panes[groups.first_row]), *(_first(key, groups) for key in keys),
               pa.array(sum_integers(groups.ids, numbers(single(rows["n"])), groups.count))]
     for i, call in enumerate(plan.aggregates):
         if not aggregates.is_tuple_count(call):
@@ -88,19 +93,54 @@ def split(cells: pa.Table, key_parts: int) -> list[pa.Table]:
     return [pa.Table.from_arrays([taken(column, chosen) for column in columns], schema=cells.schema) for chosen in rows]
 
 
-def late_split(plan: QueryPlan, stream: Stream, cells: pa.Table, closed_up_to: int) -> tuple[pa.Table, pa.Table]:
-    """(cells of windows whose end + GRACE <= closed_up_to, the others); `closed_up_to` is a watermark."""
-    if plan.window is None:
-        return cells.slice(0, 0), cells
-    starts = numbers(single(cells["w"]))
-    closed = window.end(plan.window, stream, starts) + stream.units(plan.grace_ms) <= closed_up_to
+def late_split(plan: QueryPlan, stream: Stream, cells: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
+    """(cells of panes whose windows are all closed at this watermark, the others)."""
+    kind = windows.of(plan, stream)
+    closed = kind.last_end(numbers(single(cells["w"]))) <= kind.closed_end(watermark)
     if not closed.any():
         return cells.slice(0, 0), cells
     return cells.filter(pa.array(closed)), cells.filter(pa.array(~closed))
 
 
+def close(plan: QueryPlan, stream: Stream, tables: Sequence[pa.Table], before: int | None,
+          watermark: int) -> tuple[list[pa.Table], list[pa.Table]]:
+    """(cells of the windows that close as the watermark goes from `before` to `watermark`, what of each table open windows
+    still need). `tables` hold all cells of panes that windows open at `before` need; None is before the first watermark."""
+    split = [late_split(plan, stream, table, watermark) for table in tables]
+    closed = [gone for gone, _ in split]
+    if not windows.of(plan, stream).panes_are_windows:
+        closed = [of_windows(plan, stream, table, before, watermark) for table in tables]
+    return [table for table in closed if table.num_rows], [rest for _, rest in split]
+
+
+def of_windows(plan: QueryPlan, stream: Stream, cells: pa.Table, before: int | None = None,
+               watermark: int | None = None) -> pa.Table:
+    """The cells of windows from cells of panes: of those that close as the watermark goes from `before` to `watermark`. None
+    for either is no bound."""
+    kind = windows.of(plan, stream)
+    above, up_to = (None if mark is None else kind.closed_end(mark) for mark in (before, watermark))
+    rows, names = kind.of_panes(numbers(single(cells["w"])), above, up_to)
+    if kind.panes_are_windows and len(rows) == len(cells):
+        return cells
+    columns = [pa.array(names), *(taken(single(column), rows) for column in cells.columns[1:])]
+    found = pa.Table.from_arrays(columns, schema=cells.schema)
+    return found if kind.panes_are_windows else _merged(plan, stream, found)
+
+
+def first_pane(cells: pa.Table) -> int:
+    """The least pane; there must be a cell."""
+    return pc.min(cells["w"]).as_py()
+
+
+def would_close(plan: QueryPlan, stream: Stream, pane: int, before: int | None, watermark: int) -> bool:
+    """Does a window that a pane from `pane` on is in close as the watermark goes from `before` to `watermark`?"""
+    kind = windows.of(plan, stream)
+    above = None if before is None else kind.closed_end(before)
+    return bool(kind.first_end(np.array([pane], np.int64), above)[0] <= kind.closed_end(watermark))
+
+
 def _columns(plan: QueryPlan) -> list[str]:
-    parts = [key.expression for key in plan.keys]
+    parts: list[Expression | None] = [key.expression for key in plan.keys]
     parts += [part for call in plan.aggregates for part in (call.argument, call.filter)]
     return [name for part in parts for name in columns_of(part)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra import aggregates, window
+from mars.algebra import aggregates, windows
 from mars.algebra.cells_layout import key_columns, partials
 from mars.algebra.evaluate import call, evaluate
 from mars.algebra.evaluation.arrays import numbers, order_keys, plain, single, valid_mask
@@ -17,16 +17,16 @@ INSTANT = types.to_arrow("TIMESTAMP")
 
 
 def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = True) -> pa.Table:
-    """The result rows of cells: `window_start` and `window_end` (only with a window), then plan.outputs.
+    """The result rows of cells of windows: `window_start` and `window_end` (only with a window), then plan.outputs.
 
-    HAVING is applied; if `ordered`, rows are ordered by window start, then by the keys in their order, NULL first. An
+    HAVING is applied; if `ordered`, rows are ordered by window, then by the keys in their order, NULL first. An
     output that is named like a window column would give two columns of that name, so the compiler leaves those out.
     """
     if ordered:
         cells = cells.take(pa.array(sort_order(plan, cells)))
     known = _known_columns(plan, stream, cells)
-    columns = {name: known[name] for name in ("window_start", "window_end") if plan.window}
-    names, arrays = list(columns), list(columns.values())
+    names: list[str] = [name for name in ("window_start", "window_end") if name in known]
+    arrays = [known[name] for name in names]
     for output in plan.outputs:
         names.append(output.name)
         arrays.append(_declared(evaluate(output.expression, known, len(cells)), output.type))
@@ -37,7 +37,7 @@ def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = Tru
 
 
 def sort_order(plan: QueryPlan, cells: pa.Table) -> np.ndarray:
-    """The row numbers of cells in result order: by window start, then the keys in their order, NULL first."""
+    """The row numbers of cells in result order: by window, then the keys in their order, NULL first."""
     levels = [numbers(single(cells["w"]))]
     for key in key_columns(cells):
         valid, values = valid_mask(key), order_keys(key)
@@ -50,10 +50,12 @@ def _known_columns(plan: QueryPlan, stream: Stream, cells: pa.Table) -> dict[str
     known = {f"k{i}": key for i, key in enumerate(key_columns(cells))}
     for i, aggregate in enumerate(plan.aggregates):
         known[f"a{i}"] = aggregates.finish(aggregate, partials(plan, cells, i))
-    if plan.window:
-        starts = numbers(single(cells["w"]))
+    kind = windows.of(plan, stream)
+    if kind.shown:
+        names = numbers(single(cells["w"]))
+        starts = kind.start(names)
         known["window_start"] = instants(stream, starts)
-        known["window_end"] = instants(stream, window.end(plan.window, stream, starts))
+        known["window_end"] = instants(stream, kind.end(names))
         known["window_time"] = _in_column_type(stream, starts, known["window_start"])
     return known
 

@@ -1,21 +1,21 @@
 """Which types meet in which common type: Spark SQL's rules with ANSI off, stricter where a cast is a likely
 mistake.
 
-Stricter than Spark: text is not calculated with (`'1' + 2`), and truth values are not compared with numbers.
+Stricter than Spark: text cannot be calculated with (`'1' + 2`), and truth values cannot be compared with numbers.
 """
 
 from __future__ import annotations
 
 from mars.model.expressions import Expression, Literal
-from mars.model.types import decimal_parts, is_numeric
+from mars.model.types import decimal_parts, decimal_size, is_numeric
 
 LADDER = ("INT", "BIGINT", "FLOAT", "DOUBLE")
 TIMES = ("DATE", "TIMESTAMP")
 
 
 class CastLiteral(Literal):
-    """A whole constant that was written with a cast: beside a DECIMAL it is as wide as its type, and a bare one only as its
-    digits. Else, and in a plan, it is the plain literal, which it equals."""
+    """A whole constant that was written with a cast. Beside a DECIMAL it is as wide as its type, while a bare constant is
+    only as wide as its digits. Elsewhere, and in a plan, it is the plain literal, which it equals."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Literal) and (self.value, self.type) == (other.value, other.type)
@@ -38,7 +38,7 @@ def bounded(precision: int, scale: int) -> str:
 
 
 def adjusted(precision: int, scale: int) -> str:
-    """DECIMAL(p, s); above 38 digits the fraction gives way, down to 6 digits."""
+    """DECIMAL(p, s); above 38 digits the fraction is shortened, down to 6 digits."""
     if precision <= 38:
         return f"DECIMAL({precision},{scale})"
     return f"DECIMAL(38,{max(38 - (precision - scale), min(scale, 6))})"
@@ -51,7 +51,7 @@ def as_decimal(type_: str) -> str:
 
 def decimal_result(name: str, left: str, right: str) -> str:
     """The type of add, subtract, multiply, divide, modulo of two DECIMALs."""
-    (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
+    (p1, s1), (p2, s2) = decimal_size(left), decimal_size(right)
     scale = max(s1, s2)
     if name in ("add", "subtract"):
         return adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
@@ -64,8 +64,8 @@ def decimal_result(name: str, left: str, right: str) -> str:
 
 
 def wider_decimal(left: str, right: str) -> str:
-    """The DECIMAL that holds the values of both; above 38 digits the fraction gives way, so that whole parts fit."""
-    (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
+    """The DECIMAL that holds the values of both; above 38 digits the fraction is shortened, so that whole parts fit."""
+    (p1, s1), (p2, s2) = decimal_size(left), decimal_size(right)
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
     return bounded(precision, max(0, scale - max(0, precision - 38)))
@@ -94,24 +94,25 @@ def operand_types(left: Expression, right: Expression) -> tuple[str, str]:
         constant = (left, right)[here]
         if types[here] == "VOID":
             types[here] = "DOUBLE" if types[there] == "VOID" else types[there]
-        elif decimal_parts(types[there]) and is_whole_constant(constant):
-            types[here] = f"DECIMAL({len(str(abs(constant.value)))},0)"
+        elif decimal_parts(types[there]) and isinstance(constant, Literal) and is_whole_constant(constant):
+            types[here] = f"DECIMAL({len(str(constant.value).lstrip('-'))},0)"
     return types[0], types[1]
 
 
 def is_whole_constant(value: Expression) -> bool:
-    """True for a constant integer that is not NULL, and was not cast."""
-    is_bare = isinstance(value, Literal) and not isinstance(value, CastLiteral)
-    return is_bare and value.type in ("INT", "BIGINT") and value.value is not None
+    """True for a constant integer that is not NULL and was not cast."""
+    if not isinstance(value, Literal) or isinstance(value, CastLiteral):
+        return False
+    return value.type in ("INT", "BIGINT") and value.value is not None
 
 
 def check_calculable(type_: str) -> None:
-    """Refuses what is not a number."""
+    """Refuses a value that is not a number."""
     if is_numeric(type_):
         return
     hints = {"STRING": "write cast(... AS DOUBLE)", "TIMESTAMP": "write unix_timestamp(...)",
              "BOOLEAN": "write if(..., 1, 0)"}
-    raise TypeMismatch(f"a number is needed and this is {type_}", hints.get(type_, ""))
+    raise TypeMismatch(f"a number is needed, but this is {type_}", hints.get(type_, ""))
 
 
 def comparable(left: str, right: str) -> str:
@@ -123,7 +124,7 @@ def comparable(left: str, right: str) -> str:
     other = right if left == "STRING" else left
     if "STRING" in (left, right):
         return "DOUBLE" if decimal_parts(other) else other
-    raise TypeMismatch(f"{left} is not compared with {right}", "cast one of them")
+    raise TypeMismatch(f"{left} cannot be compared with {right}", "cast one of them")
 
 
 def widest(types: list[str], text_wins: bool = True) -> str:
@@ -149,8 +150,8 @@ def check_implicit(source: str, target: str) -> None:
     if target in TIMES and source in (*TIMES, "STRING"):
         return
     if target in TIMES and source in ("INT", "BIGINT"):
-        raise TypeMismatch(f"a time is needed and this is {source}", "write cast(seconds AS TIMESTAMP)")
-    raise TypeMismatch(f"{target} is needed and this is {source}", f"write cast(... AS {target})")
+        raise TypeMismatch(f"a time is needed, but this is {source}", "write cast(seconds AS TIMESTAMP)")
+    raise TypeMismatch(f"{target} is needed, but this is {source}", f"write cast(... AS {target})")
 
 
 def castable(source: str, target: str) -> bool:

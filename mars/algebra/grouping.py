@@ -1,4 +1,4 @@
-"""Rows to dense group numbers: equal keys and equal window get one number, in order of first appearance.
+"""Rows to dense group numbers: equal keys and equal pane get one number, in order of first appearance.
 
 Every key column becomes codes in a known range, the codes are mixed to one int64 per row (mixed radix), and that is
 numbered by a direct table when the range is small, else by open addressing with linear probing.
@@ -35,12 +35,12 @@ class Groups:
         return len(self.first_row)
 
 
-def group(key_columns: Sequence[pa.Array], window_start: np.ndarray) -> Groups:
-    """Groups of rows that agree in all keys and in `window_start` (int64[n]).
+def group(key_columns: Sequence[pa.Array], panes: np.ndarray) -> Groups:
+    """Groups of rows that agree in all keys and in `panes` (int64[n]).
 
     NULL is a key of its own, all NaN are one key, -0 is 0; strings are equal by their bytes, also under two codes.
     """
-    combined, cardinality = _int_codes(window_start)
+    combined, cardinality = _int_codes(panes)
     for codes, size in (part for column in key_columns for part in _codes(column)):
         if cardinality * size > LARGEST_CODE:
             ids, first_row = number_by_hash(combined)
@@ -109,11 +109,11 @@ def number_by_table(codes: np.ndarray, cardinality: int) -> tuple[np.ndarray, np
 
 def number_by_hash(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(ids int32[n], first_row int64[groups]) of any int64 codes, by a hash table that is at most half full."""
-    return number_with_seed(codes, SEED)  # as an argument: a global would be kept in the cache of compiled kernels
+    return number_with_seed(codes, SEED)  # an argument, because a global would be frozen into the cached kernel
 
 
 @kernel
-def slot_of(table: np.ndarray, codes: np.ndarray, first_row: np.ndarray, code: int, seed: np.uint64) -> int:
+def slot_of(table: np.ndarray, codes: np.ndarray, first_row: np.ndarray, code: int, seed: np.uint64) -> np.int64:
     """The slot that holds `code`, or the free one where it belongs. `table` has a power-of-two size and free slots."""
     mask = len(table) - 1
     word = np.uint64(code) ^ seed  # the rest is the finalizer of splitmix64
@@ -134,7 +134,7 @@ def number_with_seed(codes: np.ndarray, seed: np.uint64) -> tuple[np.ndarray, np
     count = 0
     for row in range(len(codes)):
         if row > 0 and codes[row] == codes[row - 1]:
-            ids[row] = ids[row - 1]  # tuples mostly come in the order of their windows
+            ids[row] = ids[row - 1]  # tuples mostly come in the order of their panes
             continue
         if 2 * count >= len(table):
             table = np.full(4 * len(table), -1, np.int32)

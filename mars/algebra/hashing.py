@@ -1,9 +1,9 @@
 """A hash of key values that is the same in every process, on every machine, for the life of a stream.
 
-Version 1. Strings: FNV-1a over their UTF-8 bytes; integers, dates, timestamps and booleans: their value as int64;
-floats: the bits of the double with one NaN and -0 = 0; decimals: both 64-bit limbs in turn; NULL: a constant. Columns
-are joined with the finalizer of splitmix64 (Steele, Lea, Flood 2014). A change here moves keys to
-other key parts: a stream keeps the version it was made with.
+Version 1. Strings: FNV-1a over their UTF-8 bytes; integers, dates, timestamps and booleans: their value as int64; floats:
+the bits of the double with one NaN and -0 = 0; decimals: both 64-bit limbs in turn; NULL: a constant. Columns are joined
+with the finalizer of splitmix64 (Steele, Lea, Flood 2014). A change here moves keys to other key parts, so a query keeps
+the version that it was created with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules of types: what a function wants its arguments to be, and what its result is then.
+"""Type rules: which types a function wants for its arguments, and which type its result has.
 
 A rule takes the arguments and gives (the type each must be cast to, the type of the result), or raises
 TypeMismatch.
@@ -36,9 +36,11 @@ def arithmetic(name: str) -> Rule:
         for type_ in types:
             coercion.check_calculable(type_)
         wider = coercion.tightest(*types)
+        assert wider is not None, types  # two numbers always meet
         if decimal_parts(wider):
-            operands = tuple(coercion.as_decimal(t) for t in types)
-            return operands, "BIGINT" if name == "div" else coercion.decimal_result(name, *operands)
+            left_type, right_type = (coercion.as_decimal(t) for t in types)
+            return (left_type, right_type), \
+                "BIGINT" if name == "div" else coercion.decimal_result(name, left_type, right_type)
         if name == "div":
             if wider in ("FLOAT", "DOUBLE"):
                 raise TypeMismatch("div divides whole numbers", "write floor(a / b)")
@@ -49,7 +51,7 @@ def arithmetic(name: str) -> Rule:
 
 
 def comparison(arguments: tuple[Expression, ...]) -> Signature:
-    """Both sides in the type that Spark compares them in."""
+    """Both sides in the type in which Spark compares them."""
     common = coercion.comparable(*coercion.operand_types(*arguments))
     return (common, common), "BOOLEAN"
 

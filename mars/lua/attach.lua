@@ -1,6 +1,6 @@
 #!lua
--- Attach an incarnation of a query (rule 17): a lane of its own from its least committed position, with its stops. A call
--- that arrives late changes nothing: incarnations and positions only rise, and what was taken off does not come back.
+-- Attach an incarnation of a query (rule 17). The query gets a lane of its own from its least committed position, with its
+-- stops. A call that arrives late changes nothing: incarnations and positions only rise, and a detached one never returns.
 -- KEYS[1] prefix. ARGV: generation, leader epoch, query, incarnation, state as JSON
 local p, query, state = KEYS[1], ARGV[3], cjson.decode(ARGV[5])
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'leader')

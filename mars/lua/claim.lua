@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Take the next range (rules 6 to 11). Every check comes before the first write. It runs also when Redis is full: a range
--- that ran out holds back what lies there.
+-- Take the next range (rules 6 to 11). Every check comes before the first write. The script also runs when Redis is full,
+-- because an expired claim that nobody takes holds up the reducers, and so keeps memory from being freed.
 -- KEYS[1] prefix. ARGV: generation, worker, request number, lease ms, most offsets, bound, key parts,
 --   end offsets as JSON {partition: last stable offset}, partition to stay with or '', 1 if new claims are allowed,
 --   least offsets of a new claim
@@ -11,14 +11,15 @@ local key_parts, ends, stay, allow_new = tonumber(ARGV[7]), cjson.decode(ARGV[8]
 local least_length = tonumber(ARGV[11])
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'server')
 if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
--- A server that was restarted or replaced may be an earlier state of itself: it gives nothing until the recovery.
+-- A server that was restarted or replaced may be an earlier state of itself, with lanes that are behind what is merged. It
+-- gives nothing until the recovery.
 local identity = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') .. ':' ..
                  string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
 if known[2] ~= identity then return {err = 'GENERATION ' .. known[1] .. ' of another server'} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- An offset as text: as numbers, JSON and Lua's own texts keep 14 digits of it.
+-- An offset as text. As a number it would lose digits: JSON and Lua's own conversion keep only 14 of them.
 local function whole(offset) return string.format('%.0f', offset) end
 
 local function give(claim)
@@ -31,7 +32,7 @@ local function give(claim)
   return text
 end
 
--- The same request again: the same claim, while it is held (rule 6).
+-- The same request again gives the same claim, while it is held (rule 6). So a worker whose answer was lost can repeat it.
 local last = redis.call('HGET', p .. 'requests', worker)
 if last then
   local number, id, epoch = string.match(last, '^(%d+):(%d+):(%d+)$')
@@ -43,7 +44,7 @@ if last then
   end
 end
 
--- A piece of a claim under an id of its own; its lease is over, so that the next who asks gets it.
+-- Make a part of a claim a claim of its own. Its lease is already over, so the next worker that asks gets it.
 local function put_aside(claim, changes)
   local piece = cjson.decode(cjson.encode(claim))
   for name, value in pairs(changes) do piece[name] = value end
@@ -54,12 +55,13 @@ local function put_aside(claim, changes)
   redis.call('ZADD', p .. 'leases', now, piece.id)
 end
 
--- A claim whose lease ran out: the same range and tasks, a higher epoch. The third time, or if it has ended a holder
--- that had nothing else at work (`mark`), it is split (rule 9), at last to one offset and one task, which then kills
--- (rule 10). Each stage is counted by itself: what kills does it at the same stage each time, chance does not.
+-- A claim whose lease ran out is given again: the same range and tasks, a higher epoch. It is split (rule 9) the third time,
+-- or if it has ended a holder that had nothing else at work (`mark`). In the end one offset and one task are left, and they
+-- are what kills (rule 10). Reading and computing are counted apart: a tuple that kills does so at the same stage each time,
+-- while workers that die by chance do not.
 local expired = redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1)[1]
 if not expired then
-  -- A lease that ends later than any can: the clock was set back, and its holder may be gone.
+  -- No lease can end this late: the clock was set back meanwhile. Its holder may be gone, so the claim counts as expired.
   local last = redis.call('ZREVRANGE', p .. 'leases', 0, 0, 'WITHSCORES')
   if last[1] and tonumber(last[2]) > now + 2 * lease_ms then
     local lease = cjson.decode(redis.call('HGET', p .. 'claims', last[1])).lease or lease_ms
@@ -96,8 +98,8 @@ if expired then
 end
 if not allow_new then return '' end
 
--- The lanes of a partition by their cursors: queries whose cursors are equal ride together, and share a claim (rule 17). The
--- cursors ascend; the last one is the front.
+-- The lanes of a partition by their cursors. Queries with equal cursors are on one lane and share a claim (rule 17). The
+-- cursors ascend, and the last one is the front.
 local function lanes_of(part)
   local flat = redis.call('HGETALL', p .. 'lanes:' .. part)
   local riders, cursors = {}, {}
@@ -129,8 +131,8 @@ local function least_committed(part, members, cursor)
   return least
 end
 
--- Up to where a claim of a lane may go: not across a stop (rule 7), nor across the cursor of the next lane, so that both
--- ride together from there on.
+-- Up to where a claim of a lane may go. It does not cross a stop (rule 7), nor the cursor of the next lane, so that the two
+-- lanes become one there.
 local function range_end(part, start, members, next_cursor)
   local last = math.min(start + most, ends[part], next_cursor or math.huge)
   local stop = redis.call('ZRANGEBYSCORE', p .. 'stops:' .. part, '(' .. whole(start), '+inf', 'LIMIT', 0, 1)[1]
@@ -141,8 +143,8 @@ end
 local progress = {}
 local flat = redis.call('HGETALL', p .. 'progress')
 for i = 1, #flat, 2 do progress[flat[i]] = tonumber(flat[i + 1]) end
--- The front whose partition is furthest behind in event time; and of each query that is behind the front of a partition,
--- the lane that is furthest behind, whoever rides there with it.
+-- Find two things: the front whose partition is furthest behind in event time; and for each query that is behind the front
+-- of a partition, its lane that is furthest behind, whichever other queries are on that lane.
 local front, behind = nil, {}
 local function is_further(member, distance) return not behind[member[1]] or distance > behind[member[1]].distance end
 for part, last in pairs(ends) do
@@ -151,7 +153,8 @@ for part, last in pairs(ends) do
     local score = part == stay and -math.huge or progress[part] or -1e300
     local distance = cursors[#cursors] - start
     local members = riders[start]
-    -- Nothing is asked about a lane that has nothing, or that would not be chosen: most have nothing at most times.
+    -- Look up positions only for a lane that has tuples and would be chosen. Most lanes have nothing most of the time, and
+    -- each look-up costs a command per key part while Redis does nothing else.
     local wanted
     if distance == 0 then
       wanted = not front or score < front.score
@@ -171,8 +174,8 @@ for part, last in pairs(ends) do
     end
   end
 end
--- Lanes behind a front get a third of the claims, never nothing, and take turns by query (rule 11): queries whose furthest
--- lane is the same have one turn.
+-- Lanes behind a front get a third of the claims, and all of them if no front has tuples. They take turns by query (rule
+-- 11). Queries with the same furthest lane share one turn.
 local turns = {}
 for name, lane in pairs(behind) do
   if not lane.name then turns[#turns + 1] = lane end

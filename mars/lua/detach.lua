@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Take a query off its lanes; its claims in flight keep their tasks, and whatever they bring is dropped by incarnation. A
--- lane with a higher incarnation than was seen there stays: the call may arrive late.
+-- Take a query off its lanes. Its claims in flight keep their tasks; reducers drop what they bring, by its incarnation. A
+-- lane with a higher incarnation than the given one stays, because this call may arrive late.
 -- KEYS[1] prefix. ARGV: generation, leader epoch, query, incarnations as JSON {partition: incarnation}
 local p, query = KEYS[1], ARGV[3]
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'leader')

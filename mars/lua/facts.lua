@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- What the leader saw: the number of its check of the partition list, and idle facts (rules 22, 23). The numbers only rise:
--- what arrives late is not told.
+-- Publish what the leader saw: the number of its check of the partition list, and idle facts (rules 22, 23). The numbers
+-- only rise, so a call that arrives late changes nothing.
 -- KEYS[1] prefix. ARGV: generation, leader epoch, field, value, ...
--- Are the digits of one number less than those of the other? Numbers of checks pass what a double tells apart.
+-- Is one number less than the other? Compares digits, because the numbers of checks are too large for a double.
 local function is_less(one, other)
   if #one ~= #other then return #one < #other end
   return one < other
@@ -19,7 +19,7 @@ for i = 3, #ARGV, 2 do
 end
 for i = 3, #ARGV, 2 do
   redis.call('HSET', p .. 'facts', ARGV[i], ARGV[i + 1])
-  -- A check has ended: windows that waited for it may close.
+  -- A check has ended, so wake reducers: windows that waited for it may close.
   if ARGV[i] == 'done' then redis.call('PUBLISH', p .. 'entries', '') end
 end
 return 1

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Recovery (rule 5): replace everything of a stream by what the commits say, in one step. The generation in ZooKeeper
--- has been raised, and the commits were read, before this call. A generation is installed once: a copy of the call that
--- arrives late would take lanes back behind what was merged since.
+-- Recovery (rule 5): replace everything of a stream by what the commits say, in one step. Before this call, the generation
+-- in ZooKeeper was raised and the commits were read. A generation is installed once, because a copy of the call that
+-- arrives late would move lanes back behind what was merged since.
 -- KEYS[1] prefix. ARGV: generation, leader epoch, server, state as JSON
 local p, state = KEYS[1], cjson.decode(ARGV[4])
 local known = redis.call('HGET', p .. 'generation', 'generation')

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Note how far a worker that has nothing else at work is with a claim that was given before: if it ends now, this ended it
--- (rule 10). A copy of 'reading' that arrives late does not take back 'computing' of the same holder.
+-- Note whether a worker reads or computes a claim that was given before (rule 10). The worker has nothing else at work, so
+-- if it ends now, this claim ended it. A copy of 'reading' that arrives late does not undo 'computing' of the same holder.
 -- KEYS[1] prefix. ARGV: generation, claim, epoch, 'reading' or 'computing'
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')

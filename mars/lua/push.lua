@@ -1,10 +1,10 @@
 #!lua
--- One SEQ and one entry per key part for a claim, or for a group of its tasks; then these tasks are done (step 6). Who waits
--- for entries is woken.
+-- Write one entry per key part, under one SEQ, for a claim or for a group of its tasks (step 6). Then these tasks are done,
+-- and waiting reducers are woken. One script does both, so no range can be pushed without being removed from the claim.
 -- KEYS[1] prefix. ARGV: generation, claim, start, end, tasks as JSON {query: incarnation}, greatest event time or '',
 --   then for each key part: header, cells
--- Returns the SEQ; 0 if the claim is not there any more, was split, or these tasks have left it. Who holds it is not asked:
--- all who were given it make the same of it, and the first to push is as good as the last.
+-- Returns the SEQ; or 0 if the claim no longer exists, was split, or no longer has these tasks. The holder is not checked:
+-- all workers that were given the claim make the same entries from it, so any of them may push first.
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
 if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- The entries of a key part's log after a SEQ, in SEQ order, up to a number of bytes.
+-- Read the entries of a key part's log after a SEQ, in SEQ order, up to a number of bytes.
 -- KEYS[1] prefix. ARGV: generation, key part, SEQ, most bytes
--- Returns {facts, entries}; facts is the flat hash of what the leader saw.
+-- Returns {facts, entries}; facts is the flat hash that facts.lua wrote.
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
 if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end

@@ -1,5 +1,5 @@
 #!lua
--- CLAIMED -> READY: the batch lies in a local file (design, step 4).
+-- Note in the claim that its batch is in a local file, so a restarted mapper need not fetch it again (step 4).
 -- KEYS[1] prefix. ARGV: generation, claim, epoch, start, end, file as JSON
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Keep a claim for another lease, or give it back: at once with a lease of 0, or with a shorter lease than it has, by a
--- holder that lives on. Nothing has ended that one, so its mark goes (rule 10).
--- KEYS[1] prefix. ARGV: generation, claim, epoch, lease ms, and '' or how often the claim shall count as given, with which it
--- is given back too: once less if nothing in it is to blame, twice if the next who asks is to get a part of it
+-- Keep a claim for another lease, or give it back. A lease of 0 gives it back at once. A shorter lease than before gives it
+-- back later: its holder lives on, so nothing in the claim has ended it, and its mark is removed (rule 10).
+-- KEYS[1] prefix. ARGV: generation, claim, epoch, lease ms, and '' or how often the claim shall count as given. A number
+-- gives the claim back, too: one less if nothing in it is to blame, 2 if the next worker that asks is to get a part of it
 local p = KEYS[1]
 local generation = redis.call('HGET', p .. 'generation', 'generation')
 if generation ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(generation)} end

@@ -1,5 +1,6 @@
 #!lua flags=no-writes
--- How many bytes of cells each task has in the logs of some key parts. Reads every entry: for the rare moment when room is short.
+-- Count the bytes of cells that each task has in the log of a key part. It reads every entry, so it is only for the rare
+-- moments when memory is short.
 -- KEYS[1] prefix. ARGV: generation, key part, SEQ after which to begin, most entries
 -- Returns {last SEQ seen or '', flat list of 'query:incarnation', bytes}.
 local p = KEYS[1]

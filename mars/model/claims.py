@@ -10,8 +10,8 @@ import orjson
 @dataclass(frozen=True)
 class Claim:
     """A range [start, end) of one partition with its frozen tasks (query id -> incarnation), held by `epoch` until the
-    lease runs out. `file` is the registered local file. `kills`: 'reading' or 'computing' the range has ended each worker
-    that had nothing else at work (rule 10), else ''. `grouped`: some of its tasks are done, so that it cannot be split."""
+    lease runs out. `file` is the registered local file. `kills` is 'reading' or 'computing' if that has ended each worker
+    that had nothing else at work (rule 10), else ''. `grouped`: some of its tasks are done, so it cannot be split."""
 
     id: int
     partition: int
@@ -26,7 +26,7 @@ class Claim:
 
     @staticmethod
     def load(text: bytes | str) -> Claim:
-        """The claim that mars/lua/claim.lua wrote so; offsets are texts there."""
+        """The claim from the JSON of mars/lua/claim.lua, where offsets are texts."""
         raw = orjson.loads(text)
         return Claim(raw["id"], int(raw["partition"]), int(raw["start"]), int(raw["end"]),
                      {query: int(incarnation) for query, incarnation in raw["tasks"].items()}, raw["epoch"], raw["given"],

@@ -1,14 +1,16 @@
 """What a reducer's commit says: the truth of one key part (design: window state, positions, results, one pointer).
 
-A commit is a manifest plus the segments it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs
-nothing but the storage. All times are in the stream's unit unless a name says otherwise.
+A commit is a manifest plus the segments that it names; a ZooKeeper pointer makes it the truth. Reading a manifest needs only
+the storage. All times are in the stream's unit unless a name says otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import orjson
+from pydantic import BeforeValidator, TypeAdapter
 
 TRACK = ("positions", "max_event_time", "leader_epochs")  # how far a query has read
 COUNTERS = ("tuples", "bad", "late", "future", "filtered", "duplicates_skipped")
@@ -27,8 +29,8 @@ class Segment:
 @dataclass(frozen=True)
 class ResultSegment:
     """Closed rows of one query (Arrow IPC stream of mars.algebra.cells.finish's table): the least and greatest window_start
-    in it, the greatest window_end, and when it was committed. One without rows may stand first in an index: it describes
-    those that the retention has taken."""
+    in it, the greatest window_end, when it was committed, and the least window_end (None if an earlier version wrote it).
+    The first one of an index may have no rows: then it describes the segments that the retention has deleted."""
 
     segment: Segment
     rows: int
@@ -36,11 +38,17 @@ class ResultSegment:
     last_start_us: int
     last_end_us: int
     committed_ms: int
+    first_end_us: int | None = None
 
-    @staticmethod
-    def from_json(data: dict) -> ResultSegment:
-        """The result segment of a form made by dataclasses.asdict."""
-        return ResultSegment(**{**data, "segment": Segment(**data["segment"])})
+    @property
+    def ends_from_us(self) -> int:
+        """No window in it ends before this."""
+        return self.first_start_us if self.first_end_us is None else self.first_end_us
+
+
+def _with_offsets(epochs: dict) -> dict:
+    """Leaves out epochs from before version 0.1.0: they were kept without their offset and are of no use."""
+    return {partition: pairs for partition, pairs in epochs.items() if isinstance(pairs, list)}
 
 
 @dataclass
@@ -49,21 +57,22 @@ class QueryCommit:
 
     positions:      partition -> offset up to which everything is merged (exclusive)
     max_event_time: partition -> greatest min(event time, time of the record) up to the position
-    leader_epochs:  partition -> [[leader epoch, offset], ...], ascending: of which log the records up to there were (see
-                    mars.model.log_epochs)
+    leader_epochs:  partition -> [[leader epoch, offset], ...], ascending: up to each offset, the records were of the log
+                    of that epoch (see mars.model.log_epochs)
     watermark:      the published watermark; windows with end + grace at or below it are closed; never goes back
-    state:          segments of cells (a base, then deltas); rows of closed windows in them do not count any more. A commit
-                    leaves out segments whose windows have all closed, or puts one new base in the place of all
+    state:          segments of cells (a base, then deltas); their rows of closed windows no longer count. A commit leaves
+                    out segments whose windows have all closed, or replaces all segments by one new base
     results:        recent result segments; `results_index` names a segment with the JSON list of the older ones
     commits:        how many commits changed this query here
-    published:      after a fall-back (rule 25): the watermark that readers knew; up to it windows are made again. Else None
+    published:      after a fall-back (rule 25), the watermark that readers knew: windows are computed again up to it.
+                    Otherwise None
     fell_at:        the commit number of the key part at which it last fell back; 0 if it never did
     """
 
     incarnation: int
     positions: dict[int, int] = field(default_factory=dict)
     max_event_time: dict[int, int] = field(default_factory=dict)
-    leader_epochs: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    leader_epochs: Annotated[dict[int, list[tuple[int, int]]], BeforeValidator(_with_offsets)] = field(default_factory=dict)
     watermark: int | None = None
     counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
     bad_reasons: dict[str, int] = field(default_factory=dict)
@@ -75,7 +84,7 @@ class QueryCommit:
     fell_at: int = 0
 
     def copy(self) -> QueryCommit:
-        """One that changes apart from this one; segments, which never change, are shared."""
+        """An independent copy. It shares the segments, which never change."""
         return QueryCommit(**{
             **self.__dict__, "positions": dict(self.positions), "max_event_time": dict(self.max_event_time),
             "leader_epochs": {p: list(pairs) for p, pairs in self.leader_epochs.items()},
@@ -93,9 +102,14 @@ class Manifest:
     generation: int = 0
     queries: dict[str, QueryCommit] = field(default_factory=dict)
 
+    @property
+    def folder(self) -> str:
+        """Where the key part's files lie, under the state URI."""
+        return f"{self.stream_id}/{self.key_part}"
+
     def dump(self) -> bytes:
-        """The manifest as it is written. How far queries have read is most of it, and those that read together have read
-        equally far: `tracks` has each once, and a query says which one is its own."""
+        """The manifest as it is written. How far queries have read takes most of it, and queries that read together have
+        read equally far. So `tracks` has each track once, and a query names its own by number."""
         tracks: dict[bytes, int] = {}
         queries = {}
         for id_, query in self.queries.items():
@@ -106,10 +120,10 @@ class Manifest:
 
     @staticmethod
     def load(data: bytes) -> Manifest:
-        """The manifest that was written so, or by version 0.1.0, in which each query has all of its own."""
+        """The manifest from its data; also from that of version 0.1.0, in which each query has its whole track."""
         raw = orjson.loads(data)
         tracks = raw.get("tracks")
-        queries = {id_: _query_commit({**query, **tracks[query["track"]]} if tracks else query)
+        queries = {id_: _QUERY_COMMIT.validate_python({**query, **tracks[query["track"]]} if tracks else query)
                    for id_, query in raw["queries"].items()}
         return Manifest(raw["stream_id"], raw["key_part"], raw["commit"], raw["generation"], queries)
 
@@ -124,9 +138,9 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Pointer:
-    """A key part's znode: which manifest is the truth, and its commit number, for those who only compare.
+    """A key part's znode: which manifest is the truth, and its commit number for readers that only compare.
 
-    For the case that its file is damaged (rule 25): `earlier` commits whose files are kept, the last one first, and
+    Two fields are for a damaged file (rule 25): `earlier`, commits whose files are kept, the last one first; and
     `published`, the watermark of each query of the manifest."""
 
     manifest: Segment
@@ -141,28 +155,15 @@ class Pointer:
     @staticmethod
     def load(data: bytes) -> Pointer | None:
         """The pointer of a znode's data; None before the first commit."""
-        if not data:
-            return None
-        raw = orjson.loads(data)
-        earlier = tuple(Earlier(e["manifest"] and Segment(**e["manifest"]), e["commit"]) for e in raw.get("earlier", ()))
-        return Pointer(Segment(**raw["manifest"]), raw["commit"], earlier, raw.get("published", {}))
+        return _POINTER.validate_json(data) if data else None
 
 
-def _query_commit(raw: dict) -> QueryCommit:
-    positions, max_event_time, epochs = ({int(p): v for p, v in raw.get(name, {}).items()} for name in TRACK)
-    return QueryCommit(
-        raw["incarnation"], positions, max_event_time,
-        # Before version 0.1.0 an epoch was kept without its offset, which is of no use.
-        {p: [tuple(pair) for pair in pairs] for p, pairs in epochs.items() if isinstance(pairs, list)},
-        raw["watermark"], raw["counters"], raw["bad_reasons"], [Segment(**s) for s in raw["state"]],
-        [ResultSegment.from_json(r) for r in raw["results"]],
-        Segment(**raw["results_index"]) if raw["results_index"] else None, raw["commits"], raw.get("published"),
-        raw.get("fell_at", 0))
+_QUERY_COMMIT, _POINTER, _INDEX = TypeAdapter(QueryCommit), TypeAdapter(Pointer), TypeAdapter(list[ResultSegment])
 
 
 def gone_us(results: list[ResultSegment]) -> int | None:
-    """Up to which window_end windows have lost rows to the retention, by all result segments of a query in a key part, the
-    oldest first; None if none has."""
+    """The window_end up to which windows have lost rows to the retention; None if none has. Takes all result segments of a
+    query in a key part, the oldest first."""
     return results[0].last_end_us if results and not results[0].rows else None
 
 
@@ -173,7 +174,7 @@ def dump_index(results: list[ResultSegment]) -> bytes:
 
 def load_index(data: bytes) -> list[ResultSegment]:
     """The result segments of an index segment's content."""
-    return [ResultSegment.from_json(r) for r in orjson.loads(data)]
+    return _INDEX.validate_json(data)
 
 
 def _dump(value: object) -> bytes:

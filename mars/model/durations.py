@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 WORDS = {"second": "s", "seconds": "s", "minute": "min", "minutes": "min", "hour": "h", "hours": "h",
          "day": "d", "days": "d"}
 LONGEST_MS = 36_525 * MILLISECONDS["d"]
-PATTERN = re.compile(r"\s*([0-9]+)\s*([A-Za-z]+)\s*\Z")
 
 
 def unit_of(word: str) -> str | None:
@@ -23,15 +20,9 @@ def to_milliseconds(number: int, unit: str) -> int | None:
     return milliseconds if 0 < milliseconds <= LONGEST_MS else None
 
 
-def parse_duration(text: str) -> int | None:
-    """The milliseconds of a duration as text, or None if it is none: `parse_duration('60 s')` is 60000."""
-    match = PATTERN.match(text)
-    unit = unit_of(match[2]) if match else None
-    return to_milliseconds(int(match[1]), unit) if unit and len(match[1]) <= 18 else None
-
-
 def format_duration(milliseconds: int) -> str:
-    """The shortest exact text, which reads back: `format_duration(60000)` is '1 min', and 90000 is '90 s'."""
+    """The shortest exact text, which `parse_duration` reads back: `format_duration(60000)` is '1 min', and 90000 is '90
+    s'."""
     for unit, size in reversed(MILLISECONDS.items()):
         if milliseconds % size == 0 and milliseconds:
             return f"{milliseconds // size} {unit}"

@@ -1,7 +1,8 @@
-"""The entry: what a mapper tells one key part of a range, by way of its log in Redis. One encoder, one decoder. Pure.
+"""The entry: what a mapper tells one key part about a range, through its log in Redis. One encoder, one decoder. Pure.
 
-In the log an entry is two byte strings: a header, in JSON, and the cells of all its tasks, one after the other. The header
-alone moves positions and watermarks, so that every key part gets an entry of every range. mars/lua/weigh.lua reads `tasks`.
+In the log an entry is two byte strings: a header in JSON, and the cells of all its tasks, one after the other. The header
+moves positions and watermarks, so every key part gets an entry for every range, even one without cells.
+mars/lua/weigh.lua reads `tasks`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import orjson
 
 from mars.errors import InvariantError
 
-VERSION = 2  # of the header in the log. The first one had no version in it.
+VERSION = 2  # of the header in the log. The first version had no version number in it.
 
 
 @dataclass(frozen=True, slots=True)

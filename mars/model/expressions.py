@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+Constant = bool | int | float | str | None
+
 
 @dataclass(frozen=True)
 class Column:
@@ -23,7 +25,7 @@ class Column:
 class Literal:
     """A constant. `value` is None, bool, int, float, or text (DECIMAL, DATE, TIMESTAMP and STRING are text)."""
 
-    value: object
+    value: Constant
     type: str
 
 
@@ -55,12 +57,15 @@ def to_json(expression: Expression | None) -> object:
 
 def from_json(data: dict | None) -> Expression | None:
     """The expression of a form made by `to_json`."""
-    if data is None:
-        return None
+    return None if data is None else present_from_json(data)
+
+
+def present_from_json(data: dict) -> Expression:
+    """The expression of the form of one that is there."""
     if "column" in data:
         return Column(data["column"], data["type"])
     if "call" in data:
-        return Call(data["call"], tuple(from_json(a) for a in data["arguments"]), data["type"])
+        return Call(data["call"], tuple(present_from_json(a) for a in data["arguments"]), data["type"])
     return Literal(data["value"], data["type"])
 
 

@@ -1,4 +1,4 @@
-"""Names of columns, each of them once."""
+"""Unique names for columns."""
 
 from __future__ import annotations
 

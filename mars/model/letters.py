@@ -1,10 +1,10 @@
-"""Dead letters: tuples that do not read, each with its place, its reasons and its bytes. Pure; where their files lie is
-the adapter's business.
+"""Dead letters: tuples that cannot be read, each with its place, its reasons and its bytes. Pure; mars/adapters/letters.py
+knows where their files are.
 
-A letter's place is (partition, offset, line), and there is one letter of a place. A file holds those of one claim in the
-order of places, and what is in it follows from the claim's range and columns alone: the same claim, worked on again, gives
-the same file. Claims that overlap (a range that was split, or read again after a recovery, or on another query's lane)
-give a letter more than once; whoever reads puts them together.
+A letter's place is (partition, offset, line), and each place has one letter. A file holds the letters of one claim in the
+order of places. Its content follows from the claim's range and columns alone, so a claim that is worked on again gives the
+same file. Claims that overlap (a range that was split, or read again after a recovery, or on another query's lane) give a
+letter more than once; readers merge them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ SCHEMA = pa.schema([("partition", pa.int32()), ("offset", pa.int64()), ("line", 
 KEY = np.dtype([("partition", np.int32), ("offset", np.int64), ("line", np.int32)])
 JOINT = "; "  # between several reasons of one letter
 OFFSET_MAX = (1 << 63) - 1
-PIECE_LETTERS = 10_000  # of one file in a piece, or the letters of one offset
+PIECE_LETTERS = 10_000  # of one file that are merged at once; or all letters of one offset
 NOT_KEPT = " (letter not kept)"  # ends the reason under which tuples are counted whose letters could not be written
 NAME = re.compile(r"(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{16})\.letters")
 OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -34,8 +34,8 @@ OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 @dataclass(frozen=True, order=True)
 class LetterFile:
-    """What a file's name says: letters of offsets [start, end) of a partition, how many, and a digest of what else they
-    follow from."""
+    """What a file's name says: the partition, the offsets [start, end), the number of letters, and a digest of everything
+    else that decides the letters."""
 
     partition: int
     start: int
@@ -52,11 +52,11 @@ class LetterFile:
     def of(name: str) -> LetterFile | None:
         """The file of a name, None for any other name."""
         found = NAME.fullmatch(name)
-        return LetterFile(*map(int, found.groups()[:4]), found[5]) if found else None
+        return LetterFile(int(found[1]), int(found[2]), int(found[3]), int(found[4]), found[5]) if found else None
 
 
 def digest(*parts: str) -> str:
-    """A name for what a file follows from."""
+    """A short name for what decides a file's content."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -69,19 +69,19 @@ def encode(table: pa.Table) -> bytes:
 
 
 def decode(data: bytes) -> pa.Table:
-    """The table of such a content. ArrowException, ValueError or MemoryError if it is damaged; what is damaged and reads
-    all the same could end the process that works on it."""
+    """The table in a file's content. ArrowException, ValueError or MemoryError if it is damaged. Damage that Arrow would
+    accept is refused too, because it could kill the process that works on the table."""
     table = pa.ipc.open_stream(data).read_all()
     table.validate(full=True)
     return table
 
 
 def merge(tables: Iterable[pa.Table]) -> pa.Table:
-    """One letter of each place, in the order of places, with every reason that one of the tables has, and with its bytes
-    if one of them has all."""
+    """One letter per place, in the order of places, with every reason from any of the tables. Its payload is whole if one of
+    the tables has it whole."""
     table = pa.concat_tables(tables)
     table = table.sort_by([*((name, "ascending") for name in PLACE), ("cut", "ascending")])
-    # What comes first of a place is not cut, if any is not.
+    # The first letter of a place is one that is not cut, if there is one.
     found = table.group_by(list(PLACE), use_threads=False).aggregate(
         [("time", "first"), ("reason", "distinct"), ("payload", "first"), ("cut", "first")])
     if len(found) == len(table):
@@ -101,25 +101,26 @@ def keys(table: pa.Table) -> pa.Array:
 
 def in_order(files: Iterable[LetterFile], load: Callable[[LetterFile], pa.Table],
              after: tuple[int, int, int] | None = None) -> Iterator[pa.Table]:
-    """The letters of these files behind the place `after`, in tables in the order of places, each letter once and each
-    table of one partition. A file is loaded only when its letters are asked for; in memory are the files that overlap, and
-    no more."""
+    """The letters of these files after the place `after`, in tables in the order of places. Each letter comes once, and each
+    table has one partition. A file is loaded only when its letters are asked for. Only files that overlap are in memory
+    at the same time."""
     after = after or (-1, -1, -1)
     wanted = sorted(file for file in files if (file.partition, file.end) > after[:2])
     for _, group in groupby(wanted, key=lambda file: file.partition):
         waiting: list[pa.Table] = []
-        for file, following in pairwise([*group, None]):
+        first, *others = group
+        for file, following in zip([first, *others], [*others, None], strict=True):
             waiting.append(behind(load(file), after))
             yield from _settled(waiting, None if following is None else following.start)
 
 
 def _settled(waiting: list[pa.Table], before: int | None) -> Iterator[pa.Table]:
-    """Takes the letters below an offset (None: all) out of tables that are in order, a piece after the other: a piece is
-    put together only when it is asked for."""
+    """Takes the letters below an offset (None: all) out of ordered tables, some at a time. It merges them only when they
+    are asked for."""
     while waiting:
         waiting[:] = [table for table in waiting if len(table)]
         offsets = [table["offset"].to_numpy() for table in waiting]
-        # All lines of an offset are in the same piece.
+        # All lines of an offset come together.
         ends = [int(column[PIECE_LETTERS - 1]) + 1 for column in offsets if len(column) > PIECE_LETTERS]
         end = min(ends if before is None else [*ends, before], default=OFFSET_MAX)
         cuts = [int(np.searchsorted(column, end)) for column in offsets]
@@ -131,7 +132,7 @@ def _settled(waiting: list[pa.Table], before: int | None) -> Iterator[pa.Table]:
 
 
 def behind(table: pa.Table, place: tuple[int, int, int]) -> pa.Table:
-    """The rows of a table in the order of places that come after a place."""
+    """The rows that come after a place, of a table in the order of places."""
     partition, offset, line = (table[name] for name in PLACE)
     same = pc.equal(partition, place[0])
     later = pc.or_(pc.greater(offset, place[1]), pc.and_(pc.equal(offset, place[1]), pc.greater(line, place[2])))
@@ -139,7 +140,7 @@ def behind(table: pa.Table, place: tuple[int, int, int]) -> pa.Table:
 
 
 def _joined(lists: pa.ChunkedArray) -> pa.Array:
-    """Lists of reasons, each perhaps several, as text that has every reason once."""
+    """Texts of one or more reasons, joined into one text with every reason once."""
     coded = pc.binary_join(lists.combine_chunks(), JOINT).dictionary_encode()
     texts = [JOINT.join(dict.fromkeys(text.split(JOINT))) for text in coded.dictionary.to_pylist()]
     return pa.array(texts, pa.string()).take(coded.indices)

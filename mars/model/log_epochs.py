@@ -1,8 +1,8 @@
 """Leader epochs of a Kafka log: is it still the log that was counted? Pure.
 
 Whenever a partition gets a leader, its leader epoch rises, and the broker keeps where the records of each epoch end. A log
-that was cut, and perhaps written again, has other ends than the log that was read, so a commit keeps of which epoch the
-last record before its position was. Nothing else tells two logs of one topic apart: offsets are used again.
+that was cut, and perhaps written again, has other ends than the log that was read. So a commit keeps the epoch of the last
+record before its position. Nothing else tells two logs of one topic apart, because offsets are used again.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ NOTED_MAX = 16  # epochs of one partition that are kept until they have been com
 
 @dataclass(frozen=True)
 class Epochs:
-    """A log as its leader of epoch `current` has it: (epoch, offset where its records end) of earlier epochs, ascending. An
-    entry stands for all epochs up to the next one; the first one for all before it too."""
+    """A log as its leader of epoch `current` has it: (epoch, offset where its records end) of earlier epochs, ascending. A
+    pair stands for all epochs up to the next pair; the first pair also for all epochs before it."""
 
     current: int
     ends: tuple[tuple[int, int], ...] = ()
 
     @staticmethod
     def load(text: str) -> Epochs:
-        """The epochs that were dumped so."""
+        """The epochs from the text of `dump`."""
         current, *ends = text.split()
         return Epochs(int(current), tuple((int(epoch), int(end)) for epoch, end in (pair.split(":") for pair in ends)))
 
@@ -33,21 +33,21 @@ class Epochs:
         return " ".join([str(self.current), *(f"{epoch}:{end}" for epoch, end in self.ends)])
 
     def differs_from(self, epoch: int, offset: int) -> int | None:
-        """From which offset on this is another log than one in which the records up to `offset` were of `epoch`; None if it
-        is not, as far as these epochs tell: of their own time, and later, they tell nothing."""
+        """The offset from which on this log differs from one in which the records up to `offset` were of `epoch`. None if it
+        does not differ, as far as these epochs know: they know nothing of their own epoch and later ones."""
         if epoch >= self.current or not self.ends:
             return None
         held = [entry for entry in self.ends if entry[0] <= epoch]
         found, end = held[-1] if held else self.ends[0]
         if offset > end:
             return end
-        # No record of that epoch is left: the last one that was read is another one at least.
+        # No record of that epoch is left, so at least the last record that was read is another one now.
         return offset - 1 if held and found < epoch else None
 
 
 def note(noted: list[tuple[int, int]], epoch: int, offset: int) -> None:
-    """Add to (epoch, offset) pairs, ascending, that the log was of `epoch` up to `offset`. Of a range that comes again after
-    a fall-back (rule 25) the later pair stays: what was counted up to it may be lost before it is read again."""
+    """Add to (epoch, offset) pairs, ascending, that the log was of `epoch` up to `offset`. If a range comes again after a
+    fall-back (rule 25), the later pair stays: what was counted up to it may be lost before it is read again."""
     if noted and noted[-1][0] >= epoch and noted[-1][1] >= offset:
         return
     if noted and noted[-1][0] == epoch:
@@ -57,7 +57,7 @@ def note(noted: list[tuple[int, int]], epoch: int, offset: int) -> None:
 
 
 def together(several: Iterable[Iterable[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """What was noted of one partition in several commits: of each epoch the furthest offset."""
+    """What several commits have noted of one partition: the furthest offset of each epoch."""
     furthest: dict[int, int] = {}
     for epoch, offset in chain.from_iterable(several):
         furthest[epoch] = max(offset, furthest.get(epoch, offset))
@@ -65,8 +65,8 @@ def together(several: Iterable[Iterable[tuple[int, int]]]) -> list[tuple[int, in
 
 
 def compare(noted: list[tuple[int, int]], epochs: Epochs) -> int | None:
-    """The first offset from which on the log is another one than was noted, None if none is known. A pair is dropped once
-    the log is known to have held it when the next pair's epoch had begun: then that one implies it."""
+    """The first offset from which on the log differs from what was noted; None if none is known. A pair is dropped once the
+    log is known to have held it when the next pair's epoch had begun, because then the next pair implies it."""
     found = [offset for pair in noted if (offset := epochs.differs_from(*pair)) is not None]
     if found:
         return min(found)
@@ -76,6 +76,6 @@ def compare(noted: list[tuple[int, int]], epochs: Epochs) -> int | None:
 
 def truncated(partition: int, first: int, end: int) -> str:
     """The reason of a query that has counted what the log has lost."""
-    return (f"offsets [{first}, {end}) of partition {partition} were counted, and are other records now or none: the log "
+    return (f"offsets [{first}, {end}) of partition {partition} were counted, but hold other records now, or none: the log "
             "was truncated, by an unclean leader election or a broker that lost what it had acknowledged; DROP QUERY and "
             "CREATE QUERY ... FROM EARLIEST")

@@ -1,4 +1,4 @@
-"""Where things lie: every znode path and every Redis key of Mars, in one place.
+"""Where things are stored: every znode path and every Redis key of Mars, in one place.
 
 Each Redis key of a stream carries the stream's hash tag, so that one script may touch them all and a stream can have
 a Redis of its own.
@@ -14,15 +14,16 @@ MAPPERS = f"{ROOT}/mappers"
 REDUCERS = f"{ROOT}/reducers"
 PUBLISHERS = f"{ROOT}/publishers"
 STREAMS = f"{ROOT}/streams"
-SINKS = f"{ROOT}/sinks"  # sinks.SinkSet; below it, what belongs to each sink
-SECRETS = f"{ROOT}/secrets"  # below it, each secret by name, encrypted
-STOP = f"{ROOT}/stop"  # while it is there, workers end
-INSTANCE = f"{ROOT}/instance"  # whose all this is, and in which format (api/instance/identity.py)
-INSTANCE_KEY = "mars:instance"  # the Redis key that says whose Redis it is
+SINKS = f"{ROOT}/sinks"  # sinks.SinkSet; the znodes of each sink are below it
+SECRETS = f"{ROOT}/secrets"  # each secret by name is below it, encrypted
+CHANGES = f"{ROOT}/changes"  # a znode for each change of the catalog that is under way (mars/adapters/changes.py)
+STOP = f"{ROOT}/stop"  # while it exists, workers end themselves
+INSTANCE = f"{ROOT}/instance"  # which instance owns all this, and in which format (api/instance/identity.py)
+INSTANCE_KEY = "mars:instance"  # the Redis key that names the instance that owns the Redis
 
 
 def stream(stream_id: int) -> str:
-    """The znode under which everything of one stream lies."""
+    """The znode under which everything of one stream is stored."""
     return f"{STREAMS}/{stream_id}"
 
 
@@ -37,7 +38,7 @@ def queries(stream_id: int) -> str:
 
 
 def owner(stream_id: int, key_part: int) -> str:
-    """Who reduces a key part; the znode's version is the assignment epoch."""
+    """The reducer that owns a key part; the znode's version is the assignment epoch."""
     return f"{stream(stream_id)}/parts/{key_part}/owner"
 
 
@@ -70,7 +71,7 @@ ENTRIES, CHECKS = "entries", "checks"
 
 
 def channel(kind: str, stream_id: int | str) -> str:
-    """The Redis channel that wakes those who wait: ENTRIES for reducers (new entries in a log, or new facts), CHECKS for
+    """The Redis channel that wakes waiting processes: ENTRIES for reducers (new entries in a log, or new facts), CHECKS for
     the leader (a window waits for a check of the partition list). With the id '*', the pattern of all streams."""
     return f"mars:{{{stream_id}}}:{kind}"
 

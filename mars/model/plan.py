@@ -107,6 +107,12 @@ class AggregateCall:
     filter: Expression | None
     type: str
 
+    @property
+    def argument_type(self) -> str:
+        """The type of the argument, of an aggregate that has one."""
+        assert self.argument is not None, self
+        return self.argument.type
+
 
 @dataclass(frozen=True)
 class Output:
@@ -166,15 +172,15 @@ class QueryPlan:
     @staticmethod
     def from_json(data: dict) -> QueryPlan:
         """The plan of a form made by `to_json`."""
-        load = expressions.from_json
+        load, present = expressions.from_json, expressions.present_from_json
         return QueryPlan(
             **{name: data[name] for name in PLAIN},
             columns=tuple(data["columns"]), where=load(data["where"]), having=load(data["having"]),
             window=Window(**data["window"]) if data["window"] else None,
-            keys=tuple(Key(k["name"], load(k["expression"]), k["type"]) for k in data["keys"]),
+            keys=tuple(Key(k["name"], present(k["expression"]), k["type"]) for k in data["keys"]),
             aggregates=tuple(AggregateCall(a["function"], load(a["argument"]), load(a["filter"]), a["type"])
                              for a in data["aggregates"]),
-            outputs=tuple(Output(o["name"], load(o["expression"]), o["type"]) for o in data["outputs"]),
+            outputs=tuple(Output(o["name"], present(o["expression"]), o["type"]) for o in data["outputs"]),
             order_by=tuple((index, descending) for index, descending in data["order_by"]),
             versions=None if data.get("versions") is None else tuple(data["versions"].items()),
         )

@@ -14,9 +14,9 @@ from mars.model.plan import QueryPlan, Stream
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAULT_STATES = ("DATA_LOSS", "TOPIC_RECREATED", "LOG_TRUNCATED", "QUARANTINED", "LIMIT_EXCEEDED", "PAUSED_BY_MEMORY",
                 "STATE_LOST", "INVARIANT_BROKEN", "FAILED")
-ANEW = "DROP the query and the stream and create them anew"  # the way out where the topic is gone or another one
+ANEW = "DROP the query and the stream and create them again"  # what to do if the topic is gone or is another one
 
-COMPRESSION_LEVEL = 1  # plans are alike: a twentieth is left, and more costs time at every change
+COMPRESSION_LEVEL = 1  # plans are alike, so level 1 leaves a twentieth; a higher level would cost time at every change
 
 
 @dataclass
@@ -58,13 +58,13 @@ class QuerySet:
         return {id_: q for id_, q in self.queries.items() if q.state == RUNNING}
 
     def raise_incarnation(self, query_id: str, state: str, reason: str = "") -> None:
-        """Give a query a new attachment in `state`: whatever belongs to the old one is dropped wherever it is met."""
+        """Give a query a new attachment in `state`. Whatever belongs to the old one is dropped wherever it appears."""
         query = self.queries[query_id]
         query.incarnation, query.state, query.reason = self.next_incarnation, state, reason
         self.next_incarnation += 1
 
     def dump(self) -> bytes:
-        """The znode's data: JSON, compressed, as ZooKeeper takes no more than 1 MB, which 500 plans are."""
+        """The znode's data: JSON, compressed because ZooKeeper takes at most 1 MB, and 500 plans have that."""
         raw = {"next_incarnation": self.next_incarnation, "partitions": self.partitions,
                "queries": {id_: q.to_json() for id_, q in self.queries.items()}}
         return zlib.compress(json.dumps(raw).encode(), COMPRESSION_LEVEL)

@@ -32,7 +32,7 @@ class Into:
         """As it is written in SQL."""
         name = "'" + self.name.replace("'", "''") + "'"
         if self.kind != KAFKA:
-            return f"{self.kind} {identifier(self.connection)} TABLE {name}"
+            return f"{self.kind} {identifier(self.connection or '')} TABLE {name}"
         at = f" AT {identifier(self.connection)}" if self.connection else ""
         key = "" if self.key is None else f" KEY ({', '.join(map(identifier, self.key))})"
         return f"KAFKA TOPIC {name}{at}{key} FORMAT {self.format}"
@@ -126,8 +126,11 @@ class Mark:
     @staticmethod
     def of(raw: dict) -> Mark:
         """The mark of a form made by dataclasses.asdict."""
-        place = raw["place"]
-        return Mark(int(raw["epoch"]), None if place is None else tuple(map(int, place)), int(raw["rows"]), raw["above_us"])
+        place = None
+        if raw["place"] is not None:
+            start_us, end_us, rows = raw["place"]
+            place = int(start_us), int(end_us), int(rows)
+        return Mark(int(raw["epoch"]), place, int(raw["rows"]), raw["above_us"])
 
     @staticmethod
     def load(text: str) -> Mark:

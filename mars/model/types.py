@@ -33,7 +33,7 @@ def normalize(text: str) -> str | None:
 
 
 def nearest_decimal(text: str) -> str | None:
-    """What fits best in the place of a DECIMAL that is too wide, or has a scale above its precision; None for any other
+    """The closest valid type for a DECIMAL that is too wide, or whose scale is above its precision; None for any other
     text."""
     match = DECIMAL.match(re.sub(r"\s+", "", text).upper())
     if match is None or normalize(text):
@@ -41,6 +41,13 @@ def nearest_decimal(text: str) -> str | None:
     precision, scale = int(match[1] or 10), int(match[2] or 0)
     precision = min(38, max(precision, scale, 1))
     return f"DECIMAL({precision}, {min(scale, precision)})"
+
+
+def decimal_size(type_: str) -> tuple[int, int]:
+    """(precision, scale) of a type that is known to be a DECIMAL."""
+    parts = decimal_parts(type_)
+    assert parts is not None, type_
+    return parts
 
 
 def decimal_parts(type_: str) -> tuple[int, int] | None:

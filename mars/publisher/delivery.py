@@ -6,10 +6,10 @@ Whatever goes wrong, the target is closed, and delivery begins again at the mark
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -30,14 +30,20 @@ from mars.model.sinks import (
     Sink,
     SinkStatus,
 )
-from mars.publisher.target import Shape, Target, Way, open_target
+from mars.publisher.target import Shape, Target, Way
+from mars.publisher.targets import open_target
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
 from mars.results.rows import Place
 from mars.results.schema import schema_of
+from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
-from mars.results.tails import Tail, next_block
+from mars.results.tails import LOOK_S as QUERY_LOOK_S
+from mars.results.tails import Block, Tail, next_block
+from mars.runtime.periods import Backoff, Every
+from mars.runtime.system import SYSTEM, Runtime, Thread
 
+T = TypeVar("T")
 log = logging.getLogger("mars.publisher")
 BATCH_ROWS = 20_000
 LOOK_S, TELL_S = 1.0, 1.0
@@ -68,25 +74,35 @@ class Desk:
 class Delivery:
     """One owner's delivery for a sink as of one attempt, in a thread of its own, from `start` until `stop` or a fault."""
 
-    def __init__(self, desk: Desk, sink: Sink, epoch: int, clock: Callable[[], float] = time.time) -> None:
-        self.desk, self.sink, self.epoch, self.clock = desk, sink, epoch, clock
-        self.wake, self.stopping = threading.Event(), threading.Event()
-        self.thread = threading.Thread(target=self._run, name=f"sink-{sink.id}", daemon=True)
-        self.tries = 0
+    def __init__(self, desk: Desk, sink: Sink, epoch: int, runtime: Runtime = SYSTEM) -> None:
+        self.desk, self.sink, self.epoch, self.runtime = desk, sink, epoch, runtime
+        self.wake, self.stopping = runtime.event(), runtime.event()
+        self.thread: Thread | None = None
+        self.backoff = Backoff(BACKOFF_S, BACKOFF_MAX_S, runtime.clock)
+        self.tells, self.renewals = Every(TELL_S, runtime.clock), Every(RENEW_S, runtime.clock)
         self.status: SinkStatus | None = None  # until what the owner before has said is read, which goes on in it
-        self.told_at = 0.0
-        source = desk.source
+        self.source = desk.source
         condition = expressions.from_json(sink.condition)
-        self.source = replace(source, compile_condition=lambda _text, _columns: condition)
+        if condition is not None:
+            self.source = replace(desk.source, compile_condition=lambda _text, _columns: condition)
 
     def start(self) -> None:
         """Begin."""
-        self.thread.start()
+        self.thread = self.runtime.start(self._run, f"sink-{self.sink.id}")
 
     def stop(self) -> None:
         """End soon; what is under way in the target is committed or undone."""
         self.stopping.set()
         self.wake.set()
+
+    def is_alive(self) -> bool:
+        """Does its thread run?"""
+        return self.thread is not None and self.thread.is_alive()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for its end, but no longer than that."""
+        if self.thread is not None:
+            self.thread.join(timeout_s)
 
     def _run(self) -> None:
         while not self.stopping.is_set():
@@ -124,38 +140,40 @@ class Delivery:
         try:
             mark = self._claimed(target)
             faults.point("publisher.claimed")
-            tail, renewed_at = self._tail(stream, query, mark), self.clock()
+            tail = self._tail(stream, query, mark)
+            self.renewals.begin()
             while not self.stopping.is_set():
                 self.wake.clear()
                 rows = self._read(tail)
-                if not len(rows) and self.clock() - renewed_at < RENEW_S:
+                if not len(rows) and not self.renewals.is_due():
                     self._rest(tail, mark)
                     continue
-                mark = Mark(self.epoch, tail.place and _triple(tail.place), mark.rows + len(rows), tail.above_us)
-                self._guarded(lambda rows=rows, mark=mark: target.deliver(rows, mark))
+                mark = Mark(self.epoch, _triple(tail.place), mark.rows + len(rows), tail.above_us)
+                self._guarded(partial(target.deliver, rows, mark))
                 faults.point("publisher.committed")
-                renewed_at = self.clock()
-                self._say(mark, tail.place and tail.place.start_us)
+                self.renewals.begin()
+                self._say(mark, None if tail.place is None else tail.place.start_us)
         finally:
             target.close()
 
     def _query(self) -> tuple[Stream, Query]:
+        dropped = Stopped(FAILED, f"its query {self.sink.query} was dropped; DROP the sink, too")
         try:
             stream, query = self.source.catalog.query(self.sink.query)
         except NotFoundError:
-            query = None
-        if query is None or query.id != self.sink.query_id:
-            raise Stopped(FAILED, f"its query {self.sink.query} was dropped; DROP the sink, too")
+            raise dropped from None
+        if query.id != self.sink.query_id:
+            raise dropped
         return stream, query
 
     def _opened(self, plan: QueryPlan) -> Target:
-        connection = None
-        if self.sink.into.connection is not None:
-            connection = self._guarded(lambda: self.desk.store.connection(self.sink.into.connection))
+        name = self.sink.into.connection
+        connection = None if name is None else self._guarded(lambda: self.desk.store.connection(name))
         return self._guarded(lambda: open_target(self.desk.way, self.sink, Shape.of(plan), connection))
 
     def _claimed(self, target: Target) -> Mark:
         """The mark, once nobody else can move it. ZooKeeper has a copy of it before anything is delivered."""
+        assert self.status is not None
         copy = self.status.mark
         accepts = self.sink.accepts == PROGRESS_LOST
         has_delivered = copy is not None and copy.rows > 0
@@ -167,10 +185,10 @@ class Delivery:
         self.status = replace(self.status, state=DELIVERING, mark=mark, last_error="", since_ms=self._now_ms(),
                               next_try_ms=None)
         self.desk.tell(self.sink, self.epoch, self.status)
-        self.tries = 0
+        self.backoff.reset()
         return mark
 
-    def _guarded(self, call: Callable):
+    def _guarded(self, call: Callable[[], T]) -> T:
         """The call's result. What no retry changes stops the sink."""
         try:
             return call()
@@ -186,7 +204,7 @@ class Delivery:
     def _tail(self, stream: Stream, query: Query, mark: Mark) -> Tail:
         place = None if mark.place is None else Place(*mark.place)
         selection = Selection(self.sink.first_us, where=self.sink.where)
-        return Tail(stream, query, selection, mark.above_us, place)
+        return Tail(stream, query, selection, Every(QUERY_LOOK_S, self.source.clock), mark.above_us, place)
 
     def _read(self, tail: Tail) -> pa.Table:
         """The next rows, at most about BATCH_ROWS; none if there are none now."""
@@ -198,7 +216,7 @@ class Delivery:
             faults.point("publisher.read")
         return pa.concat_tables(tables)
 
-    def _next(self, tail: Tail):
+    def _next(self, tail: Tail) -> Block | None:
         is_first = tail.place is None and tail.above_us is None
         try:
             block = next_block(self.source, tail)
@@ -211,13 +229,13 @@ class Delivery:
         except NotFoundError as error:
             raise Stopped(FAILED, f"{error}; DROP the sink, too") from error
         if is_first and tail.snapshot is not None:
-            self._require_nothing_lost(tail)
+            self._require_nothing_lost(tail.snapshot)
         return block
 
-    def _require_nothing_lost(self, tail: Tail) -> None:
+    def _require_nothing_lost(self, snapshot: Snapshot) -> None:
         """A sink that has delivered nothing yet begins with the oldest rows that are kept, but they must be those that it
         would have begun with when it was made."""
-        gone_us = self.source.tables.gone_us(tail.snapshot)
+        gone_us = self.source.tables.gone_us(snapshot)
         first_us = self.sink.first_us
         if gone_us is None or (self.sink.gone_us is not None and gone_us <= self.sink.gone_us) \
                 or (first_us is not None and gone_us <= first_us):
@@ -232,25 +250,28 @@ class Delivery:
                        "leaves them out, and goes on with the oldest rows that are kept")
 
     def _rest(self, tail: Tail, mark: Mark) -> None:
-        until_us = None if tail.above_us is None or tail.snapshot is None else tail.above_us - tail.snapshot.grace_us
-        self._say(mark, until_us if until_us is not None else tail.place and tail.place.start_us)
+        until_us = None if tail.place is None else tail.place.start_us
+        if tail.above_us is not None and tail.snapshot is not None:
+            until_us = tail.above_us - tail.snapshot.delay_us
+        self._say(mark, until_us)
         self.wake.wait(LOOK_S)
 
     def _say(self, mark: Mark, until_us: int | None) -> None:
         """Copy the mark to ZooKeeper, now and then: it is for people."""
+        assert self.status is not None
         said = replace(self.status, mark=mark, until_us=until_us if until_us is not None else self.status.until_us)
-        if said == self.status or self.clock() - self.told_at < TELL_S:
+        if said == self.status or not self.tells.is_due():
             return
         try:
             self.desk.tell(self.sink, self.epoch, said)
-            self.status, self.told_at = said, self.clock()
+            self.status = said
+            self.tells.begin()
         except NotReadyError as error:
             log.info("sink %s: the copy of its mark waits: %s", self.sink.name, error)
 
     def _wait(self, error: Exception) -> None:
         """Say what is waited for, and wait; longer each time."""
-        pause_s = min(BACKOFF_MAX_S, BACKOFF_S * 2 ** min(self.tries, 10))
-        self.tries += 1
+        pause_s = self.backoff.begin()
         said = str(error) if isinstance(error, MarsError) else repr(error)
         log.warning("sink %s waits %.1f s: %s", self.sink.name, pause_s, said)
         if self.status is not None:
@@ -264,8 +285,8 @@ class Delivery:
         self.stopping.wait(pause_s)
 
     def _now_ms(self) -> int:
-        return int(self.clock() * 1000)
+        return self.runtime.clock.wall_ms()
 
 
-def _triple(place: Place) -> tuple[int, int, int]:
-    return place.start_us, place.end_us, place.skip
+def _triple(place: Place | None) -> tuple[int, int, int] | None:
+    return None if place is None else (place.start_us, place.end_us, place.skip)

@@ -9,9 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import threading
-import time
-import uuid
 from collections.abc import Iterable
 
 import orjson
@@ -28,18 +25,25 @@ from mars.adapters.zookeeper import ZOOKEEPER_AWAY, ZooKeeper
 from mars.config import Config
 from mars.errors import NotReadyError
 from mars.model import names
+from mars.model.expressions import Expression
 from mars.model.plan import Stream
 from mars.model.sinks import RUNNING, Sink, SinkSet, SinkStatus
 from mars.publisher.delivery import Delivery, Desk
 from mars.publisher.target import Way
-from mars.results.partial import PartialPages
+from mars.results.partial_pages import PartialPages
 from mars.results.snapshot import SnapshotReader
 from mars.results.source import ResultSource
 from mars.results.tables import ResultTables
+from mars.runtime.periods import Every
+from mars.runtime.system import SYSTEM, Runtime
 
 log = logging.getLogger("mars.publisher")
 ROUND_S, AGAIN_S, UNNEEDED_S = 0.5, 1.0, 10.0
-CACHE_BYTES = 64 * 1024 * 1024
+
+
+def no_condition(text: str, _columns: tuple[tuple[str, str], ...]) -> Expression:
+    """A sink's condition was compiled when it was made; a delivery puts it here."""
+    raise AssertionError(text)
 
 
 def run_publisher(config_json: str, slot: int) -> None:
@@ -65,31 +69,37 @@ class NoEnds:
 class Publisher:
     """One publisher's session and the deliveries of the sinks that it owns, by sink id."""
 
-    def __init__(self, config: Config, slot: int) -> None:
-        self.id = f"{slot}-{uuid.uuid4().hex[:8]}"
+    def __init__(self, config: Config, slot: int, runtime: Runtime = SYSTEM) -> None:
+        self.runtime = runtime
+        self.id = f"{slot}-{runtime.new_id()[:8]}"
         self.zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
         instance = instance_id(self.zookeeper)
         storage = Storage(config.state_root, instance)
         storage.require()
-        snapshots = SnapshotReader(self.zookeeper, storage)
+        snapshots = SnapshotReader(self.zookeeper, storage, runtime)
         self.cache = snapshots.cache
         catalog = CatalogStore(self.zookeeper, GLANCE_S, self.cache)
-        source = ResultSource(catalog, snapshots, ResultTables(storage, CACHE_BYTES), PartialPages(), NoEnds(),
-                              config.result_retention_days, lambda *_: None)
+        source = ResultSource(catalog, snapshots, ResultTables(storage, runtime), PartialPages(runtime), NoEnds(),
+                              config.result_retention_days, no_condition, runtime.clock)
         self.store = SinkStore(self.zookeeper, GLANCE_S)
         secrets = SecretStore(self.zookeeper, config, GLANCE_S)
         self.desk = Desk(self.store, source, Way(config, secrets.get, instance or ""), self.id, self._tell)
         self.deliveries: dict[str, Delivery] = {}
-        self.ended_at: dict[str, float] = {}
-        self.needed_at = time.monotonic()
-        self.wake = threading.Event()
+        self.again: dict[str, Every] = {}
+        self.unneeded = Every(UNNEEDED_S, runtime.clock)
+        self.unneeded.begin()
+        self.wake = runtime.event()
         self.path = f"{names.PUBLISHERS}/{self.id}"
         known = {"id": self.id, "pid": os.getpid(), "host": socket.gethostname(), "slot": slot}
         self.zookeeper.client.create(self.path, orjson.dumps(known), ephemeral=True, makepath=True)
-        snapshots.told(self._news).__enter__()
+        self.told = snapshots.told(self._news)
 
     def run(self) -> None:
         """Follow the sinks until stopped, or until there have been none for a while."""
+        with self.told:
+            self._run()
+
+    def _run(self) -> None:
         while True:
             if self.zookeeper.expired:
                 raise NotReadyError("the ZooKeeper session may have ended", self.id)
@@ -99,7 +109,7 @@ class Publisher:
                 self._follow()
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
-            if time.monotonic() - self.needed_at > UNNEEDED_S:
+            if self.unneeded.is_due():
                 return
             self.wake.wait(ROUND_S)
             self.wake.clear()
@@ -109,7 +119,7 @@ class Publisher:
         for delivery in self.deliveries.values():
             delivery.stop()
         for delivery in self.deliveries.values():
-            delivery.thread.join(2.0)
+            delivery.join(2.0)
         self.zookeeper.stop()
 
     def _news(self) -> None:
@@ -123,21 +133,21 @@ class Publisher:
         node = self.cache.get(names.SINKS)
         sinks = SinkSet.load(node.data).sinks if node else {}
         if sinks:
-            self.needed_at = time.monotonic()
+            self.unneeded.begin()
         owned = self._owned(sinks)
         for id_, delivery in list(self.deliveries.items()):
             sink = sinks.get(id_)
             if sink is None or sink.state != RUNNING or (owned.get(id_), sink.attempt) != (
                     delivery.epoch, delivery.sink.attempt):
                 delivery.stop()
-            if not delivery.thread.is_alive():
+            if not delivery.is_alive():
                 del self.deliveries[id_]
-                self.ended_at[id_] = time.monotonic()
         for id_, epoch in owned.items():
-            if sinks[id_].state == RUNNING and id_ not in self.deliveries \
-                    and time.monotonic() - self.ended_at.get(id_, -AGAIN_S) >= AGAIN_S:
-                self.deliveries[id_] = Delivery(self.desk, sinks[id_], epoch)
+            again = self.again.setdefault(id_, Every(AGAIN_S, self.runtime.clock))
+            if sinks[id_].state == RUNNING and id_ not in self.deliveries and again.is_due():
+                self.deliveries[id_] = Delivery(self.desk, sinks[id_], epoch, self.runtime)
                 self.deliveries[id_].start()
+                again.begin()
 
     def _owned(self, sinks: dict[str, Sink]) -> dict[str, int]:
         """The epoch of each sink that is ours; those that nobody has are taken, up to our share."""
@@ -146,10 +156,12 @@ class Publisher:
         owned, free = {}, []
         for id_ in sinks:
             node = self.cache.get(names.sink_owner(id_))
-            owner = orjson.loads(node.data)["id"] if node and node.data else None
+            if node is None:  # it has just been dropped
+                continue
+            owner = orjson.loads(node.data)["id"] if node.data else None
             if owner == self.id:
                 owned[id_] = node.version
-            elif node is not None and owner not in alive:
+            elif owner not in alive:
                 free.append((id_, node.version))
         for id_, version in free[:max(0, share - len(owned))]:
             if self.zookeeper.transact(("set", names.sink_owner(id_), orjson.dumps({"id": self.id}), version)):
@@ -164,7 +176,7 @@ class Publisher:
     def _hand_over(self, id_: str, owned: dict[str, int]) -> None:
         """Another publisher has come: leave a sink to it, once its delivery has ended."""
         delivery = self.deliveries.get(id_)
-        if delivery is not None and delivery.thread.is_alive():
+        if delivery is not None and delivery.is_alive():
             delivery.stop()
         elif self.zookeeper.transact(("set", names.sink_owner(id_), b"", owned[id_])):
             self.cache.forget()

@@ -12,20 +12,13 @@ from dataclasses import replace
 
 import orjson
 import pyarrow as pa
-from confluent_kafka import KafkaError
 
 from mars import faults
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import Security, security_of
-from mars.adapters.kafka.transactions import Transactions, Words
-from mars.adapters.target_errors import (
-    FencedError,
-    ProgressLostError,
-    RowsRefusedError,
-    TargetAwayError,
-    TargetRefusesError,
-)
-from mars.errors import MarsError
+from mars.adapters.kafka.sink_words import SinkWords
+from mars.adapters.kafka.transactions import Transactions
+from mars.adapters.target_errors import FencedError, ProgressLostError
 from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
 from mars.publisher.target import Shape, Way, key_columns
@@ -33,37 +26,8 @@ from mars.results.formats import rows as json_rows
 
 BY_KEY = -1  # the partition of a message's key
 BROKERS_PARTITIONS = -1  # as many as the broker gives a topic that is made without a number
-TRANSACTION_MS = 30_000  # how long one of an owner that has gone may keep readers waiting
-FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
-REFUSED = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED,
-           KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-           KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-ROWS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_RECORD)
-
-
-class SinkWords(Words):
-    """Kafka's errors by what is to be done about them."""
-
-    def __init__(self, sink: Sink) -> None:
-        self.sink = sink
-
-    def of(self, cause: KafkaError) -> MarsError:
-        """A call that failed."""
-        if cause.code() in FENCED:
-            return FencedError("another publisher has the sink", cause.str())
-        if cause.code() in REFUSED:
-            return TargetRefusesError("Kafka refuses", cause.str(), "see the connection's user and the broker's ACLs")
-        return TargetAwayError("Kafka does not take a transaction", cause.str(), "is it running? it is tried again")
-
-    def refused(self, cause: KafkaError, key: bytes | None) -> MarsError:
-        """A message that was not taken."""
-        if cause.code() not in ROWS or key is None:
-            return self.of(cause)
-        return RowsRefusedError(f"topic '{self.sink.into.name}' refuses a row", f"of key {key.decode()}: {cause.str()}",
-                                "raise max.message.bytes of the topic; or DROP the sink and CREATE it with a WHERE that "
-                                "leaves the row out")
-
-
+# How long a transaction of an owner that has gone may keep readers waiting; and the partition of a key as Java has it.
+SETTINGS: dict[str, str | int] = {"transaction.timeout.ms": 30_000, "partitioner": "murmur2_random"}
 class KafkaTarget:
     """One transactional producer and the topic."""
 
@@ -72,9 +36,9 @@ class KafkaTarget:
         self.topic = sink.into.name
         self.key = list(key_columns(sink.into, shape))
         self.admin = KafkaAdmin(address, security=security)
-        self.words = SinkWords(sink)
+        self.words = SinkWords(self.topic)
         self.name = f"mars-sink-{way.instance}-{sink.id}"
-        self._way = address, self.name, security
+        self._security = security
         self._transactions: Transactions | None = None
 
     def prepare(self, may_make: bool) -> bool:
@@ -90,8 +54,7 @@ class KafkaTarget:
     def claim(self, fresh: Mark, is_known: bool) -> Mark:
         """As Target.claim."""
         if self._transactions is None:
-            self._transactions = Transactions(*self._way, self.words, **{"transaction.timeout.ms": TRANSACTION_MS,
-                                                                          "partitioner": "murmur2_random"})
+            self._transactions = Transactions(self.admin.address, self.name, self._security, self.words, **SETTINGS)
         text = self._transactions.last(self.topic)
         if text is None and is_known:
             raise ProgressLostError("the target has lost how far the sink is",
@@ -108,6 +71,7 @@ class KafkaTarget:
 
     def deliver(self, rows: pa.Table, mark: Mark) -> None:
         """As Target.deliver."""
+        assert self._transactions is not None  # claim comes first
         self._transactions.send(self.topic, messages(rows, self.key), mark.dump(), _staged)
 
     def close(self) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from mars.adapters.postgres import Session, literal, name
 from mars.adapters.target_errors import ProgressLostError, TargetRefusesError
-from mars.model import types
 from mars.publisher.target import WINDOW, Shape
 
 VERSION_MIN = 150_000  # UNIQUE NULLS NOT DISTINCT
@@ -75,8 +74,7 @@ def prepare(session: Session, table: Table, may_make: bool) -> bool:
 
 def types_of(shape: Shape) -> dict[str, str]:
     """Postgres's type of each column."""
-    return {column: TYPES.get(type_) or "numeric({},{})".format(*types.decimal_parts(type_))
-            for column, type_ in shape.columns}
+    return {column: TYPES.get(type_) or type_.lower().replace("decimal", "numeric") for column, type_ in shape.columns}
 
 
 def definition(shape: Shape) -> str:
@@ -137,12 +135,10 @@ def _check_key(session: Session, table: Table, oid: int) -> None:
 
 def _holds(there: str, wanted: str) -> bool:
     """Does a column of the table's type hold every value of the result's?"""
-    base, wanted_base = SIZE.sub("", there), SIZE.sub("", wanted)
-    if wanted_base != "numeric":
-        return base in WIDER.get(wanted_base, (wanted_base,)) and (base != "numeric" or not SIZE.search(there))
-    size = SIZE.search(there)
+    base, size, wanted_size = SIZE.sub("", there), SIZE.search(there), SIZE.search(wanted)
+    if wanted_size is None:
+        return base in WIDER.get(wanted, (wanted,)) and (base != "numeric" or size is None)
     if base != "numeric" or size is None:
         return base == "numeric"
-    digits, scale = int(size[1]), int(size[2] or 0)
-    wanted_digits, wanted_scale = map(int, SIZE.search(wanted).groups())
+    (digits, scale), (wanted_digits, wanted_scale) = (map(int, (one[1], one[2] or 0)) for one in (size, wanted_size))
     return scale >= wanted_scale and digits - scale >= wanted_digits - wanted_scale

@@ -1,4 +1,4 @@
-"""What a target is, and which one a sink has."""
+"""What a target of sinks is, and which rows fit in one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from mars.adapters.target_errors import TargetRefusesError
 from mars.config import Config
-from mars.model.connections import KAFKA, Connection
+from mars.model.connections import KAFKA
 from mars.model.expressions import Column
 from mars.model.plan import QueryPlan
-from mars.model.sinks import Into, Mark, Sink
+from mars.model.sinks import Into, Mark
 from mars.results.schema import columns_of
 
 WINDOW = ("window_start", "window_end")
@@ -67,15 +67,6 @@ class Way:
     config: Config
     secret: Callable[[str], str]
     instance: str
-
-
-def open_target(way: Way, sink: Sink, shape: Shape, connection: Connection | None) -> Target:
-    """The target of a sink, connected."""
-    from mars.publisher import kafka, postgres  # each brings a client library, and a sink needs one of them
-
-    if sink.into.kind == KAFKA:
-        return kafka.KafkaTarget(way, sink, shape, connection)
-    return postgres.PostgresTarget(way, sink, shape, connection)
 
 
 def key_columns(into: Into, shape: Shape) -> tuple[str, ...]:

@@ -9,22 +9,28 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from operator import le
+from typing import Annotated, TypeVar
 
 import orjson
+from pydantic import Field, TypeAdapter
 
 from mars.errors import RequestError
 from mars.results.formats import timestamp_text
 
 LIMIT_DEFAULT, LIMIT_MAX = 1_000, 100_000
+# The types in cursors, which are checked because anybody may have written a cursor.
+Number = Annotated[int, Field(gt=-2**63, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+T = TypeVar("T")
 
 
 def _time(time_us: int | None) -> str:
     return timestamp_text(time_us) or "not given"
 
 
-# How a field of a selection is called in a request, and how its value is written there.
+# The name of each field of a selection in a request, and how its value is written there.
 PARAMETERS = {"first_us": ("from", _time), "end_us": ("to", _time), "where": ("where", lambda text: text or "not given"),
               "descending": ("order", lambda is_so: "desc" if is_so else "asc"),
               "partial": ("partial", lambda is_so: str(is_so).lower())}
@@ -32,10 +38,10 @@ PARAMETERS = {"first_us": ("from", _time), "end_us": ("to", _time), "where": ("w
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows are asked for: first_us <= window_start < end_us, `where` a condition over result columns."""
+    """The rows asked for: first_us <= window_start < end_us; `where` is a condition over result columns."""
 
-    first_us: int | None = None
-    end_us: int | None = None
+    first_us: Number | None = None
+    end_us: Number | None = None
     where: str | None = None
     descending: bool = False
     partial: bool = False
@@ -48,46 +54,18 @@ class Cursor:
     `gone_us` had lost rows to the retention when the first page was read."""
 
     query: str
-    commits: tuple[int, ...]
-    bound_us: int | None
+    commits: tuple[Count, ...]
+    bound_us: Number | None
     selection: Selection
-    start_us: int
-    end_us: int
-    skip: int
+    start_us: Number
+    end_us: Number
+    skip: Count
     open_id: str = ""
-    gone_us: int | None = None
-
-    def dump(self) -> str:
-        """The cursor as text that stands in a URL as it is."""
-        return base64.urlsafe_b64encode(orjson.dumps(asdict(self))).decode().rstrip("=")
-
-    @staticmethod
-    def load(text: str) -> Cursor:
-        """The cursor of such a text; RequestError for any other."""
-        try:
-            raw = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-            raw["selection"] = Selection(**raw["selection"])
-            raw["commits"] = tuple(raw["commits"])
-            cursor = Cursor(**raw)
-        except (binascii.Error, ValueError, TypeError, KeyError) as error:
-            raise no_cursor() from error
-        if not cursor._is_sound():
-            raise no_cursor()
-        return cursor
-
-    def _is_sound(self) -> bool:
-        """Has everything its type? A cursor may have been written by anybody."""
-        asked = self.selection
-        numbers = (self.start_us, self.end_us, self.skip, *self.commits)
-        optional = (self.bound_us, self.gone_us, asked.first_us, asked.end_us)
-        return (all(map(_is_number, numbers)) and min(self.skip, *self.commits, 0) == 0
-                and all(number is None or _is_number(number) for number in optional)
-                and (asked.where is None or isinstance(asked.where, str))
-                and isinstance(self.query, str) and isinstance(self.open_id, str))
+    gone_us: Number | None = None
 
     def check(self, query_id: str, given: Selection, named: Collection[str] = ()) -> None:
-        """RequestError if the page belongs to another query, or a parameter contradicts the first page's: one that is not
-        its default, or that stands in the request (`named`)."""
+        """RequestError if the page belongs to another query, or if a parameter contradicts the first page's. A parameter
+        counts if it is not its default, or is named in the request (`named`)."""
         if query_id != self.query:
             raise RequestError("the cursor belongs to another query", hint="begin again without cursor")
         for field in fields(Selection):
@@ -108,15 +86,27 @@ class Cursor:
         return gone_us >= self.end_us or ends_early
 
     def is_of(self, vector: tuple[int, ...], watermark_us: int | None) -> bool:
-        """Can a page have been given out with it, if commits and watermark are these now? Both only grow."""
+        """Can a page have had this cursor, if these are the commits and the watermark now? Both only grow."""
         is_later = self.bound_us is not None and (watermark_us is None or self.bound_us > watermark_us)
         return not is_later and len(self.commits) == len(vector) and all(map(le, self.commits, vector))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and -2**63 < value < 2**63
+CURSOR = TypeAdapter(Cursor)
+
+
+def dump(cursor: object) -> str:
+    """A cursor as text that needs no escaping in a URL."""
+    return base64.urlsafe_b64encode(orjson.dumps(cursor)).decode().rstrip("=")
+
+
+def load(text: str, kind: TypeAdapter[T]) -> T:
+    """The cursor of such a text; RequestError for any other."""
+    try:
+        return kind.validate_json(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), strict=True)
+    except (binascii.Error, ValueError) as error:
+        raise no_cursor() from error
 
 
 def no_cursor() -> RequestError:
-    """The error for a text that no page has given out."""
-    return RequestError("this is no cursor", hint="give `next` of the page before, or leave cursor out")
+    """The error for a text that is not the cursor of any page."""
+    return RequestError("this is not a cursor", hint="give `next` of the previous page, or leave out cursor")

@@ -1,7 +1,7 @@
-"""Ids of server-sent events: of which query and selection, and which row is the last one, as text for an HTTP header. Pure.
+"""Ids of server-sent events: the query, the selection and the last row, as text for an HTTP header. Pure.
 
-Nothing else stands in an id, so that the same rows have the same one whenever they are sent: rows of a window that was given
-out never change, nor does their order.
+An id contains nothing else, so the same rows have the same id whenever they are sent: rows of a published window never
+change, nor does their order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def dump(query_id: str, place: Place, selection: Selection) -> str:
 
 
 def load(text: str, query_id: str, selection: Selection) -> Place:
-    """Where the rows behind an event begin; RequestError unless it is one of this query and selection."""
+    """The place after an event's rows; RequestError unless the event is one of this query and selection."""
     try:
         query, start, end, skip, *asked = text.split("/")
         place = Place(int(start), int(end), int(skip))
@@ -29,18 +29,19 @@ def load(text: str, query_id: str, selection: Selection) -> Place:
             raise ValueError(text)
     except ValueError:
         if text.startswith(f"{query_id}:") and text.count(":") in (4, 5):
-            raise RequestError("the event id is of an older Mars", "it counts rows from what was the oldest one then",
-                               BEGIN) from None
-        raise RequestError("this is no event id", f"Last-Event-ID is {text!r}",
+            raise RequestError("the event id is of an older Mars",
+                               "it counts rows from the row that was the oldest at that time", BEGIN) from None
+        raise RequestError("this is not an event id", f"Last-Event-ID is {text!r}",
                            "send the id of an event of this stream, or none") from None
     if query != query_id:
         raise RequestError("the event id belongs to another query", "or to one of this name that was dropped", BEGIN)
     if asked != _asked(selection):
-        raise RequestError("the event id belongs to other rows", "from or where differs from that of the stream it is of",
+        raise RequestError("the event id belongs to other rows",
+                           "from or where differs from that of the stream that the id came from",
                            "give the same from and where, or begin again without Last-Event-ID")
     return place
 
 
 def _asked(selection: Selection) -> list[str]:
-    """A short name of the selection, none for all rows."""
+    """A short name of the selection; empty for all rows."""
     return [] if selection == Selection() else [hashlib.sha256(repr(selection).encode()).hexdigest()[:12]]

@@ -1,4 +1,4 @@
-"""Rows as JSON, CSV or an Arrow stream; a page at a time, column by column."""
+"""Rows as JSON, CSV or an Arrow stream, one page at a time, column by column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def choose(accept: str) -> str:
-    """The media type to answer with; FormatError if none that is accepted can be given."""
+    """The media type to answer with; FormatError if the API has none of the accepted ones."""
     offers = []
     for position, part in enumerate(accept.split(",") if accept.strip() else ["*/*"]):
         name, *parameters = [piece.strip().lower() for piece in part.split(";")]
@@ -41,8 +41,8 @@ CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 
 
 def to_json(document: dict, table: pa.Table) -> bytes:
-    """The document with `rows` of the table. It is written in pieces, because rows in Python are many times as large as
-    their text."""
+    """The document with `rows` of the table. It is written in portions, because rows as Python objects are many times as
+    large as their text."""
     pieces = [orjson.dumps(rows(table.slice(first, WRITTEN_ROWS)))[1:-1] for first in range(0, len(table), WRITTEN_ROWS)]
     return b"%b%b]}" % (orjson.dumps({**document, "rows": []})[:-2], b",".join(pieces))
 
@@ -69,7 +69,7 @@ def to_arrow(table: pa.Table) -> bytes:
 
 
 def type_name(type_: pa.DataType) -> str:
-    """The dialect's name of an Arrow type that rows have."""
+    """The dialect's name of an Arrow type in rows."""
     if pa.types.is_decimal(type_):
         return f"DECIMAL({type_.precision},{type_.scale})"
     names = {"bool": "BOOLEAN", "int32": "INT", "int64": "BIGINT", "float": "FLOAT", "double": "DOUBLE",
@@ -83,7 +83,7 @@ def named_types(schema: pa.Schema) -> list[dict[str, str]]:
 
 
 def timestamp_text(time_us: int | None) -> str | None:
-    """An instant as RFC 3339 in UTC; None stays None. Far from the calendar it is told by its number."""
+    """An instant as RFC 3339 in UTC; None stays None. Outside the calendar it is written as a number of seconds."""
     if time_us is None:
         return None
     if not CALENDAR_US[0] <= time_us < CALENDAR_US[1]:
@@ -104,15 +104,15 @@ def _converter(type_: pa.DataType) -> Callable[[pa.ChunkedArray], list]:
 
 
 def _timestamps(column: pa.ChunkedArray) -> list[str | None]:
-    # Few instants repeat in many rows, so that each is written once.
+    # Many rows share few instants, so each instant is written once.
     coded = column.cast(pa.timestamp("us")).combine_chunks().dictionary_encode()
-    texts = [f"{_trimmed(text)}Z" for text in _written(coded.dictionary.cast(pa.int64()), "us")]
+    texts = [text and f"{_trimmed(text)}Z" for text in _written(coded.dictionary.cast(pa.int64()), "us")]
     return [None if code is None else texts[code] for code in coded.indices.to_pylist()]
 
 
 def _written(column: pa.Array, unit: str) -> list[str | None]:
     """Times since the epoch in ISO 8601; a year beyond 9999, which RFC 3339 does not know, has a sign."""
-    # The least number means no time to numpy.
+    # numpy takes the least number for 'no time'.
     values = np.maximum(column.fill_null(0).to_numpy().astype(np.int64), np.iinfo(np.int64).min + 1)
     texts = np.datetime_as_string(values.view(f"datetime64[{unit}]")).tolist()
     return [None if not known else text if text[4] == "-" or text[0] == "-" else f"+{text}"
@@ -126,7 +126,7 @@ def _trimmed(text: str) -> str:
 
 
 def _floats(column: pa.ChunkedArray) -> list[float | str | None]:
-    if pa.types.is_float32(column.type):  # through its shortest text, not through the nearest double
+    if pa.types.is_float32(column.type):  # through its shortest text, because the nearest double has other digits
         column = column.cast(pa.string()).cast(pa.float64())
     values = column.to_pylist()
     if pc.all(pc.is_finite(column), min_count=0).as_py():

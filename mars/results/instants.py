@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from mars.errors import RequestError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLIS_MAX = 2**63 // 1000 - 1  # in microseconds, with a little more or less, it still has 64 bits
+MILLIS_MAX = 2**63 // 1000 - 1  # so that in microseconds, and a little more or less, it still fits 64 bits
 
 
 def instant_us(name: str, text: str | None) -> int | None:
@@ -21,8 +21,8 @@ def instant_us(name: str, text: str | None) -> int | None:
         head, sep, tail = text.partition("T")
         time = datetime.fromisoformat(f"{head}{sep}{tail.replace(' ', '+')}")
     except ValueError:
-        raise RequestError(f"{name} is no time", f"{name} = {text}",
-                           "give RFC 3339, like 2026-01-31T12:00:00Z, or milliseconds since 1970") from None
+        raise RequestError(f"{name} is not a time", f"{name} = {text}",
+                           "give RFC 3339, for example 2026-01-31T12:00:00Z, or milliseconds since 1970") from None
     return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=1)
 
 

@@ -1,26 +1,28 @@
-"""The merged cells of open windows, kept from one read to the next: a read costs what was committed since the last."""
+"""The merged cells of open windows, kept from one read to the next, so that a read costs only what was committed since
+the last."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.algebra import cells
+from mars.errors import Remedy
 from mars.model.commits import QueryCommit, Segment
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
+from mars.runtime.byte_lru import ByteLru
+from mars.runtime.system import SYSTEM, Runtime
 
-KEPT_BYTES = 256 * 1024 * 1024
+KEPT_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 
 
 class OpenFileError(CorruptFileError):
-    """A file with the state of open windows is damaged or missing: it mends without anybody's help, as a rule."""
+    """A file with the state of open windows is damaged or missing. As a rule this passes by itself."""
 
-    status = 503
+    remedy = Remedy.RETRY
 
     def __init__(self, damage: CorruptFileError) -> None:
         super().__init__("the open windows cannot be read", damage.detail,
@@ -30,8 +32,8 @@ class OpenFileError(CorruptFileError):
 
 @dataclass(frozen=True)
 class _Open:
-    """What was merged of a key part's commit: how many had changed the query, its state segments, its watermark, when it
-    last fell back, the open cells and their rows."""
+    """What was merged from a key part's commit: how many commits had changed the query, its state segments, its
+    watermark, when it last fell back, the open cells and their rows."""
 
     commits: int
     segments: tuple[Segment, ...]
@@ -44,18 +46,17 @@ class _Open:
 class OpenWindows:
     """Reads the open windows of key parts and keeps the newest ones, up to KEPT_BYTES. Thread-safe.
 
-    A reader may come with an older commit than one that came before it. It goes on only from what is older than its own,
-    and what it finds never takes the place of what is newer."""
+    A reader may come with an older commit than an earlier reader had. It continues only from what is older than its own
+    commit, and its result never replaces a newer one."""
 
-    def __init__(self, storage: Storage, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, storage: Storage, runtime: Runtime = SYSTEM, kept_bytes: int = KEPT_BYTES) -> None:
         self.storage = storage
-        self.kept_bytes = kept_bytes
-        self._held: OrderedDict[tuple[str, int], _Open] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held: ByteLru[tuple[str, int], _Open] = ByteLru(kept_bytes, lambda one: one.cells.nbytes + one.rows.nbytes)
+        self._lock = runtime.lock()
 
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
-        """The rows that the windows which key part `number` has not closed would give if they closed now, in no
-        order. OpenFileError if a file with their state does not read."""
+        """The rows that the open windows of key part `number` would give if they closed now, in no order. OpenFileError
+        if a file with their state cannot be read."""
         key, segments = (snapshot.query.id, number), tuple(part.state)
         with self._lock:
             held = self._held.get(key)
@@ -68,11 +69,13 @@ class OpenWindows:
 
     def _read(self, snapshot: Snapshot, held: _Open | None, segments: tuple[Segment, ...], part: QueryCommit) -> _Open:
         """A commit leaves out a segment when all its windows have closed, or leaves out all for a new base (commits.py).
-        So if one is still named, what is merged holds all that is still open of the others. Only a fall-back leaves out
-        what is merged again; then `held` is None."""
+        So if one of the merged segments is still named, the merged cells hold everything that is still open of the
+        others. Only a fall-back leaves out segments that are merged again; then `held` is None."""
         stream, plan, watermark = snapshot.stream, snapshot.query.plan, part.watermark
-        goes_on = held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments)
-        known, tables = (set(held.segments), [held.cells]) if goes_on else (set(), [])
+        known: set[Segment] = set()
+        tables: list[pa.Table] = []
+        if held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments):
+            known, tables = set(held.segments), [held.cells]
         schema = cells.schema(plan, stream)
         try:
             tables += [cells.decode(self.storage.read(segment), schema) for segment in segments if segment not in known]
@@ -82,18 +85,14 @@ class OpenWindows:
         if watermark is not None:
             merged = cells.late_split(plan, stream, merged, watermark)[1]
         return _Open(part.commits, segments, watermark, part.fell_at, merged,
-                     cells.finish(plan, stream, merged, ordered=False).cast(schema_of(plan)))
+                     cells.finish(plan, stream, cells.of_windows(plan, stream, merged, before=watermark),
+                                  ordered=False).cast(schema_of(plan)))
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:
         with self._lock:
-            if key in self._held and self._held[key].commits > found.commits:
-                return
-            self._held[key] = found
-            self._held.move_to_end(key)
-            sizes = sum(held.cells.nbytes + held.rows.nbytes for held in self._held.values())
-            while sizes > self.kept_bytes:
-                gone = self._held.popitem(last=False)[1]
-                sizes -= gone.cells.nbytes + gone.rows.nbytes
+            newer = self._held.peek(key)
+            if newer is None or newer.commits <= found.commits:
+                self._held.put(key, found)
 
 
 def _not_before(watermark: int | None, other: int | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -10,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.adapters.storage import CorruptFileError
-from mars.results.cursors import Cursor, Selection, no_cursor
+from mars.results import cursors
+from mars.results.cursors import CURSOR, Cursor, Selection, no_cursor
 from mars.results.formats import timestamp_text
-from mars.results.partial import open_rows
+from mars.results.partial_pages import open_rows
 from mars.results.reason import why_empty
 from mars.results.rows import Choice, Place, first_rows, gone
 from mars.results.snapshot import FRESH_S, Snapshot
@@ -36,26 +36,26 @@ class Page:
 
 def page(source: ResultSource, name: str, selection: Selection, limit: int, cursor: str | None = None,
          min_commit: int = 0, named: Collection[str] = ()) -> Page:
-    """At most `limit` rows; `named` are the parameters that stand in the request. NotFoundError, RequestError, GoneError, or
+    """At most `limit` rows; `named` are the parameters that the request names. NotFoundError, RequestError, GoneError, or
     SqlError for a condition that is refused."""
     stream, query = source.catalog.query(name)
-    start = Cursor.load(cursor) if cursor else None
+    start = cursors.load(cursor, CURSOR) if cursor else None
     if start:
         start.check(query.id, selection, named)
     for attempt in range(TRIES):
         snapshot = source.snapshots.read_whole(stream, query, min_commit)
         if start and not start.is_of(snapshot.vector, snapshot.watermark_us):
-            if attempt == 0:  # a page of another API process may be of a newer commit than the one known here
+            if attempt == 0:  # another API process may have given out a page of a newer commit than the one known here
                 source.snapshots.sync(stream)
                 continue
             raise no_cursor()
         try:
             return _continue(source, snapshot, start, limit) if start else _begin(source, snapshot, selection, limit)
         except CorruptFileError:
-            # Files are deleted once a newer commit does not need them: read on as of that one.
+            # Files are deleted once a newer commit does not need them, so continue as of that commit.
             if attempt == TRIES - 1:
                 raise
-            time.sleep(2 * FRESH_S)
+            source.clock.sleep(2 * FRESH_S)
     raise AssertionError("unreachable")
 
 
@@ -84,22 +84,21 @@ def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place
     first, last = _span(selection, after)
     pieces = [] if bound is None else source.tables.closed(snapshot, bound, first_us=first, last_us=last)
     if open_table is not None and len(open_table):
-        span = pc.min_max(open_table["window_start"].cast(pa.int64())).as_py()
-        pieces.append(Piece(span["min"], span["max"], len(open_table), lambda: open_table))
+        pieces.append(Piece.of(open_table))
     rows = first_rows(Choice.of(plan, selection, source.compile_condition, after), pieces, limit + 1)
     next_ = None
     if len(rows) > limit:
         rows = rows.slice(0, limit)
         place = _place_after(rows, after)
         open_id = cursor.open_id or (source.partial_pages.keep(open_table) if open_table is not None else "")
-        next_ = replace(cursor, start_us=place.start_us, end_us=place.end_us, skip=place.skip, open_id=open_id).dump()
+        next_ = cursors.dump(replace(cursor, start_us=place.start_us, end_us=place.end_us, skip=place.skip, open_id=open_id))
     if selection.partial:
-        rows = _marked(rows, bound, snapshot.grace_us)
+        rows = _marked(rows, bound, snapshot.delay_us)
     return Page(rows, next_, sum(cursor.commits), timestamp_text(bound))
 
 
 def _span(selection: Selection, after: Place | None) -> tuple[int | None, int | None]:
-    """The least and greatest window_start that can still come, None for no bound."""
+    """The least and greatest window_start that can still come; None for no bound."""
     first = selection.first_us
     last = None if selection.end_us is None else selection.end_us - 1
     if after and selection.descending:
@@ -110,7 +109,7 @@ def _span(selection: Selection, after: Place | None) -> tuple[int | None, int | 
 
 
 def _place_after(rows: pa.Table, before: Place | None) -> Place:
-    """Where the page after these rows begins; they began at `before`."""
+    """The place after these rows, which began at `before`."""
     starts, ends = (rows[name].cast(pa.int64()) for name in ("window_start", "window_end"))
     start, end = starts[-1].as_py(), ends[-1].as_py()
     same = pc.sum(pc.and_(pc.equal(starts, instant(start)), pc.equal(ends, instant(end)))).as_py()
@@ -119,8 +118,8 @@ def _place_after(rows: pa.Table, before: Place | None) -> Place:
     return Place(start, end, same)
 
 
-def _marked(rows: pa.Table, bound_us: int | None, grace_us: int) -> pa.Table:
-    """The rows with a last column that says of which the window is still open."""
-    closes = pc.add(rows["window_end"].cast(pa.int64()), instant(grace_us))
+def _marked(rows: pa.Table, bound_us: int | None, delay_us: int) -> pa.Table:
+    """The rows with one more column, which says whether a row's window is still open."""
+    closes = pc.add(rows["window_end"].cast(pa.int64()), instant(delay_us))
     flags = pa.array([True] * len(rows), pa.bool_()) if bound_us is None else pc.greater(closes, instant(bound_us))
     return rows.append_column("partial", flags)

@@ -9,7 +9,7 @@ from mars.errors import MarsError
 from mars.model.registry import RUNNING
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
-from mars.results.partial import open_rows
+from mars.results.partial_pages import open_rows
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
 from mars.results.waits import held_by, holder, last_closed_us, later_windows, mark, stopped, what_it_waits_for
@@ -30,7 +30,7 @@ def why_empty(source: ResultSource, snapshot: Snapshot, selection: Selection) ->
     rows = open_rows(source.tables, snapshot)
     if len(rows):
         return _not_closed(snapshot, rows, source.tables.gone_us(snapshot) is None and query.plan.having is None)
-    return (f"The windows up to {timestamp_text(snapshot.watermark_us)} are closed and gave no row that is still kept: "
+    return (f"The windows up to {timestamp_text(snapshot.watermark_us)} are closed, but none of their rows is kept: "
             f"HAVING left them out, or they are older than {source.retention_days} days.")
 
 
@@ -39,7 +39,7 @@ def _narrowed(selection: Selection) -> bool:
 
 
 def _visible(source: ResultSource, snapshot: Snapshot) -> tuple[int, int] | None:
-    """All closed windows that have rows begin from the one to the other time; None if there is none."""
+    """The least and the greatest begin of all closed windows that have rows; None if there is none."""
     gone_us, closed_us = source.tables.gone_us(snapshot), last_closed_us(snapshot)
     if closed_us is None:
         return None
@@ -50,13 +50,15 @@ def _visible(source: ResultSource, snapshot: Snapshot) -> tuple[int, int] | None
 
 
 def _left_out(snapshot: Snapshot, selection: Selection, first_us: int, last_us: int) -> str:
-    """Rows there are, but none that was asked for: it was left out, or its window is not closed yet."""
-    if selection.first_us is not None and selection.first_us > last_closed_us(snapshot):
+    """There are rows, but none that was asked for: the request left them out, or their window is not closed yet."""
+    closed_us = last_closed_us(snapshot)
+    assert closed_us is not None, snapshot.query.name  # else no window with rows is closed
+    if selection.first_us is not None and selection.first_us > closed_us:
         return (f"No window that begins at {timestamp_text(selection.first_us)} or later is closed yet: "
                 f"{what_it_waits_for(snapshot)}.")
-    left_out = (f"No row matches: windows with rows begin from {timestamp_text(first_us)} to {timestamp_text(last_us)}, and "
-                "from, to or where leave them out.")
-    asks_for_later = selection.end_us is None or selection.end_us - 1 > last_closed_us(snapshot)
+    left_out = (f"No row matches: the windows that have rows begin between {timestamp_text(first_us)} and "
+                f"{timestamp_text(last_us)}, but from, to or where leaves them out.")
+    asks_for_later = selection.end_us is None or selection.end_us - 1 > closed_us
     return f"{left_out} {later_windows(snapshot)}" if asks_for_later else left_out
 
 
@@ -65,10 +67,10 @@ def _nothing_read(source: ResultSource, snapshot: Snapshot) -> str:
     try:
         ends = source.ends.read(snapshot.stream, positions)
     except MarsError as error:
-        return f"No tuple has been counted yet, and the topic cannot be looked at: {error.title}."
+        return f"No tuple has been counted yet, and the topic cannot be read: {error.title}."
     waiting = sum(max(0, ends[p] - position) for p, position in positions.items())
     if waiting:
-        return f"No tuple has been committed yet: about {waiting:,} of topic '{topic}' wait to be read."
+        return f"No tuple has been committed yet: topic '{topic}' has about {waiting:,} more to read."
     earlier = "" if snapshot.query.plan.start == "EARLIEST" else \
         f" (it starts FROM {snapshot.query.plan.start}; FROM EARLIEST counts all that the topic holds)"
     return f"No tuple has come yet: topic '{topic}' holds none after the place where the query starts{earlier}."
@@ -82,16 +84,18 @@ def _nothing_counted(snapshot: Snapshot, tuples: int, lost: dict[str, int]) -> s
 
 
 def _not_closed(snapshot: Snapshot, rows: pa.Table, is_first: bool) -> str:
-    """Open windows, the watermark, the partition that holds it, and what closes the next. `is_first`: none can be closed."""
+    """The open windows, the watermark, the partition that holds it back, and what closes the next window. `is_first`: no
+    window has closed before."""
     plan, topic = snapshot.query.plan, snapshot.stream.topic
     ends = rows["window_end"].cast(pa.int64())
     count, first_end = pc.count_distinct(ends).as_py(), pc.min(ends).as_py()
-    needed = first_end + (plan.grace_ms + plan.watermark_ms) * 1000
+    needed = first_end + snapshot.delay_us + plan.watermark_ms * 1000
     none = "No window is closed yet" if is_first else "No closed window has a row that is still kept"
     windows = "1 window is open" if count == 1 else f"{count:,} windows are open"
     found = holder(snapshot)
     if found.time is not None and found.behind is None and snapshot.stream.micros(found.time) >= needed:
         return (f"{none}: {windows}, the watermark is {mark(snapshot)}, and partition {found.partition} of topic '{topic}', "
-                f"the last one, has passed {timestamp_text(needed)}, so that one of the next commits closes the first.")
-    return (f"{none}: {windows}, and the next closes once the event time of every active partition has "
+                f"the last one to wait for, has passed {timestamp_text(needed)}, so one of the next commits will close the "
+                "first window.")
+    return (f"{none}: {windows}, and the next one closes once the event time of every active partition has "
             f"reached {timestamp_text(needed)}; the watermark is {mark(snapshot)}, and {held_by(snapshot, found)}.")

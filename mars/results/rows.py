@@ -1,4 +1,4 @@
-"""Which rows of a result are asked for, and in which order: on whole Arrow tables. Pure."""
+"""Chooses and orders the rows of a result that a request asks for, on whole Arrow tables. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from mars.results.schema import columns_of, order_of, schema_of
 from mars.results.tables import Piece, strata
 
 CHUNKS_MAX = 64
-# From a condition over (name, type) columns to its expression; SqlError, at its place in the text, if it is refused.
+# Compiles a condition over (name, type) columns into an expression; SqlError, with its place in the text, if it is
+# refused.
 CompileCondition = Callable[[str, tuple[tuple[str, str], ...]], Expression]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Rows begin after `skip` rows of the window [start_us, end_us)."""
+    """A place in a result: after `skip` rows of the window [start_us, end_us)."""
 
     start_us: int
     end_us: int
@@ -35,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Choice:
-    """The rows of a selection from `after` on, None for all of them. SqlError, when it is made, for a condition that is
+    """The rows of a selection from `after` on; None for all of them. Creating one raises SqlError for a condition that is
     refused."""
 
     plan: QueryPlan
@@ -50,16 +51,16 @@ class Choice:
                       compile_condition(selection.where, tuple(columns_of(plan))))
 
     def of_piece(self, piece: Piece) -> Piece:
-        """The piece, of which only chosen rows are loaded, in no order."""
+        """The piece, which then loads only chosen rows, in no order."""
         return replace(piece, load=lambda: self._chosen_of(piece.load(), self._is_within(piece)))
 
     def _is_within(self, piece: Piece) -> bool:
-        """Need no row of the piece be left out for its window?"""
+        """Is every window of the piece within the selection, so that no row must be left out?"""
         first, end = self.selection.first_us, self.selection.end_us
         return self.after is None and (first is None or first <= piece.first_us) and (end is None or piece.last_us < end)
 
     def _chosen_of(self, table: pa.Table, is_within: bool) -> pa.Table:
-        # Chosen by chunks: mostly few rows are, and joining the chunks of all would cost more than choosing.
+        # Choose chunk by chunk: mostly few rows are chosen, and joining all chunks first would cost more than choosing.
         table = table.combine_chunks() if table.column(0).num_chunks > CHUNKS_MAX else table
         return pa.Table.from_batches([self._chosen(batch, is_within) for batch in table.to_batches()], table.schema)
 
@@ -85,13 +86,13 @@ class Choice:
         return pa.array(chosen)
 
     def ordered(self, table: pa.Table) -> pa.Table:
-        """By window, then by the keys, NULL first; all of it the other way round if that is asked for."""
+        """Ordered by window, then by the keys, NULL first; all of it reversed if that is asked for."""
         if len(table) < 2:
             return table
         way, nulls = ("descending", "at_end") if self.selection.descending else ("ascending", "at_start")
         levels = [single(table[name]) for name in ("window_start", "window_end", *order_of(self.plan))]
-        levels = {str(place): _sortable(level) for place, level in enumerate(levels)}
-        return table.take(pc.sort_indices(pa.table(levels), [(name, way, nulls) for name in levels]))
+        sortable = {str(place): _sortable(level) for place, level in enumerate(levels)}
+        return table.take(pc.sort_indices(pa.table(sortable), [(name, way, nulls) for name in sortable]))
 
 
 def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
@@ -106,8 +107,8 @@ def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
 
 
 def all_rows(choice: Choice, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-    """All chosen rows of the pieces in result order, table by table; each window's lie in one table. GoneError if the window
-    in which they begin has not as many rows as are to be left out: then nobody knows where in it they begin."""
+    """All chosen rows of the pieces in result order, table by table; all rows of a window are in one table. GoneError if
+    the first window has fewer rows than are to be skipped, because then nobody knows where the rows begin."""
     tables = (choice.ordered(table) for table in strata(map(choice.of_piece, pieces), choice.selection.descending))
     return tables if choice.after is None else _behind(choice.after, tables)
 
@@ -131,9 +132,9 @@ def times(table: pa.Table, name: str) -> np.ndarray:
 
 
 def gone(place: Place, gone_us: int | None = None) -> GoneError:
-    """The error for a place behind which rows are missing. Windows up to `gone_us` have lost some, if that is known."""
-    rest = "" if gone_us is None else f"; windows from {timestamp_text(gone_us)} on are still whole"
-    return GoneError("the rows behind this place are no longer kept",
+    """The error for a place after which rows are missing. Windows up to `gone_us` have lost rows, if that is known."""
+    rest = "" if gone_us is None else f"; windows from {timestamp_text(gone_us)} on are still complete"
+    return GoneError("the rows after this place are no longer kept",
                      f"result_retention_days have passed for the window from {timestamp_text(place.start_us)} to "
                      f"{timestamp_text(place.end_us)}{rest}", "begin again without cursor or Last-Event-ID")
 

@@ -21,7 +21,7 @@ def schema_of(plan: QueryPlan) -> pa.Schema:
 
 
 def order_of(plan: QueryPlan) -> list[str]:
-    """The columns that order rows of one window: the keys in their order, or all outputs where a key is not shown."""
+    """The columns that order the rows of one window: the keys in their order, or all outputs if a key is not shown."""
     shown = {output.expression.name: output.name for output in plan.outputs if isinstance(output.expression, Column)}
-    keys = [shown.get(f"k{i}") for i in range(len(plan.keys))]
-    return [output.name for output in plan.outputs] if None in keys else keys
+    keys = [f"k{i}" for i in range(len(plan.keys))]
+    return [shown[key] for key in keys] if all(key in shown for key in keys) else [output.name for output in plan.outputs]

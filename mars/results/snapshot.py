@@ -1,11 +1,9 @@
-"""A query as of the last commits: what the API knows of it, read from pointers and manifests alone."""
+"""A query as of the last commits, read from pointers and manifests alone."""
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from operator import is_
 
@@ -13,16 +11,18 @@ from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import Znode, ZooKeeper
+from mars.algebra import windows
 from mars.errors import NotReadyError
 from mars.model import names
 from mars.model.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.model.identifiers import identifier
 from mars.model.plan import Stream
 from mars.model.registry import PAUSED, RUNNING, Query
+from mars.runtime.system import SYSTEM, Runtime
 
-FRESH_S = 0.05
-TRIES = 10
-COMMIT_WAIT_S = 10.0
+FRESH_S = 0.05  # between looks of who waits for a commit
+TRIES = 10  # looks at all pointers, until none has moved between two of them
+COMMIT_WAIT_S = 10.0  # commits follow each other within a second where there is anything to commit
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Snapshot:
 
     @property
     def watermark(self) -> int | None:
-        """The watermark that every key part has published, in the stream's unit; windows behind it are visible. It never
-        goes back: while a key part makes lost rows again, it is still the one that readers knew."""
+        """The watermark that every key part has published, in the stream's unit; windows before it are visible. It never
+        goes back: while a key part computes lost rows again, this is still the watermark that readers knew."""
         marks = [(part.watermark if part.published is None else part.published) if part else None for part in self.parts]
-        return None if None in marks else min(marks)
+        return least(marks)
 
     @property
     def watermark_us(self) -> int | None:
@@ -56,13 +56,14 @@ class Snapshot:
         return None if self.watermark is None else self.stream.micros(self.watermark)
 
     @property
-    def grace_us(self) -> int:
-        """How long after its end a window stays open."""
-        return self.query.plan.grace_ms * 1000
+    def delay_us(self) -> int:
+        """How far beyond its end the watermark closes a window."""
+        return windows.of(self.query.plan, self.stream).delay_us
 
     @property
     def is_whole(self) -> bool:
-        """Has each key part the rows of all windows that were visible? Not while it makes lost ones again (rule 25)."""
+        """Does each key part have the rows of all windows that were visible? Not while it computes lost rows again (rule
+        25)."""
         return all(part.published is None for part in self.committed())
 
     def positions(self) -> dict[int, int]:
@@ -71,7 +72,7 @@ class Snapshot:
         return {p: min(self._position(part, p) for part in self.parts) for p in sorted(partitions)}
 
     def max_event_times(self) -> dict[int, int | None]:
-        """Per partition, the greatest event time that every key part has passed; None where one has seen none."""
+        """Per partition, the greatest event time that every key part has passed; None if one of them has seen none."""
         return {p: self._max_event_time(p) for p in self.positions()}
 
     def counters(self) -> dict[str, int]:
@@ -96,7 +97,13 @@ class Snapshot:
 
     def _max_event_time(self, partition: int) -> int | None:
         times = [part.max_event_time.get(partition) if part else None for part in self.parts]
-        return None if None in times else min(times)
+        return least(times)
+
+
+def least(numbers: list[int | None]) -> int | None:
+    """The least of the numbers; None if one of them is not known."""
+    known = [number for number in numbers if number is not None]
+    return min(known) if len(known) == len(numbers) else None
 
 
 @dataclass
@@ -109,23 +116,25 @@ class _Known:
 
 @dataclass
 class SnapshotReader:
-    """Reads snapshots; may be used from several threads. A pointer is asked for when ZooKeeper tells that it has moved."""
+    """Reads snapshots; may be used from several threads. A pointer is read again when ZooKeeper reports that it has
+    moved."""
 
     zk: ZooKeeper
     storage: Storage
+    runtime: Runtime = SYSTEM
     cache: ViewCache = field(init=False)
     _known: dict[tuple[int, int], _Known] = field(default_factory=dict)
-    _whole: dict[int, tuple[int, list[Manifest | None]]] = field(default_factory=dict)  # as they were last, by stream
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _whole: dict[int, tuple[int, list[Manifest | None]]] = field(default_factory=dict)  # the last ones, by stream
+    _lock: AbstractContextManager = field(init=False)
     _listeners: set[Callable[[], None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.cache = ViewCache(self.zk, self._tell)
+        self.cache, self._lock = ViewCache(self.zk, self._tell, self.runtime), self.runtime.lock()
 
     @contextmanager
     def told(self, wake: Callable[[], None]) -> Iterator[None]:
         """`wake` is called, from another thread, whenever something that was read here may have changed: a pointer that
-        moves is told once, and again after it has been read again."""
+        moves is reported once, and again only after it has been read again."""
         self._listeners.add(wake)
         try:
             yield
@@ -138,43 +147,43 @@ class SnapshotReader:
 
     def read(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
         """The query as of a commit number of at least `min_commit`; NotReadyError if that does not come within
-        COMMIT_WAIT_S. CorruptFileError, with what becomes of the query, if a key part's last commit does not read and none
-        before it is known."""
+        COMMIT_WAIT_S. CorruptFileError, with what becomes of the query, if a key part's last commit cannot be read and no
+        earlier one is known."""
         try:
             snapshot = self._read(stream, query)
         except CorruptFileError as error:
             raise _unreadable(query, error) from error
-        deadline = time.monotonic() + COMMIT_WAIT_S
+        deadline_s = self.runtime.clock.monotonic_s() + COMMIT_WAIT_S
         if snapshot.commit < min_commit:
             self.sync(stream)
         while snapshot.commit < min_commit:
-            if time.monotonic() > deadline:
+            if self.runtime.clock.monotonic_s() > deadline_s:
                 raise NotReadyError("the commit has not come yet", f"{query.name} is at commit {snapshot.commit}, "
                                     f"not at {min_commit}", "ask again, or without min_commit")
-            time.sleep(FRESH_S)
+            self.runtime.clock.sleep(FRESH_S)
             snapshot = self._read(stream, query)
         return snapshot
 
     def sync(self, stream: Stream) -> None:
-        """Let the next reads know all commits of the stream that were made before this call."""
+        """Make the next reads see all commits of the stream that were made before this call."""
         answering(self.zk, lambda: self.zk.client.sync(names.stream(stream.id)), GLANCE_S)
         self.cache.forget()
 
     def read_whole(self, stream: Stream, query: Query, min_commit: int = 0) -> Snapshot:
-        """Like `read`, for who reads rows. NotReadyError if windows that were visible are not there again within
-        COMMIT_WAIT_S: nobody is shown less than before."""
-        deadline = time.monotonic() + COMMIT_WAIT_S
+        """Like `read`, for readers of rows. NotReadyError if windows that were visible are not complete again within
+        COMMIT_WAIT_S: no reader is shown less than before."""
+        deadline_s = self.runtime.clock.monotonic_s() + COMMIT_WAIT_S
         while not (snapshot := self.read(stream, query, min_commit)).is_whole:
-            if time.monotonic() > deadline:
-                raise NotReadyError("closed windows are made again", f"a file with results of {query.name} was damaged: "
+            if self.runtime.clock.monotonic_s() > deadline_s:
+                raise NotReadyError("closed windows are computed again", f"a file with results of {query.name} was damaged: "
                                     f"{query.reason}", "ask again; GET /v1/queries/{name} shows the lag")
-            time.sleep(FRESH_S)
+            self.runtime.clock.sleep(FRESH_S)
         return snapshot
 
     def _read(self, stream: Stream, query: Query) -> Snapshot:
-        """All key parts as they were at one moment: read until none has moved meanwhile. So of two snapshots one is later
-        in every key part, and one commit number has one vector, whoever asks for it. Where a commit does not read, its owner
-        will fall back (rule 25); till then all are shown as they were last."""
+        """All key parts as they were at one moment: reads until none has moved meanwhile. So of two snapshots one is
+        later in every key part, and a commit number has the same vector for every reader. If a commit cannot be read, its
+        owner will fall back (rule 25); until then, all key parts are shown as they were last."""
         try:
             manifests = self._manifests(stream)
             for _ in range(TRIES):
@@ -191,7 +200,7 @@ class SnapshotReader:
     def _keep_whole(self, stream_id: int, manifests: list[Manifest | None]) -> None:
         commits = sum(manifest.commit for manifest in manifests if manifest)
         with self._lock:
-            if commits >= self._whole.get(stream_id, (0, []))[0]:  # a slower thread may come with an earlier moment
+            if commits >= self._whole.get(stream_id, (0, []))[0]:  # a slower thread may bring an earlier moment
                 self._whole[stream_id] = commits, manifests
 
     def _manifests(self, stream: Stream) -> list[Manifest | None]:
@@ -230,11 +239,11 @@ class SnapshotReader:
 
 
 def _unreadable(query: Query, error: CorruptFileError) -> CorruptFileError:
-    """The same of this query, which may mend by itself, or not."""
+    """The same error, with what becomes of this query: it may recover by itself, or not."""
     name = identifier(query.name)
     hint = f"{RESTORE} and RESUME QUERY {name}; or DROP QUERY {name} and CREATE it FROM EARLIEST"
     if query.state in (RUNNING, PAUSED):
-        hint = f"ask again: the next commit mends it, or the fall-back to an earlier one. If none comes, {RESTORE}"
+        hint = f"ask again: the next commit repairs it, or a fall-back to an earlier commit. If neither comes, {RESTORE}"
     return CorruptFileError(error.title, f"{error.detail}; {query.name} is {query.state}", hint)
 
 

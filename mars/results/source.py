@@ -1,4 +1,4 @@
-"""What reading results works with. It knows no SQL and no web framework, so that whoever feeds a sink can have one, too."""
+"""What reading results needs. It knows no SQL and no web framework, so code that feeds a sink can use it, too."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Protocol
 
 from mars.adapters.catalog import CatalogStore
 from mars.model.plan import Stream
-from mars.results.partial import PartialPages
+from mars.results.partial_pages import PartialPages
 from mars.results.rows import CompileCondition
 from mars.results.snapshot import SnapshotReader
 from mars.results.tables import ResultTables
+from mars.runtime.system import SYSTEM, Clock
 
 
 class EndOffsets(Protocol):
-    """Tells how far topics go."""
+    """Reports the ends of topics."""
 
     def read(self, stream: Stream, partitions: Iterable[int]) -> dict[int, int]:
-        """The last stable offset of each partition of the stream's topic; MarsError while nobody knows."""
+        """The last stable offset of each partition of the stream's topic; MarsError while that is not known."""
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,4 @@ class ResultSource:
     ends: EndOffsets
     retention_days: int
     compile_condition: CompileCondition
+    clock: Clock = SYSTEM.clock

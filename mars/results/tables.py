@@ -1,12 +1,10 @@
-"""Closed rows as Arrow tables: which segments matter, read once, in strata that follow the result order."""
+"""Closed rows as Arrow tables: finds the segments that matter, reads each once, and gives strata in result order."""
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,48 +14,53 @@ from mars.model.commits import QueryCommit, ResultSegment, Segment, gone_us, loa
 from mars.results.open_windows import OpenWindows
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
+from mars.runtime.byte_lru import ByteLru
+from mars.runtime.system import SYSTEM, Runtime
 
-CACHE_BYTES = 256 * 1024 * 1024
+CACHE_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 INDEXES = 64
 STRATUM_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some of `rows` result rows, which `load` brings: the least and the greatest window_start in them."""
+    """Some of `rows` result rows, which `load` brings: no window_start in them is less than `first_us` or greater than
+    `last_us`, and no window_end less than `first_end_us` or greater than `last_end_us`."""
 
     first_us: int
     last_us: int
+    first_end_us: int
+    last_end_us: int
     rows: int
     load: Callable[[], pa.Table]
+
+    @staticmethod
+    def of(table: pa.Table) -> Piece:
+        """These rows; there must be one."""
+        starts, ends = (pc.min_max(table[name].cast(pa.int64())).as_py() for name in ("window_start", "window_end"))
+        return Piece(starts["min"], starts["max"], ends["min"], ends["max"], len(table), lambda: table)
 
 
 class ResultTables:
     """Reads result segments and keeps the last ones used, up to CACHE_BYTES; `open` does so for open cells. Thread-safe."""
 
-    def __init__(self, storage: Storage, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, storage: Storage, runtime: Runtime = SYSTEM) -> None:
         self.storage = storage
-        self.open = OpenWindows(storage)
-        self.cache_bytes = cache_bytes
-        self._tables: OrderedDict[Segment, pa.Table] = OrderedDict()
+        self.open = OpenWindows(storage, runtime)
+        self._tables: ByteLru[Segment, pa.Table] = ByteLru(CACHE_BYTES, lambda table: table.nbytes)
         self._indexes: OrderedDict[Segment, list[ResultSegment]] = OrderedDict()
-        self._held = 0
-        self._lock = threading.Lock()
+        self._lock = runtime.lock()
 
     def table(self, segment: Segment, schema: pa.Schema) -> pa.Table:
         """The rows of a result segment in the types of `schema`."""
         with self._lock:
-            if segment in self._tables:
-                self._tables.move_to_end(segment)
-                return self._tables[segment]
+            held = self._tables.get(segment)
+        if held is not None:
+            return held
         rows = pa.ipc.open_stream(self.storage.read(segment)).read_all()
         table = pa.Table.from_arrays(rows.columns, names=schema.names).cast(schema)
         with self._lock:
-            if segment not in self._tables:
-                self._tables[segment] = table
-                self._held += table.nbytes
-            while self._held > self.cache_bytes:
-                self._held -= self._tables.popitem(last=False)[1].nbytes
+            self._tables.put(segment, table)
         return table
 
     def segments(self, part: QueryCommit) -> list[ResultSegment]:
@@ -76,28 +79,29 @@ class ResultTables:
         return older + part.results
 
     def gone_us(self, snapshot: Snapshot) -> int | None:
-        """Windows that end at or before it have lost rows to the retention, in some key part; None if none has."""
+        """Windows that end at or before this time have lost rows to the retention, in some key part; None if none has."""
         return _greatest(gone_us(self.segments(part)) for part in snapshot.committed())
 
     def closed(self, snapshot: Snapshot, bound_us: int, above_us: int | None = None,
                first_us: int | None = None, last_us: int | None = None) -> list[Piece]:
-        """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with
-        first_us <= window_start <= last_us. Their `load` leaves out windows that are not in (above, bound], and those that
-        have lost rows: each key part drops its own, and a window is given out whole or not at all."""
-        schema, grace, gone = schema_of(snapshot.query.plan), snapshot.grace_us, self.gone_us(snapshot)
-        above_us = _greatest([above_us, None if gone is None else gone + grace])
+        """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with first_us <=
+        window_start <= last_us. Their `load` leaves out windows that are not in (above, bound], and windows that have
+        lost rows. Each key part deletes its own rows, but a window is given out whole or not at all."""
+        schema, delay, gone = schema_of(snapshot.query.plan), snapshot.delay_us, self.gone_us(snapshot)
+        above_us = _greatest([above_us, None if gone is None else gone + delay])
         pieces = []
         for part in snapshot.committed():
             for result in self.segments(part):
-                if above_us is not None and result.last_end_us + grace <= above_us:
+                if above_us is not None and result.last_end_us + delay <= above_us:
                     continue
                 if (first_us is not None and result.last_start_us < first_us) \
                         or (last_us is not None and result.first_start_us > last_us) or result.rows == 0:
                     continue
-                whole = (above_us is None or above_us <= result.first_start_us + grace) \
-                    and result.last_end_us + grace <= bound_us
-                load = self._loader(result.segment, schema, None if whole else (above_us, bound_us, grace))
-                pieces.append(Piece(result.first_start_us, result.last_start_us, result.rows, load))
+                whole = (above_us is None or above_us < result.ends_from_us + delay) \
+                    and result.last_end_us + delay <= bound_us
+                load = self._loader(result.segment, schema, None if whole else (above_us, bound_us, delay))
+                pieces.append(Piece(result.first_start_us, result.last_start_us, result.ends_from_us, result.last_end_us,
+                                    result.rows, load))
         return pieces
 
     def _loader(self, segment: Segment, schema: pa.Schema, span: tuple | None) -> Callable[[], pa.Table]:
@@ -113,13 +117,13 @@ def _greatest(numbers: Iterable[int | None]) -> int | None:
 
 
 def instant(us: int) -> pa.Scalar:
-    """A number of microseconds for Arrow's functions, which look for date libraries each time when given a plain int."""
+    """A number of microseconds for Arrow's functions, which look for date libraries each time they get a plain int."""
     return pa.scalar(us, pa.int64())
 
 
-def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, grace_us: int) -> pa.Table:
+def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, delay_us: int) -> pa.Table:
     """The rows whose window closes at a watermark in (above_us, bound_us]; None leaves that side open."""
-    closes = pc.add(table["window_end"].cast(pa.int64()), instant(grace_us))
+    closes = pc.add(table["window_end"].cast(pa.int64()), instant(delay_us))
     if bound_us is not None:
         keep = pc.less_equal(closes, instant(bound_us))
         table, closes = table.filter(keep), closes.filter(keep)
@@ -127,22 +131,30 @@ def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, g
 
 
 def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Table]:
-    """Tables that together hold all rows of the pieces; every window_start in one table comes before (descending: after)
-    all of the next one, so that sorting each table sorts the whole. One is made of about STRATUM_ROWS rows, however few of
-    them are chosen, so that who needs few reads few."""
-    ordered = sorted(pieces, key=lambda piece: -piece.last_us if descending else piece.first_us)
+    """Tables that together hold all rows of the pieces. Every window in one table, by start and end, comes before
+    (descending: after) all of the next one, so that sorting each table sorts the whole. One is made from about STRATUM_ROWS
+    rows, however few of them are chosen, so a reader that needs few rows reads few."""
+    ordered = sorted(pieces, key=lambda piece: (-piece.last_us, -piece.last_end_us) if descending else
+                     (piece.first_us, piece.first_end_us))
     held: list[pa.Table] = []
     looked = 0
-    for piece, following in pairwise([*ordered, None]):
+    followers: list[Piece | None] = [*ordered[1:], None]
+    for piece, following in zip(ordered, followers, strict=False):
         held.append(piece.load())
         looked += piece.rows
         if following is None:
             yield pa.concat_tables(held)
         elif looked >= STRATUM_ROWS:
             table = pa.concat_tables(held)
-            starts = table["window_start"].cast(pa.int64())
-            settled = pc.greater(starts, instant(following.last_us)) if descending \
-                else pc.less(starts, instant(following.first_us))
+            settled = _beyond(pc.greater, table, following.last_us, following.last_end_us) if descending \
+                else _beyond(pc.less, table, following.first_us, following.first_end_us)
             yield table.filter(settled)
             held = [table.filter(pc.invert(settled))]
             looked = len(held[0])
+
+
+def _beyond(compare: Callable[..., pa.ChunkedArray], table: pa.Table, start_us: int, end_us: int) -> pa.ChunkedArray:
+    """Which rows are of a window that compares so with the one from start to end: by its start, then by its end."""
+    starts, ends = (table[name].cast(pa.int64()) for name in ("window_start", "window_end"))
+    same = pc.and_(pc.equal(starts, instant(start_us)), compare(ends, instant(end_us)))
+    return pc.or_(compare(starts, instant(start_us)), same)

@@ -1,9 +1,8 @@
-"""Readers of a result from one window to the next, as windows close: how far each one is, and what comes for it."""
+"""Readers that follow a result as windows close: how far each reader is, and what comes next for it."""
 
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,14 +20,16 @@ from mars.results.instants import instant_us
 from mars.results.rows import Choice, Place, all_rows, gone, times
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
+from mars.runtime.periods import Every
 
 CHUNK_ROWS = 5_000
-LOOK_S = 1.0
+LOOK_S = 1.0  # between looks whether the query is still there: readers are many, and wait for a long time
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """At most CHUNK_ROWS rows of one window, and the place behind them. It ends at the same row wherever a reader began."""
+    """At most CHUNK_ROWS rows of one window, and the place after them. It ends at the same row wherever a reader
+    began."""
 
     behind: Place
     rows: int
@@ -36,7 +37,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows, and the chunks that they are, in their order: of many small windows, or a part of a large one."""
+    """Rows, and the chunks that they consist of, in order. They are of many small windows, or a part of a large one."""
 
     table: pa.Table
     chunks: list[Chunk]
@@ -44,30 +45,32 @@ class Block:
 
 @dataclass
 class Tail:
-    """How far one reader is: it has all rows up to `place`, and all of windows that close at or before the watermark
-    `above_us`, as far as they were asked for. Both are None for who has nothing and wants all that is kept. Never changing
-    rows make the place mean the same for ever; all windows are tumbling, so they close in the order of their begins."""
+    """How far one reader is. It has all rows up to `place`, and all rows of windows that close at or before the watermark
+    `above_us`, as far as it asked for them. Both are None for a reader that has nothing and wants everything that is
+    kept. Rows never change, and windows of every kind close in the order of their begins and ends, so a place always means
+    the same."""
 
     stream: Stream
     query: Query
     selection: Selection
+    looks: Every
     above_us: int | None = None
     place: Place | None = None
-    looked_at: float = 0.0
     snapshot: Snapshot | None = None
     waiting: Iterator[Block] | None = None
 
 
 def open_tail(source: ResultSource, name: str, last_event_id: str | None, from_: str | None, where: str | None) -> Tail:
-    """Where a reader begins: after the last event that it has, at a time, now, or with all that is kept. SqlError for a
-    condition that is refused; RequestError and GoneError for a place that is none, or behind which rows are missing."""
+    """Where a reader begins: after the last event that it has, at a time, now, or with everything that is kept. SqlError
+    for a condition that is refused; RequestError for an invalid place; GoneError if rows after the place are missing."""
     stream, query = source.catalog.query(name)
     now = from_ == "now"
-    tail = Tail(stream, query, Selection(None if now else instant_us("from", from_), where=where))
+    selection = Selection(None if now else instant_us("from", from_), where=where)
+    tail = Tail(stream, query, selection, Every(LOOK_S, source.clock))
     Choice.of(query.plan, tail.selection, source.compile_condition)
     if last_event_id:
         tail.place = event_ids.load(last_event_id, query.id, tail.selection)
-        # Browsers never come back after a refusal, so what may pass is left to the stream, which waits.
+        # Browsers never come back after a refusal, so errors that may pass are left to the stream, which waits.
         with contextlib.suppress(CorruptFileError, NotReadyError):
             _require_kept(source, tail, source.snapshots.read(stream, query))
     elif now:
@@ -76,15 +79,17 @@ def open_tail(source: ResultSource, name: str, last_event_id: str | None, from_:
 
 
 def next_block(source: ResultSource, tail: Tail) -> Block | None:
-    """The next rows, and the tail stands behind them; None if no further window has closed. NotFoundError if the query was
-    dropped, GoneError if rows are missing; after any error, what was to come is what the next call gives."""
+    """The next rows; the tail is then after them. None if no further window has closed. NotFoundError if the query was
+    dropped, GoneError if rows are missing. After any error, the next call gives the rows that this call should have
+    given."""
     _look(source, tail)
     try:
-        while tail.waiting is not None or _begin(source, tail):
-            block = next(tail.waiting, None)
+        while (waiting := tail.waiting or _begin(source, tail)) is not None:
+            block = next(waiting, None)
             if block is not None:
                 tail.place = block.chunks[-1].behind
                 return block
+            assert tail.snapshot is not None, tail  # rows are opened as of one
             tail.above_us, tail.waiting = tail.snapshot.watermark_us, None
     except Exception:
         tail.waiting = None
@@ -92,37 +97,38 @@ def next_block(source: ResultSource, tail: Tail) -> Block | None:
     return None
 
 
-def _begin(source: ResultSource, tail: Tail) -> bool:
-    """Open the rows behind the reader's place. False if there is nothing new."""
+def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
+    """The rows behind the reader's place, which wait for it from now on; None if there is nothing new."""
     tail.snapshot = source.snapshots.read_whole(tail.stream, tail.query)
     visible, after = tail.snapshot.watermark_us, None
     if visible is None or (tail.above_us is not None and visible <= tail.above_us):
-        return False
+        return None
     if tail.place is not None:
-        closes_us = tail.place.end_us + tail.snapshot.grace_us
+        closes_us = tail.place.end_us + tail.snapshot.delay_us
         if closes_us > visible:  # the id is of an API process that knows of a newer commit
-            return False
+            return None
         after = tail.place if tail.above_us is None or closes_us > tail.above_us else None
     _require_kept(source, tail, tail.snapshot)
     first_us = tail.place.start_us if tail.place else tail.selection.first_us
     pieces = source.tables.closed(tail.snapshot, visible, tail.above_us, first_us)
     choice = Choice.of(tail.query.plan, tail.selection, source.compile_condition, after)
     tail.waiting = _blocks(all_rows(choice, pieces), after)
-    return True
+    return tail.waiting
 
 
 def _require_kept(source: ResultSource, tail: Tail, snapshot: Snapshot) -> None:
-    """GoneError if rows that the reader has yet to get may be missing. Who has nothing yet begins with what is kept."""
-    gone_us, end_us = source.tables.gone_us(snapshot), tail.place and tail.place.end_us
+    """GoneError if rows that the reader has yet to get may be missing. A reader that has nothing yet begins with what is
+    kept."""
+    gone_us, end_us = source.tables.gone_us(snapshot), None if tail.place is None else tail.place.end_us
     if tail.above_us is not None:
-        above_us = tail.above_us - snapshot.grace_us + 1  # windows that end there are the first that it does not have
+        above_us = tail.above_us - snapshot.delay_us + 1  # the first windows that it does not have end there
         end_us = above_us if end_us is None else max(end_us, above_us)
     if gone_us is not None and end_us is not None and gone_us >= end_us:
         raise gone(tail.place or Place(end_us, end_us, 0), gone_us)
 
 
 def _blocks(tables: Iterator[pa.Table], after: Place | None) -> Iterator[Block]:
-    """The rows of tables that begin behind `after`, in blocks of at most CHUNK_ROWS."""
+    """The rows of tables that begin after `after`, in blocks of at most CHUNK_ROWS."""
     for table in tables:
         begin = end = 0
         held: list[Chunk] = []
@@ -137,7 +143,7 @@ def _blocks(tables: Iterator[pa.Table], after: Place | None) -> Iterator[Block]:
 
 
 def _chunks(table: pa.Table, after: Place | None) -> Iterator[Chunk]:
-    """The chunks of a table, of which the first may be the rest of one, if rows begin behind `after`."""
+    """The chunks of a table. The first may be the rest of a chunk, if rows begin after `after`."""
     starts, ends = times(table, "window_start"), times(table, "window_end")
     edges = np.flatnonzero(np.diff(starts).astype(bool) | np.diff(ends).astype(bool)) + 1
     for first, end in pairwise([0, *edges.tolist(), len(table)] if len(table) else []):
@@ -151,10 +157,11 @@ def _chunks(table: pa.Table, after: Place | None) -> Iterator[Chunk]:
 
 
 def _look(source: ResultSource, tail: Tail) -> None:
-    """See now and then whether the query is still the same one, and what has become of it."""
-    if time.monotonic() - tail.looked_at < LOOK_S:
+    """Look now and then whether the query is still the same one, and what its state is."""
+    if not tail.looks.is_due():
         return
     stream, query = source.catalog.query(tail.query.name)
     if query.id != tail.query.id:
-        raise NotFoundError("the query was dropped", f"{query.name} is another one now")
-    tail.stream, tail.query, tail.looked_at = stream, query, time.monotonic()
+        raise NotFoundError("the query was dropped", f"another query has the name {query.name} now")
+    tail.stream, tail.query = stream, query
+    tail.looks.begin()

@@ -1,9 +1,10 @@
-"""What the next window of a query waits for: its watermark, and the partition that holds it. Pure."""
+"""What the next window of a query waits for: its watermark, and the partition that holds it back. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mars.algebra import windows
 from mars.model.identifiers import identifier
 from mars.model.registry import RUNNING, Query
 from mars.results.formats import timestamp_text
@@ -13,7 +14,8 @@ from mars.results.snapshot import Snapshot
 @dataclass(frozen=True)
 class Holder:
     """The partition that the watermark waits for, and the greatest event time that it has shown (None: none yet).
-    `behind` is one that the watermark has passed: it holds it, too, unless it is idle, which commits do not tell."""
+    `behind` is a partition that the watermark has passed. It holds the watermark back too, unless it is idle; commits do
+    not tell which."""
 
     partition: int
     time: int | None
@@ -25,15 +27,16 @@ def what_it_waits_for(snapshot: Snapshot) -> str:
     if snapshot.query.state != RUNNING:
         return stopped(snapshot.query)
     if not snapshot.is_whole:
-        return "windows whose rows were lost are made again"
+        return "windows whose rows were lost are computed again"
     return f"the watermark is {mark(snapshot)}, and {held_by(snapshot, holder(snapshot))}"
 
 
 def last_closed_us(snapshot: Snapshot) -> int | None:
-    """Each window that begins at or before it is closed, and no other; None before the first watermark."""
+    """No window that begins after it is closed; None before the first watermark."""
     if snapshot.watermark_us is None:
         return None
-    return snapshot.watermark_us - snapshot.grace_us - snapshot.query.plan.window.size_ms * 1000
+    kind = windows.of(snapshot.query.plan, snapshot.stream)
+    return snapshot.watermark_us - kind.delay_us - kind.shortest_us
 
 
 def later_windows(snapshot: Snapshot) -> str:
@@ -44,7 +47,7 @@ def later_windows(snapshot: Snapshot) -> str:
 
 def stopped(query: Query) -> str:
     """The state of a query that does not run, as half a sentence."""
-    return f"{query.name} is {query.state}: {query.reason or f'RESUME QUERY {identifier(query.name)} lets it go on'}"
+    return f"{query.name} is {query.state}: {query.reason or f'RESUME QUERY {identifier(query.name)} continues it'}"
 
 
 def mark(snapshot: Snapshot) -> str:
@@ -53,20 +56,20 @@ def mark(snapshot: Snapshot) -> str:
 
 
 def held_by(snapshot: Snapshot, found: Holder) -> str:
-    """What keeps the watermark where it is, as half a sentence."""
+    """What holds the watermark back, as half a sentence."""
     plan, stream = snapshot.query.plan, snapshot.stream
     place = f"partition {found.partition} of topic '{stream.topic}'"
     if found.time is None:
-        idle = "IDLE is OFF, so it is waited for" if plan.idle_ms is None \
-            else f"it is left out once it has been idle for {plan.idle_ms / 1000:g} s"
+        idle = "IDLE is OFF, so the query waits for it" if plan.idle_ms is None \
+            else f"the query waits for it until it has been idle for {plan.idle_ms / 1000:g} s"
         return f"{place} has shown no event time yet ({idle})"
     time = timestamp_text(stream.micros(found.time))
-    if found.behind is not None:
-        return (f"{place} holds it, with {time}, or partition {found.behind}, which is behind it, unless that has been idle "
-                f"for {plan.idle_ms / 1000:g} s")
+    if found.behind is not None and plan.idle_ms is not None:
+        return (f"{place} holds it back (newest event time: {time}); so does partition {found.behind}, which is further "
+                f"behind, unless it has been idle for {plan.idle_ms / 1000:g} s")
     if snapshot.watermark is not None and found.time - stream.units(plan.watermark_ms) > snapshot.watermark:
-        return f"{place}, the last one, has reached {time}, so that one of the next commits moves it"
-    return f"{place} holds it, with {time}"
+        return f"{place}, the last one to wait for, has reached {time}, so one of the next commits will move it"
+    return f"{place} holds it back (newest event time: {time})"
 
 
 def holder(snapshot: Snapshot) -> Holder:

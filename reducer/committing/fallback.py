@@ -17,6 +17,7 @@ from mars.model.commits import Manifest, Pointer, QueryCommit, Segment
 from mars.model.identifiers import identifier
 from mars.model.log_epochs import together
 from mars.model.registry import RUNNING, QuerySet
+from reducer.committing.assignment import Assignment
 from reducer.committing.history import History, Point, pointer_to
 
 log = logging.getLogger("mars.reducer")
@@ -47,43 +48,39 @@ def points(storage: Storage, pointer: Pointer | None, last: Manifest) -> list[Po
     return found
 
 
-def fall_back(zookeeper: ZooKeeper, storage: Storage, view: StreamView, number: int, owner_version: int) -> bool:
+def fall_back(zookeeper: ZooKeeper, storage: Storage, assignment: Assignment) -> bool:
     """Set the key part's pointer to what still reads, and ask for a recovery, in one transaction; queries of which nothing
     reads stop as STATE_LOST. False if nothing could be done: the files have to come back. StateAwayError where the state
     folder itself is not there."""
-    stream = view.stream
-    path, request = names.pointer(stream.id, number), names.recovery_request(stream.id)
-    node = zookeeper.get_synced(path)
-    pointer = Pointer.load(node.data) if node else None
-    if pointer is None:
+    now = assignment.read_again(zookeeper)
+    if now is None or now.pointer is None:
         return True
     storage.require()
-    found = find(storage, pointer, view, number)
+    found = find(storage, now)
     if found.lost:
         storage.require()
-        found = find(storage, pointer, view, number)  # once more: a file server may just have come back
+        found = find(storage, now)  # once more: a file server may just have come back
     if found.lost:
-        return _stop(zookeeper, view, found)
+        return _stop_lost(zookeeper, now.view, found)
     if found.reads and not found.notes:
         return True  # whole again
-    file = storage.new_file(f"{stream.id}/{number}", "commit")
+    file = storage.new_file(found.manifest.folder, "commit")
     segment = file.add(found.manifest.dump())
     file.write()
-    queries = QuerySet.load(view.queries.dump())  # the view is not ours to change
+    queries = QuerySet.load(now.view.queries.dump())  # the view is not ours to change
     for id_, note in found.notes.items():
         log.error("query %s: %s", id_, note)
         if queries.queries[id_].state == RUNNING:  # one that has stopped keeps the reason for that
             queries.queries[id_].reason = note
+    pointer = pointer_to(segment, found.manifest, History.of(found.points))
+    request = names.recovery_request(now.view.stream.id)
     asked = zookeeper.get(request)
     return zookeeper.transact(
-        ("check", names.generation(stream.id), view.generation_version),
-        ("check", names.owner(stream.id, number), owner_version),
-        ("set", names.queries(stream.id), queries.dump(), view.queries_version),
-        ("set", path, pointer_to(segment, found.manifest, History.of(found.points)).dump(), node.version),
+        *now.to_fall_back(pointer, queries),
         ("check", request, asked.version) if asked else ("create", request, b"a key part fell back to an older commit"))
 
 
-def _stop(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
+def _stop_lost(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
     """Stop the queries of which nothing reads; all of the stream if not even a manifest does. True if any was stopped."""
     reasons = dict(found.lost)
     if not found.reads:
@@ -97,10 +94,11 @@ def _stop(zookeeper: ZooKeeper, view: StreamView, found: Found) -> bool:
     return bool(stopped)
 
 
-def find(storage: Storage, pointer: Pointer, view: StreamView, number: int) -> Found:
+def find(storage: Storage, assignment: Assignment) -> Found:
     """The newest of each query that reads whole, put together to one manifest under the next commit number."""
-    manifest, damage = _newest(storage, pointer, Manifest(view.stream.id, number))
-    empty = Manifest(view.stream.id, number)
+    view, pointer, empty = assignment.view, assignment.pointer, Manifest(assignment.view.stream.id, assignment.key_part)
+    assert pointer is not None, "before the first commit there is nothing to fall back from"
+    manifest, damage = _newest(storage, pointer)
     earlier = points(storage, pointer, empty)
     found = Found(manifest is not None, replace(manifest or empty, commit=pointer.commit + 1, queries={}), earlier)
     for id_, query in view.queries.queries.items():
@@ -116,7 +114,7 @@ def find(storage: Storage, pointer: Pointer, view: StreamView, number: int) -> F
     return found
 
 
-def _newest(storage: Storage, pointer: Pointer, empty: Manifest) -> tuple[Manifest | None, str]:
+def _newest(storage: Storage, pointer: Pointer) -> tuple[Manifest | None, str]:
     try:
         return storage.manifest(pointer), ""
     except CorruptFileError as error:

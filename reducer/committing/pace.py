@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
-COMMIT_SHARE = 0.15
-PAUSE_MIN_S = 0.035
-CLOSING_SHARE = 0.5
+from mars.runtime.system import SYSTEM, Clock
+
+COMMIT_SHARE = 0.15  # of a core for commits: the rest is for merging
+PAUSE_MIN_S = 0.035  # a commit costs some files and a transaction, however little it holds
+CLOSING_SHARE = 0.5  # of the pause, for closed windows: readers wait for them
 
 
 @dataclass
@@ -18,6 +19,7 @@ class Pace:
     """
 
     interval_s: float
+    clock: Clock = SYSTEM.clock
     is_behind: bool = False
     _committed_at: float = 0.0
     _pause_s: float = 0.0
@@ -29,16 +31,16 @@ class Pace:
         least_s = min(PAUSE_MIN_S, self.interval_s)
         # One that waited for a disk delays the next one only while more than one answer of the log is to be merged.
         pause_s = max(least_s, self._pause_s, self._took_s if self.is_behind else 0.0) * (CLOSING_SHARE if closing else 1)
-        return self._committed_at + pause_s - time.monotonic()
+        return self._committed_at + pause_s - self.clock.monotonic_s()
 
     def begin(self) -> None:
         """A commit begins."""
-        self._began = time.monotonic(), time.thread_time()
+        self._began = self.clock.monotonic_s(), self.clock.thread_cpu_s()
 
     def end(self) -> None:
         """It is the truth."""
-        (began, cpu_s), self._committed_at = self._began, time.monotonic()
+        (began, cpu_s), self._committed_at = self._began, self.clock.monotonic_s()
         self._took_s, self.is_behind = self._committed_at - began, True
-        cpu_s = time.thread_time() - cpu_s
+        cpu_s = self.clock.thread_cpu_s() - cpu_s
         # Commits may use a seventh of a core; and where they compute for long, at least as much time is left for merging.
         self._pause_s = max(cpu_s, min(cpu_s / COMMIT_SHARE, self.interval_s))

@@ -20,7 +20,7 @@ class Candidate:
     """One reducer's part in the election. `epoch` is None while it does not lead.
 
     Leading never outlives the session: the election znode is ephemeral, each write of a leader to ZooKeeper checks the
-    leader znode's version, and each write to Redis carries it.
+    leader znode's version, and each write to Redis carries it. It stands from `stand` on.
     """
 
     def __init__(self, zookeeper: ZooKeeper, reducer_id: str, cache: ViewCache) -> None:
@@ -28,9 +28,13 @@ class Candidate:
         self.cache = cache
         self.reducer_id = reducer_id
         self.epoch: int | None = None
-        zookeeper.ensure(names.LEADER)
-        zookeeper.ensure(names.ELECTION)
-        self.name: str | None = self._stand()
+        self.name: str | None = None
+
+    def stand(self) -> None:
+        """Enter the election."""
+        self.zookeeper.ensure(names.LEADER)
+        self.zookeeper.ensure(names.ELECTION)
+        self.name = self._stand()
 
     def check(self) -> bool:
         """Do we lead now? A follower watches the election; becoming leader raises the epoch."""
@@ -71,6 +75,7 @@ class Candidate:
 
     def _take_over(self) -> int | None:
         node = self.zookeeper.get(names.LEADER)
+        assert node is not None  # made before the first candidate stood
         try:
             mine = self.zookeeper.client.get(f"{names.ELECTION}/{self.name}")[1].version
         except NoNodeError:

@@ -30,7 +30,8 @@ def attach_state(query: Query, manifests: list[Manifest]) -> dict:
         cursor = min(positions)
         state["cursors"][partition] = str(cursor)
         state["stops"][partition] = [str(position) for position in sorted(set(positions)) if position > cursor]
-        state["positions"] += [[k, f"{partition}:{query.id}", str(p)] for k, p in enumerate(positions)]
+        state["positions"] += [[key_part, f"{partition}:{query.id}", str(position)]
+                               for key_part, position in enumerate(positions)]
     return state
 
 

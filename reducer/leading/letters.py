@@ -6,31 +6,28 @@ It is apart from the leader's rounds, since windows wait for those and nothing w
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable
 
 from mars.adapters.letters import LetterStore
-from mars.adapters.storage import Storage
-from mars.config import Config
+from mars.runtime.system import SYSTEM, Event, Runtime
 
 log = logging.getLogger("mars.leader")
 ROUND_S = 2.0
 TIDY_ROUNDS = 5  # a tidying for so many rounds
 
 
-def keep_letters(config: Config, storage: Storage, stopping: threading.Event,
-                 streams: Callable[[], Iterable[int]]) -> None:
+def keep_letters(store: LetterStore, bytes_max: int, stopping: Event, streams: Callable[[], Iterable[int]],
+                 runtime: Runtime = SYSTEM) -> None:
     """Start the thread. `streams` gives the ids of the streams to look after, none while another leads."""
-    store = LetterStore(storage)
 
     def run() -> None:
         number = 0
         while not stopping.wait(ROUND_S):
             number += 1
             for stream_id in streams():
-                look_after(store, stream_id, config.dead_letter_bytes_max, tidies=number % TIDY_ROUNDS == 0)
+                look_after(store, stream_id, bytes_max, tidies=number % TIDY_ROUNDS == 0)
 
-    threading.Thread(target=run, name="letters", daemon=True).start()
+    runtime.start(run, "letters")
 
 
 def look_after(store: LetterStore, stream_id: int, bytes_max: int, tidies: bool) -> None:

@@ -8,7 +8,6 @@ owners delete its entries, and RESUME reads them again from the committed positi
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterable
 
 from mars.adapters.exchange import FULL_SHARE, Exchange, StaleGenerationError
@@ -16,20 +15,23 @@ from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.model import names
 from mars.model.registry import RUNNING, QuerySet
+from mars.runtime.system import SYSTEM, Clock
 from reducer.leading.elect import Candidate
 
 log = logging.getLogger("mars.leader")
 STATE = "PAUSED_BY_MEMORY"
-ROOM_SHARE = 0.5
-LOOK_S, FULL_S, ROOM_S = 0.5, 2.0, 5.0
+ROOM_SHARE = 0.5  # below what stops mappers: a query that goes on there does not fill Redis at once
+LOOK_S = 0.5
+FULL_S = 2.0  # longer than a burst that owners merge away
+ROOM_S = 5.0  # longer, so that a query does not come and go
 WEIGHT_SHARE_MIN = 0.01  # of the limit: pausing what holds less frees nothing
 
 
 class MemoryWatch:
     """The leader's look at Redis's memory; of the streams that share this Redis."""
 
-    def __init__(self, exchange: Exchange, zookeeper: ZooKeeper, candidate: Candidate) -> None:
-        self.exchange, self.zookeeper, self.candidate = exchange, zookeeper, candidate
+    def __init__(self, exchange: Exchange, zookeeper: ZooKeeper, candidate: Candidate, clock: Clock = SYSTEM.clock) -> None:
+        self.exchange, self.zookeeper, self.candidate, self.clock = exchange, zookeeper, candidate, clock
         self.looked_at = 0.0
         self.full_since: float | None = None
         self.room_since: float | None = None
@@ -37,7 +39,7 @@ class MemoryWatch:
     def look(self, views: Iterable[StreamView]) -> None:
         """Pause the heaviest running query once FULL_SHARE has been passed for FULL_S, and another if that did not help;
         resume the one that was paused first once less than ROOM_SHARE has been used for ROOM_S."""
-        now = time.monotonic()
+        now = self.clock.monotonic_s()
         if now - self.looked_at < LOOK_S:
             return
         self.looked_at = now
@@ -53,7 +55,7 @@ class MemoryWatch:
             self._resume(list(views), used, limit)
 
     def _pause(self, views: list[StreamView], used: int, limit: int) -> None:
-        weights = {}
+        weights: dict[tuple[int, str], tuple[int, StreamView]] = {}
         for view in views:
             running = view.queries.running()
             try:
@@ -65,10 +67,11 @@ class MemoryWatch:
                 if id_ in running and running[id_].incarnation == incarnation:
                     weights[view.stream.id, id_] = (size, view)
         heaviest = max(weights, key=lambda key: weights[key][0], default=None)
-        size, view = weights[heaviest] if heaviest else (0, None)
-        if size < WEIGHT_SHARE_MIN * limit:
+        if heaviest is None or weights[heaviest][0] < WEIGHT_SHARE_MIN * limit:
+            size = weights[heaviest][0] if heaviest else 0
             log.warning("Redis uses %s of %s bytes, and no query's cells are more than %s of it", used, limit, size)
             return
+        size, view = weights[heaviest]
         reason = (f"Redis used {used:,} of {limit:,} bytes, and cells of this query {size:,}, more than of any other: they "
                   f"were deleted and are read again. It goes on by itself when less than {ROOM_SHARE:.0%} is used, or by "
                   "RESUME QUERY; a larger redis_memory_bytes_max (maxmemory of a foreign Redis) prevents it")

@@ -5,34 +5,30 @@ stream is, told to Kafka as a consumer group's offsets for the sake of lag tools
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from mars.adapters.exchange import Exchange
 from mars.adapters.kafka.cluster import TopicInfo
 from mars.adapters.kafka.errors import KafkaUnreachable, TopicRecreated, UnknownTopic
-from mars.adapters.kafka.security import librdkafka, security_of
-from mars.adapters.kafka.wire import Wire
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
-from mars.config import Config
 from mars.model import names
 from mars.model.log_epochs import Epochs, truncated
 from mars.model.registry import ANEW, QuerySet
+from mars.runtime.periods import Backoff, Every
+from mars.runtime.system import SYSTEM, Clock, Runtime
+from reducer.connections import Connections
 from reducer.leading.elect import Candidate
 
 log = logging.getLogger("mars.leader")
-OFFSETS_S = 2.0
-MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0
-IDLE_MARGIN_S = 0.002
-MISSING_S = 10.0
-ASK_S = 2.0
+OFFSETS_S = 2.0  # between comparisons of what is committed with the logs: each asks Redis for all positions
+MOVED_S, MOVING_S, QUIET_S = 2.0, 0.25, 1.0  # looks at a topic that moved so lately, or not
+IDLE_MARGIN_S = 0.002  # a partition is looked at again so long after it becomes idle, and not just before
+MISSING_S = 10.0  # so long a broker that has just started may not know a topic
 AWAY_S, AWAY_MAX_S = 0.5, 5.0  # a stream whose topic does not answer rests so long, so that others need not wait for it
-TELL_ANEW_S = 180.0
+TELL_ANEW_S = 180.0  # the offsets of a group that stands still: Kafka forgets them after a week, and may not have heard
 EPOCHS_MAX = 16  # of a log's earlier epochs are told: each costs a request, once
 CHECKS_BITS = 48  # so many checks fit under one leader's epoch
 
@@ -40,33 +36,34 @@ CHECKS_BITS = 48  # so many checks fit under one leader's epoch
 @dataclass
 class Seen:
     """One stream's topic: the number of the last check, since when each high watermark has stood still, the epochs of each
-    log, and what Kafka was told as the group's offsets, and when."""
+    log, and what Kafka was told as the group's offsets. `away` is a rest while it does not answer, `compares` and `tells`
+    are when that is done next."""
 
+    clock: Clock = SYSTEM.clock
     begun: int = 0
     quiet: dict[int, tuple[int, float]] = field(default_factory=dict)
-    compared_at: float = 0.0
     missing_since: float | None = None
     told: dict[int, int] = field(default_factory=dict)
-    told_at: float = 0.0
-    away_s: float = 0.0
-    away_until: float = 0.0
     logs: dict[int, Epochs] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.away = Backoff(AWAY_S, AWAY_MAX_S, self.clock)
+        self.compares, self.tells = Every(OFFSETS_S, self.clock), Every(TELL_ANEW_S, self.clock)
 
 
 class TopicWatch:
     """Looks at the topics of all streams; used by the leader's thread alone."""
 
-    def __init__(self, config: Config, exchange: Exchange) -> None:
-        self.exchange = exchange
-        self.address, self.security = config.kafka_address, security_of(config)
-        self.wire = Wire(self.address, self.security, timeout_s=ASK_S, retry_s=ASK_S)
+    def __init__(self, connections: Connections, runtime: Runtime = SYSTEM) -> None:
+        self.exchange, self.wire, self.open_group = connections.exchange, connections.wire, connections.open_group
+        self.runtime, self.clock = runtime, runtime.clock
         self.seen: dict[int, Seen] = {}
         self.groups: dict[int, Consumer] = {}
         self.silent_since: float | None = None
 
     def silent_s(self) -> float:
         """For how long no topic of any stream has been answered for, though some were asked for."""
-        return 0.0 if self.silent_since is None else time.monotonic() - self.silent_since
+        return 0.0 if self.silent_since is None else self.clock.monotonic_s() - self.silent_since
 
     def forget_silence(self) -> None:
         """Begin anew: another one leads, and we may again."""
@@ -74,26 +71,27 @@ class TopicWatch:
 
     def look(self, view: StreamView, candidate: Candidate, zookeeper: ZooKeeper) -> None:
         """One check of the stream's topic; none while one that did not answer (KafkaUnreachable) rests."""
-        seen = self.seen.setdefault(view.stream.id, Seen())
-        if time.monotonic() < seen.away_until:
+        seen = self.seen.setdefault(view.stream.id, Seen(self.clock))
+        if not seen.away.is_due():
             return
         try:
             self._check(view, seen, candidate, zookeeper)
-            seen.away_s, self.silent_since = 0.0, None
+            seen.away.reset()
+            self.silent_since = None
         except KafkaUnreachable:
-            seen.away_s = min(AWAY_MAX_S, 2 * seen.away_s or AWAY_S)
-            seen.away_until = time.monotonic() + seen.away_s
-            self.silent_since = self.silent_since or time.monotonic()
+            seen.away.begin()
+            self.silent_since = self.silent_since or self.clock.monotonic_s()
             raise
 
     def _check(self, view: StreamView, seen: Seen, candidate: Candidate, zookeeper: ZooKeeper) -> None:
         """One numbered check (rule 23): its number is published before the brokers are asked, and published as done only
         once whatever is new stands in the query set. No broker is believed alone: one that leads no more may not know."""
-        stream_id, stream = view.stream.id, view.stream
+        stream = view.stream
+        assert candidate.epoch is not None, "only who leads looks"
         # Above all numbers of every leader before; the clocks of two hosts would not promise that.
         seen.begun = max(seen.begun, candidate.epoch << CHECKS_BITS) + 1
-        publish = lambda facts: self.exchange.publish_facts(stream_id, view.generation, candidate.epoch, facts)  # noqa: E731
-        publish({"begun": seen.begun})
+        led = self.exchange.lead(stream.id, generation=view.generation, epoch=candidate.epoch)
+        led.publish_facts({"begun": seen.begun})
         missing_since, seen.missing_since = seen.missing_since, None
         try:
             found = self.wire.newest_ends(stream.topic, stream.topic_id)
@@ -101,7 +99,7 @@ class TopicWatch:
                 self.wire.topic(stream.topic, stream.topic_id)  # says whether it is gone, or another one by now
                 return
         except UnknownTopic:
-            seen.missing_since = missing_since or time.monotonic()
+            seen.missing_since = missing_since or self.clock.monotonic_s()
             self._miss(view, seen.missing_since, zookeeper)
             return
         except TopicRecreated as error:
@@ -114,9 +112,9 @@ class TopicWatch:
         if new := [p for p in topic.partitions if p not in known]:
             self._add_partitions(view, candidate, zookeeper, new)
             return
-        publish({"done": seen.begun, **self._idle(seen, highs), **self._logs(seen, topic)})
-        if time.monotonic() - seen.compared_at >= OFFSETS_S:
-            seen.compared_at = time.monotonic()
+        led.publish_facts({"done": seen.begun, **self._idle(seen, highs), **self._logs(seen, topic)})
+        if seen.compares.is_due():
+            seen.compares.begin()
             positions = self._positions(view)
             self._compare(view, zookeeper, topic, highs, positions)
             self._tell_kafka(view, seen, positions)
@@ -126,12 +124,12 @@ class TopicWatch:
         for stream_id in self.seen.keys() - stream_ids:
             del self.seen[stream_id]
             if group := self.groups.pop(stream_id, None):
-                threading.Thread(target=group.close, name="close group", daemon=True).start()
+                self.runtime.start(group.close, "close group")
 
     def due_in_s(self, view: StreamView) -> float:
         """After how long the topic is to be looked at if nobody asks for it: soon while it moves, when a partition
         becomes idle for a query, and else rarely."""
-        now, running = time.monotonic(), view.queries.running().values()
+        now, running = self.clock.monotonic_s(), view.queries.running().values()
         ages = [now - since for _, since in self.seen[view.stream.id].quiet.values()]
         if not running or not ages:
             return QUIET_S
@@ -143,7 +141,7 @@ class TopicWatch:
         """The broker has no such topic. One that has just started may say so too, so it is given some time, and anew after
         each time that it has not answered; then no other broker may know it either."""
         stream = view.stream
-        if time.monotonic() - since > MISSING_S and self.wire.newest(stream.topic, stream.topic_id) is None:
+        if self.clock.monotonic_s() - since > MISSING_S and self.wire.newest(stream.topic, stream.topic_id) is None:
             stop_queries(zookeeper, view.stream, view.queries.running(), "DATA_LOSS",
                          f"topic {view.stream.topic} was deleted: what had not been read of it is lost; closed windows stay"
                          f" readable; {ANEW}")
@@ -159,7 +157,7 @@ class TopicWatch:
                            ("set", names.queries(view.stream.id), queries.dump(), view.queries_version))
 
     def _idle(self, seen: Seen, highs: dict[int, int]) -> dict[str, str]:
-        now = time.monotonic()
+        now = self.clock.monotonic_s()
         for partition, high in highs.items():
             if seen.quiet.get(partition, (None, 0))[0] != high:
                 seen.quiet[partition] = (high, now)
@@ -215,10 +213,12 @@ class TopicWatch:
         least: dict[int, int] = {}
         for (partition, _), offset in positions.items():
             least[partition] = min(offset, least.get(partition, offset))
-        if not least or (least == seen.told and time.monotonic() - seen.told_at < TELL_ANEW_S):
+        if not least or (least == seen.told and not seen.tells.is_due()):
             return
         try:
-            group = self.groups.get(view.stream.id) or self._group(view)
+            group = self.groups.get(view.stream.id)
+            if group is None:
+                group = self.groups[view.stream.id] = self.open_group(view.stream)
             while group.poll(0):
                 pass  # what Kafka answered to earlier ones is kept until it is taken, for as long as we lead
             group.commit(offsets=[TopicPartition(view.stream.topic, p, o) for p, o in least.items()], asynchronous=True)
@@ -226,10 +226,5 @@ class TopicWatch:
             log.info("Kafka did not take the offsets: %s", error)
             return
         # Whether Kafka has heard it is never known here: it is told anew though nothing moves.
-        seen.told, seen.told_at = least, time.monotonic()
-
-    def _group(self, view: StreamView) -> Consumer:
-        self.groups[view.stream.id] = Consumer(
-            {"bootstrap.servers": self.address, "group.id": f"mars-{view.stream.name}", "enable.auto.commit": False,
-             "log_level": 0, **librdkafka(self.security)}, logger=log)
-        return self.groups[view.stream.id]
+        seen.told = least
+        seen.tells.begin()

@@ -39,8 +39,8 @@ class Facts:
         return Facts(int(raw.get("begun", 0)), int(raw.get("done", 0)), idle, logs)
 
 
-def watermark(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], commit: QueryCommit,
-              start: dict[int, int], facts: Facts | None) -> int | None:
+def watermark_of(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], commit: QueryCommit,
+                 start: dict[int, int], facts: Facts | None) -> int | None:
     """The watermark that a query has reached (rules 21, 22), in the stream's unit; None while a partition that may not
     be left out has shown no event time. Those that its own `start` names count too, though the query set (`partitions`)
     may not have them yet.

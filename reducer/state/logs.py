@@ -24,15 +24,14 @@ class Logs:
         self._texts |= {p: facts.logs[p] for p in new}
         reasons = {}
         for id_, state in states.items():
-            state.read_on |= new
-            if state.read_on and (reason := self._compare(state)):
+            if (read_on := state.must_compare(new)) and (reason := self._compare(state, read_on)):
                 reasons[id_] = reason
         return reasons
 
-    def _compare(self, state: QueryState) -> str | None:
+    def _compare(self, state: QueryState, read_on: set[int]) -> str | None:
         """Compares what the query has read on; a partition where the log was replaced stays to be compared."""
         reason, left = None, set()
-        for partition in sorted(state.read_on):
+        for partition in sorted(read_on):
             noted, epochs = state.commit.leader_epochs.get(partition), self._epochs.get(partition)
             if epochs is None or not noted:
                 continue
@@ -40,5 +39,5 @@ class Logs:
             if first is not None:
                 reason = truncated(partition, first, max(offset for _, offset in noted))
                 left.add(partition)
-        state.read_on = left
+        state.has_compared(left)
         return reason

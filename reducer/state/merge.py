@@ -9,20 +9,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from mars.algebra import cells, window
+from mars.algebra import cells
 from mars.algebra.cells_layout import schema, tuple_count
 from mars.algebra.cells_wire import decode
 from mars.errors import InvariantError
-from mars.model.commits import QueryCommit
+from mars.model.commits import QueryCommit, Segment
 from mars.model.entries import Header, Share
 from mars.model.log_epochs import note
 from mars.model.plan import Stream
 from mars.model.registry import Query
-from reducer.state.close import CheckedWatermark
+from reducer.state.close import CheckedWatermark, Facts, watermark_of
 
 FOLD_TABLES = 64
 
@@ -53,11 +51,12 @@ class Piece:
 
 @dataclass
 class QueryState:
-    """A running query's working state: what the last commit said, plus what was merged since.
+    """A running query's working state: what the last commit said, plus what was merged since. It alone changes its fields;
+    others read them.
 
     `commit` is this state's own copy; `open` are the cells of its segments, a table for each, less those of closed
     windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by
-    partition and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least start of an open window;
+    partition and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least pane that is held;
     `read_on` are partitions whose leader epochs have not been compared since more was read.
     """
 
@@ -84,6 +83,11 @@ class QueryState:
         state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs))
         state._find_earliest()
         return state
+
+    def follow(self, query: Query) -> None:
+        """Know the query as the query set has it now, in the same incarnation. What waits for a partition that is known only
+        now is tried again by `retry_waiting`."""
+        self.query = query
 
     def position(self, partition: int) -> int | None:
         """The offset up to which the partition is merged; None for one that the query set does not know yet."""
@@ -144,7 +148,7 @@ class QueryState:
             commit.counters["late"] += tuple_count(late)
         if table.num_rows:
             self.delta.append(table)
-            self.earliest = min(self.earliest, _first_start(table))
+            self.earliest = min(self.earliest, cells.first_pane(table))
         if len(self.delta) >= FOLD_TABLES:
             self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
 
@@ -159,35 +163,70 @@ class QueryState:
         except InvariantError as error:
             raise error.of(self.query.id) from None
 
+    def pass_check(self, partitions: tuple[int, ...], heard: Facts | None, facts: Facts) -> int | None:
+        """Note the watermark that is reached by now; the greatest that may close windows, as a check has ended since it was
+        reached. `heard` are `facts` if the leader was heard of lately."""
+        reached = watermark_of(self.query.plan, self.stream, partitions, self.commit, self.query.start, heard)
+        return self.checked.offer(reached, facts)
+
+    def needs_check(self, facts: Facts) -> bool:
+        """Does a window wait for a check that has not begun yet?"""
+        return self.checked.needs_check(facts, self.would_close)
+
     def would_close(self, watermark: int) -> bool:
         """Does this watermark close a window that holds anything?"""
-        if self.query.plan.window is None or self.earliest == math.inf:
-            return False
-        end = window.end(self.query.plan.window, self.stream, np.array([self.earliest], np.int64))[0]
-        return end + self.stream.units(self.query.plan.grace_ms) <= watermark
+        return self.earliest < math.inf and cells.would_close(self.query.plan, self.stream, int(self.earliest),
+                                                              self.commit.watermark, watermark)
 
     def close(self, watermark: int) -> None:
         """Take the cells of windows that this watermark closes out of the state, into `closed`."""
-        if self.commit.watermark is not None and watermark <= self.commit.watermark:
+        before = self.commit.watermark
+        if before is not None and watermark <= before:
             return
         self.commit.watermark = watermark
         if self.commit.published is not None and watermark >= self.commit.published:
             self.commit.published = None
         self.changed = True
-        self.open = [self._take_closed(table, watermark) for table in self.open]
-        rest = [self._take_closed(table, watermark) for table in self.delta]
-        self.delta = [table for table in rest if table.num_rows]
+        closed, rest = cells.close(self.query.plan, self.stream, self.open + self.delta, before, watermark)
+        self.closed += closed
+        self.open, self.delta = rest[:len(self.open)], [table for table in rest[len(self.open):] if table.num_rows]
         self._find_earliest()
 
-    def _take_closed(self, table: pa.Table, watermark: int) -> pa.Table:
-        closed, rest = cells.late_split(self.query.plan, self.stream, table, watermark)
-        if closed.num_rows:
-            self.closed.append(closed)
-        return rest
+    def must_compare(self, partitions: set[int]) -> set[int]:
+        """The logs of these are to be compared with what was read of them, too; all that are to be compared now."""
+        self.read_on |= partitions
+        return self.read_on
+
+    def has_compared(self, left: set[int]) -> None:
+        """All logs have been compared with what was read, and `left` are to be compared again."""
+        self.read_on = left
+
+    def mark_for_rewrite(self) -> None:
+        """The next commit writes all cells anew, though nothing else may have changed."""
+        self.rewrite = self.changed = True
+
+    def to_write(self, tables_max: int) -> tuple[list[tuple[Segment, pa.Table]], list[pa.Table]]:
+        """The cells of the next commit: segments that stay, with their tables, and tables that no segment holds yet. The
+        state is folded by that, so that a second call without new entries gives the same."""
+        plan, stream = self.query.plan, self.stream
+        self.delta = [cells.merge(plan, stream, self.delta)] if self.delta else []
+        held = [(segment, table) for segment, table in zip(self.commit.state, self.open, strict=True) if table.num_rows]
+        new = self.delta
+        if len(held) >= tables_max or self.rewrite:
+            new, held = [cells.merge(plan, stream, [table for _, table in held] + new)], []
+        return held, [table for table in new if table.num_rows]
+
+    def closed_cells(self) -> pa.Table | None:
+        """The cells of the windows that close with the next commit, in one table; None if none does."""
+        if self.closed:
+            self.closed = [cells.merge(self.query.plan, self.stream, self.closed)]
+        return self.closed[0] if self.closed else None
+
+    def adopt(self, commit: QueryCommit, tables: list[pa.Table]) -> None:
+        """The next commit, as it was written, is the truth; `tables` are the cells of its segments."""
+        self.commit = commit.copy()
+        self.open, self.delta, self.closed, self.changed, self.rewrite = tables, [], [], False, False
 
     def _find_earliest(self) -> None:
-        self.earliest = min((_first_start(table) for table in self.open + self.delta if table.num_rows), default=math.inf)
-
-
-def _first_start(table: pa.Table) -> int:
-    return pc.min(table["w"]).as_py()
+        self.earliest = min((cells.first_pane(table) for table in self.open + self.delta if table.num_rows),
+                            default=math.inf)

@@ -1,4 +1,4 @@
-"""A statement and its stream to a plan: `compile` for a SELECT, `condition` for a condition alone. What names mean
-(`scopes`), expressions with their types (`lower`, `nodes`), and what the dialect does not take (`shape`, `unread`,
-`strength`).
+"""A statement and its stream to a plan: `compile` for a SELECT, `condition` for a condition alone. `scopes` says what
+names mean, `lower` and `nodes` give expressions their types, and `shape`, `unread` and `strength` refuse what the dialect
+does not take.
 """

@@ -35,16 +35,16 @@ def compile_select(select: SelectStatement, stream: Stream, continuous: bool) ->
 
 
 def plan_of(select: SelectStatement, stream: Stream, continuous: bool) -> QueryPlan:
-    """The plan of a SELECT over `stream` (which its FROM names), checked; SqlError where it does not fit.
+    """The checked plan of a SELECT over `stream`, which its FROM names; SqlError if it is not valid for the stream.
 
-    continuous: it runs for ever (CREATE QUERY), so a window is needed and ORDER BY and LIMIT are refused;
-    else it runs once over what the topic holds.
+    continuous: the query runs until it is dropped (CREATE QUERY), so a window is needed, and ORDER BY and LIMIT are
+    refused. Otherwise it runs once over what the topic holds.
     """
     try:
         return Compiler(select, stream, continuous).compile()
     except RecursionError:
         raise refusal_at(select.sql, select.source, "too deeply nested",
-                      "the statement has too many levels", "write it flatter, with IN or AND") from None
+                      "the statement has too many levels", "use less nesting, with IN or AND") from None
 
 
 class Compiler:
@@ -58,7 +58,7 @@ class Compiler:
         self.continuous = continuous
         alias = self.tree.args["from_"].this.alias
         self.qualifiers = (alias,) if alias else (select.source.text, stream.name)
-        self.windowed = select.clauses.window_ms is not None
+        self.windowed = select.clauses.window is not None
         self.aggregates: list = []
         self.used: set[str] = {stream.time_column}
 
@@ -105,14 +105,14 @@ class Compiler:
         scope.used = self.used
         return scope
 
-    def row_scope(self, groups: Groups, aliases: dict[str, exp.Expression] | None = None) -> RowScope:
+    def row_scope(self, groups: Groups, aliases: dict[str, exp.Expr] | None = None) -> RowScope:
         """One row of the result."""
         tuples = self.tuple_scope("inside an aggregate", "write one aggregate of a plain expression")
         return RowScope(
             tuples, self.stream, groups.keys, self.windowed, groups.time_is_key, self.aggregates, aliases
         )
 
-    def condition(self, node: exp.Expression, scope: TupleScope | RowScope) -> Expression:
+    def condition(self, node: exp.Expr, scope: TupleScope | RowScope) -> Expression:
         """A condition of type BOOLEAN."""
         lowering = TreeLowering(self.sql, scope)
         value = lowering.lower(node)
@@ -122,16 +122,16 @@ class Compiler:
         return lowering.cast(value, "BOOLEAN", node)
 
     def groups(self) -> Groups:
-        """GROUP BY, aliases and ordinals resolved."""
+        """GROUP BY, with aliases and ordinals resolved."""
         scope = self.tuple_scope("in GROUP BY", "group by a column, and aggregate in SELECT")
         return read_groups(self.select, self.stream, scope, self.aliases(), self.windowed)
 
-    def aliases(self) -> dict[str, exp.Expression]:
+    def aliases(self) -> dict[str, exp.Expr]:
         """The expressions of the select list by their alias; window_start and window_end mean the window's."""
         return {item.alias.lower(): item.this for item in self.tree.expressions
                 if isinstance(item, exp.Alias) and item.alias.lower() not in WINDOW_COLUMNS}
 
-    def result_names(self) -> dict[str, exp.Expression]:
+    def result_names(self) -> dict[str, exp.Expr]:
         """For HAVING: the aliases, and the names that calls get, such as count, unless a column has that
         name."""
         calls = {name_of(item, "").lower(): item for item in reversed(self.tree.expressions)
@@ -145,7 +145,7 @@ class Compiler:
         scope = self.row_scope(groups)
         for item, text in zip(self.tree.expressions, self.select.texts, strict=True):
             value = TreeLowering(self.sql, scope).lower(item.unalias())
-            if isinstance(item, exp.Column) and value in (Column(n, "TIMESTAMP") for n in WINDOW_COLUMNS):
+            if isinstance(item, exp.Column) and value in [Column(n, "TIMESTAMP") for n in WINDOW_COLUMNS]:
                 continue
             outputs.append(Output(names.take(name_of(item, text)), value, value.type))
         return tuple(outputs)
@@ -156,12 +156,12 @@ class Compiler:
         return order.read(self.select, outputs, windowed, scope)
 
     def columns(self) -> tuple[str, ...]:
-        """The columns that must read, in the stream's order."""
+        """The columns that must be readable, in the stream's order."""
         strict = self.stream.options.get("strict", False)
         return tuple(c.name for c in self.stream.columns if strict or c.name in self.used)
 
 
-def name_of(item: exp.Expression, text: str) -> str:
+def name_of(item: exp.Expr, text: str) -> str:
     """The name of a column of the select list: alias, column, function, or its text."""
     if item.alias:
         return item.alias

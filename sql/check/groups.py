@@ -1,5 +1,4 @@
-"""GROUP BY: the keys of a query, with aliases and ordinals resolved, and the window in place of the event
-time."""
+"""GROUP BY: the keys of a query, with aliases and ordinals resolved and the event time replaced by the window."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ from sql.statements import SelectStatement
 
 @dataclass(frozen=True)
 class Groups:
-    """`keys` by the normal text of their expression; `time_is_key` if the event-time column stands in GROUP
-    BY."""
+    """`keys` by the normal text of their expression; `time_is_key` says whether the event-time column is in GROUP BY."""
 
     keys: dict[str, Key]
     time_is_key: bool
@@ -28,7 +26,7 @@ def read_groups(
     select: SelectStatement,
     stream: Stream,
     scope: TupleScope,
-    aliases: dict[str, exp.Expression],
+    aliases: dict[str, exp.Expr],
     windowed: bool,
 ) -> Groups:
     """The keys in the order of GROUP BY; a repeated one counts once."""
@@ -58,9 +56,9 @@ def read_groups(
     return Groups(keys, time_is_key)
 
 
-def listed(terms: list[exp.Expression]) -> list[exp.Expression]:
+def listed(terms: list[exp.Expr]) -> list[exp.Expr]:
     """The terms of a GROUP BY; parentheses around some of them or all mean nothing."""
-    flat = []
+    flat: list[exp.Expr] = []
     for term in terms:
         inside = term.unnest()
         flat += listed(inside.expressions) if isinstance(inside, exp.Tuple) else [inside]
@@ -68,13 +66,13 @@ def listed(terms: list[exp.Expression]) -> list[exp.Expression]:
 
 
 def resolved(
-    node: exp.Expression,
+    node: exp.Expr,
     select: SelectStatement,
     scope: TupleScope,
-    aliases: dict[str, exp.Expression],
+    aliases: dict[str, exp.Expr],
     lowering: Lowering,
-) -> exp.Expression:
-    """What an ordinal or an alias stands for; a column of the stream goes before an alias of the same
+) -> exp.Expr:
+    """The expression that an ordinal or an alias means; a column of the stream takes precedence over an alias of the same
     name."""
     if isinstance(node, exp.Literal) and not node.is_string:
         items = select.tree.expressions
@@ -94,10 +92,10 @@ def check_windowed(node: exp.Column, windowed: bool, lowering: Lowering) -> None
                               "add WINDOWING 60 s")
 
 
-def refuse_time_inside(node: exp.Expression, stream: Stream, lowering: Lowering) -> None:
-    """The event time inside a GROUP BY expression would cut windows in parts."""
+def refuse_time_inside(node: exp.Expr, stream: Stream, lowering: Lowering) -> None:
+    """Refused because the event time inside a GROUP BY expression would cut windows into parts."""
     for column in node.find_all(exp.Column):
         if column.name.lower() == stream.time_column.lower():
-            raise lowering.refuse(column, f"event time {column.name} inside a GROUP BY expression",
-                                  "time is grouped by the window",
+            raise lowering.refuse(column, f"the event time {column.name} cannot be part of a GROUP BY expression",
+                                  "the window groups the time",
                                   f"write GROUP BY {column.name} and WINDOWING 60 s, or another length")

@@ -1,4 +1,4 @@
-"""The tree of one scalar expression to a typed mars expression: each node by its kind."""
+"""Turns the tree of one scalar expression into a typed mars expression, node by node."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sql.check.lowering import Lowering
 
 
 class TreeLowering(Lowering):
-    """Knows every kind of node that the dialect has (`nodes`)."""
+    """The Lowering that knows every kind of node of the dialect (`nodes`)."""
 
-    def inside(self, node: exp.Expression) -> Expression:
-        """Lowers by the kind of the node."""
+    def inside(self, node: exp.Expr) -> Expression:
+        """Lowers the node according to its kind."""
         if type(node) in nodes.BINARY:
             operands = (self.lower(node.this), self.lower(node.expression))
             return self.call(nodes.BINARY[type(node)], operands, node)

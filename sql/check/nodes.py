@@ -1,9 +1,12 @@
-"""One function for each kind of node in an expression's tree: what it is in the dialect.
+"""One function for each kind of node in an expression's tree. It says what the node means in the dialect.
 
 Each takes the Lowering that it is part of and the node, and gives the typed expression.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +20,9 @@ from sql.check.lowering import Lowering
 from sql.places import call_name, span
 from sql.refusals import did_you_mean, no_type
 
-BINARY = {
+Method = Callable[[Lowering, Any], Expression]  # the node is of the kind that the method is entered for
+
+BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "add",
     exp.Sub: "subtract",
     exp.Mul: "multiply",
@@ -37,8 +42,8 @@ BINARY = {
 }
 KIND = exp.DType
 KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
-NO_QUANTILE = "quantiles are not there yet; there are avg(x), min(x), max(x) and stddev(x), which are other statistics"
-NO_TOP = "GROUP BY x counts every x; a SELECT over the query's rows with ORDER BY count DESC LIMIT 10 has the greatest"
+NO_QUANTILE = "quantiles are not supported yet; avg(x), min(x), max(x) and stddev(x) are, but they are other statistics"
+NO_TOP = "write count(*) with GROUP BY x; a SELECT over the query's rows with ORDER BY count DESC LIMIT 10 gives the largest"
 MEANT = {
     "window": "write WINDOWING 60 s after GROUP BY",
     "tumble": "write WINDOWING 60 s after GROUP BY",
@@ -56,16 +61,16 @@ def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
     literal = Literal(node.this, "STRING") if node.is_string else literals.number(node.this)
     if literal is None:
         raise lowering.refuse(
-            node, "this number is too large", "38 digits, or the range of DOUBLE", "write a smaller one"
+            node, "this number is too large", "38 digits, or the range of DOUBLE", "write a smaller number"
         )
     return literal
 
 
 def lower_column(lowering: Lowering, node: exp.Column) -> Expression:
-    """A column; * stands alone."""
+    """A column. * cannot be part of an expression."""
     if isinstance(node.this, exp.Star):
         raise lowering.refuse(
-            node, "* stands alone", "SELECT * FROM stream LIMIT n shows tuples", "name the columns"
+            node, "* cannot be part of an expression", "SELECT * FROM stream LIMIT n shows tuples", "name the columns"
         )
     return lowering.scope.column(node, lowering)
 
@@ -87,22 +92,22 @@ def lower_is(lowering: Lowering, node: exp.Is) -> Expression:
     if isinstance(other, exp.Boolean):
         return lowering.call("null_safe_eq", (value, lowering.lower(other)), node)
     raise lowering.refuse(
-        node, "IS takes NULL, TRUE or FALSE", "", "write x <=> y for an equality that NULL passes"
+        node, "IS takes NULL, TRUE or FALSE", "", "write x <=> y if NULL shall equal NULL"
     )
 
 
 def lower_in(lowering: Lowering, node: exp.In) -> Expression:
-    """IN: of constants one call, else an equality for each member."""
+    """IN: one call if all members are constants, else an equality for each member."""
     if not node.expressions:
         raise lowering.refuse(node, "IN takes a list of constants", "sub-queries are not part of the dialect",
                               "write x IN (1, 2, 3)")
     value = lowering.lower(node.this)
-    call = lowering.call("in", (value, *(lowering.lower(member) for member in node.expressions)), node)
+    call = lowering.predicate("in", (value, *(lowering.lower(member) for member in node.expressions)), node)
     value, *members = call.arguments
     if all(isinstance(member, Literal) for member in members):
         return call
     found = [lowering.call("eq", (value, member), node) for member in members]
-    while len(found) > 1:  # pair by pair: one after another they would be as deep as the list is long
+    while len(found) > 1:  # join them pair by pair; one after another would nest as deep as the list is long
         pairs = [lowering.call("or", pair, node) for pair in zip(found[::2], found[1::2], strict=False)]
         found = pairs + found[len(pairs) * 2:]
     return found[0]
@@ -117,16 +122,16 @@ def lower_between(lowering: Lowering, node: exp.Between) -> Expression:
     )
 
 
-def lower_like(lowering: Lowering, node: exp.Expression, escape: str = "\\") -> Expression:
+def lower_like(lowering: Lowering, node: exp.Expr, escape: str = "\\") -> Expression:
     """LIKE with the backslash as its escape; ILIKE by small letters."""
     value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
     if isinstance(pattern, Literal) and isinstance(pattern.value, str):
         text = literals.backslash_pattern(pattern.value, escape)
         if text is None:
-            raise lowering.refuse(node.expression, "the pattern does not read",
-                                  f"{escape} stands before no %, _ or {escape}",
+            raise lowering.refuse(node.expression, "the pattern is not valid",
+                                  f"{escape} must be followed by %, _ or {escape}",
                                   f"write {escape}{escape} for the character itself"
-                                  + (", and each of them twice in a text: \\\\\\\\" if escape == "\\" else ""))
+                                  + (", and double each of them in a text: \\\\\\\\" if escape == "\\" else ""))
         pattern = Literal(text.lower() if isinstance(node, exp.ILike) else text, "STRING")
     if isinstance(node, exp.ILike):
         value = lowering.call("lower", (value,), node)
@@ -143,15 +148,15 @@ def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
 
 
 def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
-    """RLIKE; the constant pattern is compiled to see that it reads."""
+    """RLIKE. The constant pattern is compiled to check that it is valid."""
     value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
     if isinstance(pattern, Literal) and isinstance(pattern.value, str):
         try:
             pc.match_substring_regex(pa.array(["a"]), pattern.value)
         except pa.ArrowInvalid as error:
-            raise lowering.refuse(node.expression, "the regular expression does not read",
+            raise lowering.refuse(node.expression, "the regular expression is not valid",
                                   str(error).split(": ", 1)[-1],
-                                  "RE2's syntax is read: no look-around, no back references") from None
+                                  "use RE2's syntax: no look-around, no back references") from None
     return lowering.call("rlike", (value, pattern), node)
 
 
@@ -170,7 +175,7 @@ def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
 
 
 def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
-    """cast(x AS type) and x::type; of a constant here, where that is exact."""
+    """cast(x AS type) and x::type. A constant is cast here, if that is exact."""
     value, written = lowering.lower(node.this), node.to.sql("spark")
     target = types.normalize(written)
     if target and node.to.this not in KINDS:
@@ -180,7 +185,7 @@ def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
         usual = "write INT, BIGINT, DOUBLE, DECIMAL(p, s) or STRING"
         raise lowering.refuse(node, *no_type(written, did_you_mean(written, functions_types(), usual)))
     if not coercion.castable(value.type, target):
-        raise lowering.refuse(node, f"{value.type} is not cast to {target}", "", "cast it to TIMESTAMP first")
+        raise lowering.refuse(node, f"{value.type} cannot be cast to {target}", "", "cast it to TIMESTAMP first")
     if not isinstance(value, Literal):
         return value if value.type == target else Call("cast", (value,), target)
     folded = value if value.type == target else literals.fold(value, target)
@@ -190,7 +195,7 @@ def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
 
 
 def is_suffixed(lowering: Lowering, node: exp.Cast) -> bool:
-    """Is it a number with a letter, as 10L? sqlglot makes a cast of that."""
+    """Is it a number with a letter, like 10L? sqlglot turns that into a cast."""
     number = node.this
     is_number = isinstance(number, exp.Literal) and not number.is_string
     return is_number and lowering.sql[slice(*span(node))] != number.this
@@ -212,7 +217,7 @@ def lower_extract(lowering: Lowering, node: exp.Extract) -> Expression:
     part = node.name.lower()
     if part not in ("year", "month", "day", "hour", "minute", "second"):
         raise lowering.refuse(
-            node, f"there is no part {part} of a time", "", "write year, month, day, hour, minute, second"
+            node, f"a time has no part {part}", "", "write year, month, day, hour, minute, second"
         )
     return lowering.call(part, (lowering.lower(node.expression),), node)
 
@@ -235,35 +240,35 @@ def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
     )
 
 
-def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expression) -> Expression:
-    """nullif(a, b); as CASE where Spark compares in another type than a's."""
-    equal = lowering.call("eq", arguments, node)
+def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
+    """nullif(a, b); as CASE if Spark compares in another type than that of a."""
+    equal = lowering.predicate("eq", arguments, node)
     if equal.arguments[0] == arguments[0]:
         return Call("nullif", equal.arguments, arguments[0].type)
     return lowering.call("case", (equal, Literal(None, arguments[0].type), arguments[0]), node)
 
 
-def lower_refused(lowering: Lowering, node: exp.Expression) -> Expression:
+def lower_refused(lowering: Lowering, node: exp.Expr) -> Expression:
     """Refuses a kind of node of which REFUSED says what to write instead."""
     raise lowering.refuse(node, *REFUSED[type(node)])
 
 
-AGGREGATE_ONLY = ("this belongs to an aggregate", "FILTER, DISTINCT and IGNORE NULLS need one",
+AGGREGATE_ONLY = ("FILTER, DISTINCT and IGNORE NULLS need an aggregate", "this is not one",
                   "write count(DISTINCT x), sum(x) FILTER (WHERE ...), first(x) IGNORE NULLS")
 CLOCK = ("the clock is not part of the dialect", "a result must not depend on when it is computed",
          "compare with a constant: TIMESTAMP '2026-01-31 12:00:00'")
 SUB_QUERY = ("sub-queries are not part of the dialect", "a SELECT reads one stream",
              "sub-queries work over the results of queries")
-REFUSED = {
+REFUSED: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Filter: AGGREGATE_ONLY, exp.Distinct: AGGREGATE_ONLY, exp.IgnoreNulls: AGGREGATE_ONLY,
     exp.RespectNulls: AGGREGATE_ONLY, exp.CurrentDate: CLOCK, exp.CurrentTimestamp: CLOCK, exp.CurrentTime: CLOCK,
     exp.Subquery: SUB_QUERY, exp.Select: SUB_QUERY, exp.Exists: SUB_QUERY,
-    exp.Interval: ("intervals are not part of the dialect", "a time is no number here",
+    exp.Interval: ("intervals are not part of the dialect", "a time is not a number here",
                    "calculate with unix_timestamp(t), in seconds"),
-    exp.Window: ("OVER is not part of the dialect", "windows of time are made by WINDOWING",
+    exp.Window: ("OVER is not part of the dialect", "WINDOWING makes windows of time",
                  "make a query, and use OVER on its results"),
 }
-METHODS = dict.fromkeys(REFUSED, lower_refused) | {
+METHODS: dict[type[exp.Expr], Method] = dict.fromkeys(REFUSED, lower_refused) | {
     exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
     exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
     exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,

@@ -21,23 +21,23 @@ LIMIT_MAX = 999_999_999
 def read(
     select: SelectStatement, outputs: tuple[Output, ...], windowed: bool, scope: TupleScope
 ) -> tuple[tuple[int, bool], ...]:
-    """(index, descending) for each term; index -2 is window_start, -1 window_end. NULL is the least value. `scope` knows the
-    names of the stream."""
+    """(index, descending) for each term; index -2 is window_start, -1 window_end. NULL sorts as the least value. `scope`
+    knows the names of the stream."""
     order = select.tree.args.get("order")
     terms = []
     for term in order.expressions if order else []:
         descending = bool(term.args.get("desc"))
         if term.args.get("nulls_first") is not None and bool(term.args["nulls_first"]) == descending:
-            raise at(select, term, "NULLS FIRST or LAST does not fit", "NULL is the least value", "remove it")
+            raise at(select, term, "the place of NULLs cannot be chosen", "NULL sorts as the least value", "remove it")
         check_qualifiers(term, scope, TreeLowering(select.sql, scope))
         terms.append((index_of(select, term.this.unnest(), outputs, windowed), descending))
     return tuple(terms)
 
 
 def index_of(
-    select: SelectStatement, node: exp.Expression, outputs: tuple[Output, ...], windowed: bool
+    select: SelectStatement, node: exp.Expr, outputs: tuple[Output, ...], windowed: bool
 ) -> int:
-    """The output that a term names: by ordinal, name, alias, or the same expression. `s.column` is no alias."""
+    """The output that a term names: by ordinal, name, alias, or the same expression. `s.column` is never an alias."""
     if isinstance(node, exp.Literal) and not node.is_string:
         return numbered(select, node, outputs, windowed)
     if isinstance(node, exp.Column):
@@ -57,7 +57,7 @@ def index_of(
 
 
 def numbered(select: SelectStatement, node: exp.Literal, outputs: tuple[Output, ...], windowed: bool) -> int:
-    """The output of an ordinal, which counts what SELECT lists, its window columns too."""
+    """The output of an ordinal. Ordinals count what SELECT lists, including its window columns."""
     items = [] if is_star(select) else select.tree.expressions
     count = len(items) or len(outputs)
     if not (node.this.isdigit() and len(node.this) < 5 and 1 <= int(node.this) <= count):
@@ -68,8 +68,9 @@ def numbered(select: SelectStatement, node: exp.Literal, outputs: tuple[Output, 
     return number - sum(is_window(item, windowed) for item in items[:number])
 
 
-def is_window(item: exp.Expression, windowed: bool) -> bool:
-    """Is an item of the select list a window column without an alias? Results have those anyway, before all others."""
+def is_window(item: exp.Expr, windowed: bool) -> bool:
+    """Is an item of the select list a window column without an alias? Results have these columns anyway, before all
+    others."""
     return windowed and isinstance(item, exp.Column) and item.name.lower() in WINDOW_COLUMNS
 
 
@@ -83,13 +84,13 @@ def read_limit(select: SelectStatement) -> int | None:
             and re.fullmatch("[0-9]+", value.this)):
         raise at(select, limit, "LIMIT takes a whole number", "", "write LIMIT 100")
     digits = value.this.lstrip("0") or "0"
-    if len(digits) > len(str(LIMIT_MAX)):  # counted, since int() takes offence at thousands of digits
-        raise at(select, limit, "this LIMIT is too great", f"the greatest that is taken is {LIMIT_MAX}",
+    if len(digits) > len(str(LIMIT_MAX)):  # check the length first, because int() refuses thousands of digits
+        raise at(select, limit, "this LIMIT is too large", f"the maximum is {LIMIT_MAX}",
                  f"write LIMIT {LIMIT_MAX}, or leave it out")
     return int(digits)
 
 
-def at(select: SelectStatement, node: exp.Expression, title: str, detail: str, hint: str) -> SqlError:
+def at(select: SelectStatement, node: exp.Expr, title: str, detail: str, hint: str) -> SqlError:
     """The refusal at a node."""
     start, end = span(node)
     return refusal(select.sql, start, end, title, detail, hint)

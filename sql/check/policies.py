@@ -1,10 +1,9 @@
-"""The policies of a plan: window, watermark, grace, idle and start, with their defaults and what does not
-fit."""
+"""The policies of a plan: window, watermark, grace, idle and start. Applies defaults and refuses what is not valid."""
 
 from __future__ import annotations
 
 from mars.model.durations import format_duration
-from mars.model.plan import UNITS_PER_SECOND, Stream, Window
+from mars.model.plan import UNITS_PER_SECOND, Stream
 from sql.refusals import refusal
 from sql.statements import SelectStatement
 
@@ -15,12 +14,12 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
     """The fields of the QueryPlan that our clauses decide."""
     clauses = select.clauses
     check_window(select, continuous)
-    for keyword, milliseconds in (("WINDOWING", clauses.window_ms), ("WATERMARK", clauses.watermark_ms),
-                                  ("GRACE", clauses.grace_ms)):
+    size_ms = clauses.window.size_ms if clauses.window else 0
+    for keyword, milliseconds in (("WINDOWING", size_ms), ("WATERMARK", clauses.watermark_ms), ("GRACE", clauses.grace_ms)):
         check_unit(select, stream, keyword, milliseconds or 0)
     idle_ms = IDLE_MS if clauses.idle_ms is None else clauses.idle_ms or None
     return {
-        "window": Window("tumbling", clauses.window_ms) if clauses.window_ms else None,
+        "window": clauses.window,
         "watermark_ms": WATERMARK_MS if clauses.watermark_ms is None else clauses.watermark_ms,
         "grace_ms": GRACE_MS if clauses.grace_ms is None else clauses.grace_ms,
         "idle_ms": idle_ms,
@@ -30,12 +29,12 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
 
 def check_window(select: SelectStatement, continuous: bool) -> None:
     """A continuous query needs a window, and the clauses about time need one too."""
-    if select.clauses.window_ms is not None:
+    if select.clauses.window is not None:
         return
     if continuous:
         start, end = select.last
-        raise refusal(select.sql, start, end, "a query that runs for ever needs a window",
-                      "without one its groups would never be finished", "add WINDOWING 60 s at the end")
+        raise refusal(select.sql, start, end, "a continuous query needs a window",
+                      "without a window its groups would never be complete", "add WINDOWING 60 s at the end")
     for keyword in ("WATERMARK", "GRACE", "EMIT"):
         if keyword in select.clauses.places:
             start, end = select.clauses.places[keyword]
@@ -51,5 +50,5 @@ def check_unit(select: SelectStatement, stream: Stream, keyword: str, millisecon
         start, end = select.clauses.places[keyword]
         rounded = format_duration(max(unit_ms, milliseconds // unit_ms * unit_ms))
         raise refusal(select.sql, start, end,
-                      f"{keyword} {format_duration(milliseconds)} does not fit the event time",
+                      f"{keyword} {format_duration(milliseconds)} does not fit the unit of the event time",
                       f"{stream.time_column} counts in {stream.time_unit}", f"write {keyword} {rounded}")

@@ -1,10 +1,11 @@
-"""What names mean at each place of a SELECT: the tuple's columns, and the columns of a result row."""
+"""The meaning of names at each place of a SELECT: the tuple's columns, or the columns of a result row."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
 from mars.algebra import coercion, functions
+from mars.errors import SqlError
 from mars.model.expressions import Column, Expression, Literal
 from mars.model.plan import AggregateCall, Key, Stream
 from sql.check.lower import TreeLowering
@@ -27,8 +28,8 @@ class TupleScope:
         self.hint = hint
         self.used: set[str] = set()
 
-    def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
-        """Nothing is given for one tuple; aggregates are refused."""
+    def given(self, node: exp.Expr, lowering: Lowering) -> Expression | None:
+        """A tuple has no given expressions; aggregates are refused."""
         if is_aggregate(node):
             raise lowering.refuse(
                 node,
@@ -64,7 +65,7 @@ class RowScope:
         windowed: bool,
         time_is_key: bool,
         aggregates: list[AggregateCall],
-        aliases: dict[str, exp.Expression] | None = None,
+        aliases: dict[str, exp.Expr] | None = None,
     ) -> None:
         self.tuples = tuples
         self.stream = stream
@@ -74,7 +75,7 @@ class RowScope:
         self.aggregates = aggregates
         self.aliases = aliases or {}
 
-    def given(self, node: exp.Expression, lowering: Lowering) -> Expression | None:
+    def given(self, node: exp.Expr, lowering: Lowering) -> Expression | None:
         """A key, an aggregate, or an alias."""
         if is_aggregate(node):
             return self.aggregate(node, lowering)
@@ -85,12 +86,12 @@ class RowScope:
         )
         for index, (key_text, key) in enumerate(self.keys.items()):
             if text == key_text:
-                check_qualifiers(node, self.tuples, lowering)  # the equal texts are without them
+                check_qualifiers(node, self.tuples, lowering)  # texts are compared without them
                 return Column(f"k{index}", key.type)
         return None
 
     def without_aliases(self) -> RowScope:
-        """The same row as the select list sees it."""
+        """The same row, as the select list sees it."""
         return RowScope(self.tuples, self.stream, self.keys, self.windowed, self.time_is_key, self.aggregates)
 
     def column(self, node: exp.Column, lowering: Lowering) -> Expression:
@@ -108,11 +109,11 @@ class RowScope:
         raise lowering.refuse(
             node,
             f"column {node.name} is not grouped",
-            "a row stands for many tuples, which may differ in it",
+            "a row covers many tuples, which may differ in this column",
             f"add {node.name} to GROUP BY, or aggregate it: first({node.name}), max({node.name})",
         )
 
-    def aggregate(self, node: exp.Expression, lowering: Lowering) -> Expression:
+    def aggregate(self, node: exp.Expr, lowering: Lowering) -> Expression:
         """The column of an aggregate; the same aggregate is computed once."""
         call = read_aggregate(node, self.tuples, lowering)
         if call not in self.aggregates:
@@ -120,21 +121,21 @@ class RowScope:
         return Column(f"a{self.aggregates.index(call)}", call.type)
 
 
-def is_aggregate(node: exp.Expression) -> bool:
+def is_aggregate(node: exp.Expr) -> bool:
     """True for an aggregate call, with its FILTER and IGNORE NULLS around it."""
     name = call_name(aggregate_call(node))
     return functions.aggregate_name(name) is not None or name.lower() == "count_if"
 
 
-def aggregate_call(node: exp.Expression) -> exp.Expression:
+def aggregate_call(node: exp.Expr) -> exp.Expr:
     """The call inside FILTER (WHERE ...) and IGNORE NULLS."""
     while isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
         node = node.this
     return node
 
 
-def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) -> AggregateCall:
-    """The aggregate with its argument and filter over the tuple's columns; SqlError where they do not fit."""
+def read_aggregate(node: exp.Expr, tuples: TupleScope, outer: Lowering) -> AggregateCall:
+    """The aggregate with its argument and filter over the tuple's columns; SqlError if they are not valid."""
     lowering = TreeLowering(outer.sql, tuples)
     call, conditions, ignore_nulls = aggregate_call(node), [], False
     while node is not call:
@@ -150,21 +151,21 @@ def read_aggregate(node: exp.Expression, tuples: TupleScope, outer: Lowering) ->
         function, argument = "count", None
     else:
         function, argument = read_argument(call, written, arguments, lowering)
-    if ignore_nulls and function not in ("first", "last"):
-        raise lowering.refuse(call, f"IGNORE NULLS does not fit {written}",
-                              "every other aggregate leaves NULLs out anyway", "remove IGNORE NULLS")
     if ignore_nulls:
+        if argument is None or function not in ("first", "last"):
+            raise lowering.refuse(call, f"IGNORE NULLS does not work with {written}",
+                                  "every other aggregate leaves out NULLs anyway", "remove IGNORE NULLS")
         conditions.append(lowering.call("is_not_null", (argument,), call))
-    filter_ = None
+    filter_: Expression | None = None
     for condition in conditions:
         both = (filter_, condition) if filter_ else (condition, Literal(True, "BOOLEAN"))
-        joined = lowering.call("and", both, call)
+        joined = lowering.predicate("and", both, call)
         filter_ = joined if filter_ else joined.arguments[0]
     return AggregateCall(function, argument, filter_, result_type(function, argument, call, lowering))
 
 
 def read_argument(
-    call: exp.Expression, written: str, arguments: list, lowering: Lowering
+    call: exp.Expr, written: str, arguments: list[exp.Expr], lowering: Lowering
 ) -> tuple[str, Expression | None]:
     """(canonical function, argument) of an aggregate; the argument is None for count(*)."""
     function = functions.aggregate_name(written)
@@ -174,13 +175,14 @@ def read_argument(
     if len(arguments) != 1:
         hint = f"write {written}(DISTINCT concat(a, '|', b))" if distinct else f"write {written}(x)"
         raise lowering.refuse(call, f"{written} takes one argument", f"{len(arguments)} are given", hint)
+    assert function is not None, written  # only count_if has none, and takes one argument elsewhere
     star = isinstance(arguments[0], exp.Star)
     if distinct and (function != "count" or star):
-        raise lowering.refuse(call, f"DISTINCT does not fit {written}", "it works in count(DISTINCT x)",
+        raise lowering.refuse(call, f"DISTINCT does not work with {written}", "it works in count(DISTINCT x)",
                               "write count(DISTINCT x)")
     if star and function != "count":
         raise lowering.refuse(
-            call, f"{written} needs a column", "* stands in count(*) alone", f"write {written}(x)"
+            call, f"{written} needs a column", "* is only for count(*)", f"write {written}(x)"
         )
     if star:
         return "count", None
@@ -190,16 +192,17 @@ def read_argument(
     return ("count_distinct" if distinct else function), argument
 
 
-def result_type(function: str, argument: Expression | None, call: exp.Expression, lowering: Lowering) -> str:
+def result_type(function: str, argument: Expression | None, call: exp.Expr, lowering: Lowering) -> str:
     """The type of an aggregate's result; SqlError if it does not take the argument."""
+    given = argument.type if argument else "VOID"
     try:
-        return functions.AGGREGATES[function].result(argument.type if argument else "VOID")
+        return functions.AGGREGATES[function].result(given)
     except coercion.TypeMismatch as mismatch:
-        raise lowering.refuse(call, f"{call_name(call)} does not fit {argument.type}", mismatch.reason,
+        raise lowering.refuse(call, f"{call_name(call)} does not take {given}", mismatch.reason,
                               mismatch.hint) from None
 
 
-def check_qualifiers(node: exp.Expression, scope: TupleScope, lowering: Lowering) -> None:
+def check_qualifiers(node: exp.Expr, scope: TupleScope, lowering: Lowering) -> None:
     """Refuses an expression with `x.column` in it unless x is the stream or its alias."""
     known = scope.qualifiers
     for column in node.find_all(exp.Column):
@@ -208,15 +211,15 @@ def check_qualifiers(node: exp.Expression, scope: TupleScope, lowering: Lowering
                                   did_you_mean(column.table, known, f"write {known[0]}.{column.name}"))
 
 
-def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]):
+def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]) -> SqlError:
     """The refusal of a column that the stream does not have."""
     listed = "the columns are " + ", ".join(known[:12]) + (" ..." if len(known) > 12 else "")
     return lowering.refuse(node, f"unknown column {node.name}", listed,
                            did_you_mean(node.name, known, SEE_COLUMNS))
 
 
-def normal(node: exp.Expression) -> str:
-    """A text that is equal for expressions that differ in case, quotes, parentheses and qualifiers alone."""
+def normal(node: exp.Expr) -> str:
+    """A text that is equal for expressions that differ only in case, quotes, parentheses and qualifiers."""
     root = exp.Paren(this=node.copy())
     for part in list(root.walk()):
         if isinstance(part, exp.Paren) and part is not root:
@@ -225,4 +228,4 @@ def normal(node: exp.Expression) -> str:
             part.replace(exp.column(exp.to_identifier(part.name.lower(), quoted=True)))
         elif isinstance(part, exp.Anonymous):
             part.set("this", part.name.lower())
-    return repr(root.this)  # the tree, not its SQL: that would read otherwise without the parentheses
+    return repr(root.this)  # compare the tree, not its SQL, which would parse differently without the parentheses

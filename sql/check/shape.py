@@ -1,13 +1,14 @@
-"""What plain SQL allows in a SELECT and the dialect does not, each with what to write instead."""
+"""Refuses what plain SQL allows in a SELECT but the dialect does not, with what to write instead."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from mars.errors import SqlError
 from mars.model.plan import Stream
+from sql.check.node_parts import refuse_unread
 from sql.check.scopes import is_aggregate
 from sql.check.strength import refuse_ambiguous
-from sql.check.unread import refuse_unread
 from sql.places import span
 from sql.refusals import refusal, refusal_at
 from sql.statements import SelectStatement
@@ -43,11 +44,11 @@ def check(select: SelectStatement, continuous: bool) -> None:
                 select, value, f"{what} is not part of a SELECT over a stream", "it reads one stream", instead
             )
     if any(value for name, value in tree.args["from_"].this.args.items() if name not in ("this", "alias")):
-        raise at(select, tree.args["from_"], "the stream is named alone",
-                 "no sample, pivot or join stands with it", f"write FROM {select.source.text}")
+        raise at(select, tree.args["from_"], "only the stream's name can be here",
+                 "a sample, pivot or join cannot follow it", f"write FROM {select.source.text}")
     alias = tree.args["from_"].this.args.get("alias")
     if alias and alias.args.get("columns"):
-        raise at(select, alias, "a stream's columns are not renamed here", "", "write a name for the stream alone")
+        raise at(select, alias, "a stream's columns cannot be renamed here", "", "write a name for the stream alone")
     check_group(select)
     if not tree.expressions:
         raise refusal_at(select.sql, select.source, "the select list is empty", "",
@@ -55,18 +56,18 @@ def check(select: SelectStatement, continuous: bool) -> None:
     for name in ("order", "limit"):
         if continuous and tree.args.get(name):
             what = "ORDER BY" if name == "order" else "LIMIT"
-            raise at(select, tree.args[name], f"{what} does not fit a query that runs for ever",
+            raise at(select, tree.args[name], f"{what} cannot be part of a continuous query",
                      "its results are ordered by window and keys",
                      f"remove it, and use {what} when reading the results")
     if is_star(select) and not shows_tuples(select):
-        raise at(select, tree.expressions[0], "* is not grouped", "a row stands for many tuples",
+        raise at(select, tree.expressions[0], "* is not grouped", "a row covers many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")
     refuse_unread(select.sql, tree)
     refuse_ambiguous(select.sql, tree)
 
 
 def check_group(select: SelectStatement) -> None:
-    """GROUP BY is a plain list."""
+    """Checks that Checks that GROUP BY is a plain list."""
     group = select.tree.args.get("group")
     for name, value in (group.args.items() if group else ()):
         if name != "expressions" and value not in (None, []):
@@ -76,9 +77,9 @@ def check_group(select: SelectStatement) -> None:
 
 
 def shows_tuples(select: SelectStatement) -> bool:
-    """True if no window, no grouping and no aggregate makes one row of many tuples."""
+    """True if the SELECT has no window, no grouping and no aggregate, so that each tuple gives its own row."""
     tree = select.tree
-    if select.clauses.window_ms is not None or tree.args.get("group") or tree.args.get("having"):
+    if select.clauses.window is not None or tree.args.get("group") or tree.args.get("having"):
         return False
     return not any(is_aggregate(node) for item in tree.expressions for node in item.walk())
 
@@ -90,17 +91,17 @@ def is_star(select: SelectStatement) -> bool:
                                 or (isinstance(items[0], exp.Column) and isinstance(items[0].this, exp.Star)))
 
 
-def expand_star(select: SelectStatement, stream: Stream) -> list[exp.Expression]:
+def expand_star(select: SelectStatement, stream: Stream) -> list[exp.Expr]:
     """The select list, with * as all columns."""
     if is_star(select):
         return [exp.column(exp.to_identifier(c.name, quoted=True)) for c in stream.columns]
     return select.tree.expressions
 
 
-def at(select: SelectStatement, part: object, title: str, detail: str, hint: str):
+def at(select: SelectStatement, part: object, title: str, detail: str, hint: str) -> SqlError:
     """The refusal at a part of the tree, or at the stream's name if the part has no place."""
     node = part[0] if isinstance(part, list) and part else part
-    start, end = span(node) if isinstance(node, exp.Expression) else (0, 0)
+    start, end = span(node) if isinstance(node, exp.Expr) else (0, 0)
     if end == 0:
         start, end = select.source.start, select.source.end
     return refusal(select.sql, start, end, title, detail, hint)

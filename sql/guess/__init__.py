@@ -1,1 +1,1 @@
-"""What messages look like: `stream` proposes a declaration, from the `types` that their values agree on."""
+"""Guesses what messages hold: `stream` proposes a declaration, from the `types` that fit all their values."""

@@ -1,7 +1,7 @@
 """A stream's declaration guessed from some messages: format, columns, types, event time and its unit.
 
-A guess is a proposal that the user sees and may correct; only what the lines agree on is claimed. A few that are unlike all
-the others are set aside before, and the statement says how many.
+A guess is a proposal that the user sees and may correct. It claims only what holds for all lines. A few lines that are
+unlike all the others are set aside first, and the statement says how many.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ TIME_NAMES = ("timestamp", "event_time", "eventtime", "ts", "time", "datetime", 
 DELIMITERS = ",\t;|"
 KINDS = {"INT": "number", "BIGINT": "number", "DOUBLE": "number", "DATE": "time", "TIMESTAMP": "time"}
 ENOUGH = 1000
-SPARE = 10    # of so many lines of CSV one may be unlike the others
-LINE_CHARACTERS_MAX = 100_000  # a longer line is not what a person would look at, and csv refuses longer fields
+SPARE = 10    # among this many lines of CSV, one may be unlike the others
+LINE_CHARACTERS_MAX = 100_000  # nobody would look at a longer line, and csv refuses longer fields
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class GuessedColumn:
 
 @dataclass(frozen=True)
 class Guess:
-    """What the messages look like. `header` is True if the first line names the columns of CSV (it is no
-    tuple). `time_column` is None if nothing looks like a time; `unit` is None unless that column is an
-    integer. `unlike` of the `lines` looked at were set aside: they are not of this format, or do not fit these columns."""
+    """What the messages look like. `header` is True if the first line names the columns of CSV (it is not a tuple).
+    `time_column` is None if nothing looks like a time; `unit` is None unless that column is an integer. `unlike` of the
+    `lines` looked at were set aside: they are not of this format, or do not fit these columns."""
 
     format: str
     header: bool
@@ -68,7 +68,7 @@ def guess_schema(messages: Iterable[bytes]) -> Guess | None:
 
 
 def looked_at(messages: Iterable[bytes]) -> list[list[str]]:
-    """The first ENOUGH lines that are neither blank nor too long, those of each message by themselves."""
+    """The first ENOUGH lines that are neither blank nor too long, grouped by message."""
     texts, left = [], ENOUGH
     for message in messages:
         lines = [line for line in lines_of(message) if line.strip() and len(line) <= LINE_CHARACTERS_MAX][:left]
@@ -97,7 +97,7 @@ def create_stream_sql(guess: Guess, name: str, topic: str) -> str:
         "/* write the name of the event-time column here, and behind it UNIT s, ms, us or ns if it is a number */"
     unit = f" UNIT {guess.unit}" if guess.unit else ""
     fit = "does not fit" if guess.unlike == 1 else "do not fit"
-    # Closed by itself: a comment to the end of its line would take the columns along where the lines are joined.
+    # A /* */ comment, because a -- comment would swallow the columns if the lines are joined.
     remark = f"  /* {guess.unlike} of the {guess.lines} lines looked at {fit} */\n" if guess.unlike else ""
     return (f"CREATE STREAM {name_text(name)} (\n{remark}" + ",\n".join(columns)
             + f"\n) FROM KAFKA {text(topic)} FORMAT {guess.format}{options} TIMESTAMP {time}{unit}")
@@ -118,13 +118,13 @@ def json_objects(lines: list[str]) -> tuple[list[dict], int]:
 
 
 def guess_json(objects: list[dict]) -> Guess:
-    """Columns are the keys in the order of their first appearance; an object's inside is reached by one
-    level of PATH."""
+    """Columns are the keys in the order of their first appearance; one level of PATH reaches inside an object."""
     seen: dict[tuple[str, ...], Seen] = {}
     for value in objects:
         for key, inner in value.items():
             inside = inner.items() if isinstance(inner, dict) and inner else ()
-            for path, leaf in [((key, k), v) for k, v in inside] or [((key,), inner)]:
+            leaves: list[tuple[tuple[str, ...], object]] = [((key, k), v) for k, v in inside]
+            for path, leaf in leaves or [((key,), inner)]:
                 seen.setdefault(path, Seen()).add_json(leaf)
     names = FreeNames(RESERVED)
     columns = [GuessedColumn(names.take("_".join(path)), found.type(), None) for path, found in seen.items()]
@@ -134,7 +134,7 @@ def guess_json(objects: list[dict]) -> Guess:
 
 
 def guess_csv(texts: list[list[str]]) -> Guess | None:
-    """Columns by their place; the first line names them if a number, date or time stands under a text. None without a line
+    """Columns by their place. The first line names them if a number, date or time is below a text. None without a line
     that ends."""
     delimiter = delimiter_of([line for text in texts for line in text])
     rows = csv_rows(texts, delimiter)
@@ -157,8 +157,8 @@ def guess_csv(texts: list[list[str]]) -> Guess | None:
 
 
 def delimiter_of(lines: list[str]) -> str:
-    """The delimiter of the first line; if others lack it, what stands most often in every line, but for those that may be
-    unlike the others."""
+    """The delimiter of the first line. If other lines lack it: the one that occurs most often in every line, except those
+    that may be unlike the others."""
     first, spare = max(DELIMITERS, key=lines[0].count), len(lines) // SPARE
     if not spare or sum(first not in line for line in lines) <= spare:
         return first
@@ -166,19 +166,19 @@ def delimiter_of(lines: list[str]) -> str:
 
 
 def csv_rows(texts: list[list[str]], delimiter: str) -> list[list[str]]:
-    """The fields of all lines. A quote reaches no further than its message, as for mappers."""
+    """The fields of all lines. A quote ends with its message at the latest, as for mappers."""
     rows: list[list[str]] = []
     for lines in texts:
-        whole = "\n".join(lines).replace("\r", " ")  # within a line it ends nothing, but csv takes offence
-        with suppress(csv.Error):  # a quote that is never closed may make too long a field of all that follows
+        whole = "\n".join(lines).replace("\r", " ")  # within a line it ends nothing, but csv would refuse it
+        with suppress(csv.Error):  # a quote that is never closed may turn everything after it into a field that is too long
             for row in csv.reader(io.StringIO(whole), delimiter=delimiter):
                 rows += [row] if row else []
     return rows
 
 
 def looks_like_header(rows: list[list[str]]) -> bool:
-    """True if the first line is all different texts and some column below is no text. One that is unlike the others in width
-    may only lack names of columns that are empty."""
+    """True if the first line has only different texts, and some column below is not text. If its width differs from the
+    others, it may only lack names of empty columns."""
     first = rows[0]
     if len(rows) < 2 or len(set(first)) < len(first) or not all(v.strip() for v in first):
         return False
@@ -191,28 +191,29 @@ def looks_like_header(rows: list[list[str]]) -> bool:
 
 
 def without_unlike(rows: list[list[str]]) -> list[list[str]]:
-    """The rows without those that are unlike the others, at most one of SPARE: of another number of fields than the usual
-    one, or with a value of another kind where a column otherwise holds numbers or times."""
+    """The rows without those that are unlike the others, at most one in SPARE. Such a row has another number of fields
+    than usual, or a value of another kind in a column that otherwise holds numbers or times."""
     alike = like_in_width(rows)
     spare = len(rows) // SPARE - (len(rows) - len(alike))
     if not spare:
         return alike
     odd: set[int] = set()
-    # The columns with the fewest first: one of numbers and many texts is a column of texts, and undoes no other.
+    # Columns with the fewest strangers first: a column with numbers and many texts is a column of texts, and must not
+    # remove rows.
     for strangers in sorted((strangers_in(alike, place) for place in range(max(map(len, alike)))), key=len):
         odd |= strangers if len(odd | strangers) <= spare else set()
     return [row for i, row in enumerate(alike) if i not in odd]
 
 
 def like_in_width(rows: list[list[str]]) -> list[list[str]]:
-    """The rows with the usual number of fields, if at most one of SPARE has another; else all."""
+    """The rows with the usual number of fields, if at most one in SPARE has another number; else all rows."""
     [(usual, count)] = Counter(map(len, rows)).most_common(1)
     return [row for row in rows if len(row) == usual] if len(rows) - count <= len(rows) // SPARE else rows
 
 
 def strangers_in(rows: list[list[str]], place: int) -> set[int]:
-    """The rows whose value is no number in a column of numbers, or no time in one of times. Such a column has at most one
-    value of SPARE that is of another kind."""
+    """The rows whose value is not a number in a column of numbers, or not a time in a column of times. Such a column has
+    at most one value in SPARE of another kind."""
     types = {i: type_of(row[place]) for i, row in enumerate(rows) if place < len(row)}
     kinds = {i: KINDS.get(type_) for i, type_ in types.items() if type_}
     [(usual, count)] = Counter(kinds.values()).most_common(1) or [(None, 0)]
@@ -223,9 +224,9 @@ def strangers_in(rows: list[list[str]], place: int) -> set[int]:
 def with_time(
     format_: str, header: bool, delimiter: str, columns: list[GuessedColumn], seen: list[Seen]
 ) -> Guess:
-    """The guess, with the event time: a column whose values are times; a telling name goes before the first
-    place."""
-    times = []
+    """The guess, with the event time: a column whose values are times. A column with a telling name is preferred to the
+    first one."""
+    times: list[tuple[int, int, str, str | None]] = []
     for column, found in zip(columns, seen, strict=True):
         unit = time_unit(found) if column.type in ("INT", "BIGINT") else None
         iso = column.type in ("TIMESTAMP", "STRING") and found.are_times()
@@ -238,7 +239,7 @@ def with_time(
 
 
 def name_text(name: str) -> str:
-    """A name as a statement needs it: in backticks unless it is plain and no type."""
+    """A name as a statement needs it: in backticks unless it is a plain word and not a type."""
     return name if BARE.match(name) and normalize(name) is None else quoted(name.replace("`", "_"))
 
 

@@ -1,4 +1,4 @@
-"""The types and units that some values of a column agree on."""
+"""The types and units that fit all values of a column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from sql.literals import BIGINT_MAX, INT_MAX, NUMBER
 
 INTEGER = re.compile(r"\s*[+-]?\d{1,19}\s*\Z", re.ASCII)
-# After a sign two digits are hours, not one digit of hours and one of minutes: hence the "+" behind.
+# After a sign, two digits are hours, not one digit of hours and one of minutes: hence the possessive "+".
 TIME = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.[0-9]*)?)?"
                   r" ?(?:[Zz]|([+-])([0-9]{1,2}+)(?::?([0-9]{2}))?)?)?")
 OFFSET_MAX = datetime.timedelta(hours=18)
@@ -39,18 +39,19 @@ class Seen:
             found = type_of(value)
             self.types.add(found if found in ("DATE", "TIMESTAMP") else "STRING")
         else:
-            self.types.add({bool: "BOOLEAN", float: "DOUBLE"}.get(type(value)) or self.number_or_text(value))
+            kinds: dict[type, str] = {bool: "BOOLEAN", float: "DOUBLE"}
+            self.types.add(kinds.get(type(value)) or self.number_or_text(value))
         if len(self.texts) < KEPT:
             self.texts.append(str(value))
 
     @staticmethod
     def number_or_text(value: object) -> str:
-        """INT, BIGINT, or STRING for what is no number."""
+        """INT, BIGINT, or STRING for a value that is not a number."""
         return (type_of(str(value)) if isinstance(value, int) else None) or "STRING"
 
     def type(self) -> str:
-        """The type that all values fit; INT is widened to BIGINT, since some values tell nothing of the
-        greatest."""
+        """The type that all values fit; INT is widened to BIGINT, because some values say nothing about the greatest
+        one."""
         types = self.types
         if len(types) == 1 and types != {"INT"}:
             return next(iter(types))
@@ -61,14 +62,14 @@ class Seen:
         return "TIMESTAMP" if types == {"DATE", "TIMESTAMP"} else "STRING"
 
     def are_times(self) -> bool:
-        """True if every kept value is an instant, and one of them can be an event time: the calendar's first and last years
-        cannot."""
-        times = [parse_time(value) for value in self.texts]
-        return None not in times and any(1 < time.year < 9999 for time in times)
+        """True if every kept value is an instant, and one of them can be an event time. (Times in the calendar's first
+        and last years cannot.)"""
+        times = [time for value in self.texts if (time := parse_time(value))]
+        return len(times) == len(self.texts) and any(1 < time.year < 9999 for time in times)
 
 
 def type_of(value: str) -> str | None:
-    """The narrowest type that a text reads as; None for an empty one."""
+    """The narrowest type of which the text is a valid value; None for an empty text."""
     stripped = value.strip()
     if not stripped:
         return None
@@ -85,8 +86,8 @@ def type_of(value: str) -> str | None:
 
 
 def parse_time(text: str) -> datetime.datetime | None:
-    """The instant, in UTC, without its fraction of a second, of a text that reads as a TIMESTAMP; None for any other, and
-    for those of docs/dialect.md whose date has no four, two and two digits."""
+    """The instant, in UTC, without its fraction of a second, of a text that is a valid TIMESTAMP; None for any other
+    text, and for valid ones whose date does not have four, two and two digits."""
     found = TIME.fullmatch(text.strip(" \t"))
     if found is None:
         return None
@@ -95,7 +96,8 @@ def parse_time(text: str) -> datetime.datetime | None:
     if int(minutes or 0) > 59 or offset > OFFSET_MAX:
         return None
     try:
-        time = datetime.datetime(*(int(number or 0) for number in numbers))  # noqa: DTZ001 - an offset is taken off here
+        year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
+        time = datetime.datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - an offset is taken off here
         return time + offset if sign == "-" else time - offset
     except (ValueError, OverflowError):
         return None

@@ -1,23 +1,25 @@
-"""Our own clauses of a SELECT, cut out of its words so that plain SQL is left.
+"""Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
     window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
     then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
     · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
 
-The keywords may be names of columns: a clause begins only where an expression has just ended, outside
-parentheses and after the FROM of the stream, where no name can stand.
+The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
+outside parentheses, and after the FROM of the stream.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from mars.model.plan import Window
 from sql.read.reader import Reader, is_duration
-from sql.read.stray import stray
+from sql.read.strays import stray
 from sql.read.words import Word
 from sql.refusals import not_supported, refusal_at
+from sql.statements import Clauses
 
 FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
@@ -26,19 +28,6 @@ EXPECTS_MORE = (
     "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
     "JOIN", "ON"
 )
-
-
-@dataclass(frozen=True)
-class Clauses:
-    """What the clauses say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
-    end) of each clause by its keyword."""
-
-    window_ms: int | None = None
-    watermark_ms: int | None = None
-    idle_ms: int | None = None
-    grace_ms: int | None = None
-    start: str | None = None
-    places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
@@ -65,10 +54,10 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
 
 
 def begins_clause(words: list[Word], index: int) -> bool:
-    """True if an expression has ended before words[index], so that no name can stand there."""
+    """True if an expression has ended before words[index], so that no name can follow."""
     before = words[index - 1]
     if before.is_(*EXPECTS_MORE):
-        # A column may be called like one of those words, too: `GROUP BY limit WINDOWING 60 s`.
+        # A column may have one of these words as its name, too: `GROUP BY limit WINDOWING 60 s`.
         return index >= 2 and words[index - 2].is_(*EXPECTS_MORE, ",") and is_duration(words, index + 1)
     return before.kind in ("name", "text", "number", "quoted") or before.is_(")", "]", "*")
 
@@ -78,7 +67,7 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
     word = reader.advance()
     keyword = word.value.upper()
     if keyword in clauses.places:
-        raise refusal_at(reader.sql, word, f"{keyword} stands twice", "each clause stands once",
+        raise refusal_at(reader.sql, word, f"{keyword} is given twice", "each clause is given at most once",
                       f"remove one {keyword}")
     values = READERS[keyword](reader, word)
     end = reader.words[reader.position - 1].end
@@ -95,7 +84,7 @@ def read_windowing(reader: Reader, word: Word) -> dict:
         raise not_supported(reader.sql, reader.word.start, reader.word.end,
                             f"WINDOWING ... {reader.word.value.upper()}",
                             "write WINDOWING 60 s alone: windows of one length side by side")
-    return {"window_ms": window_ms}
+    return {"window": Window("tumbling", window_ms)}
 
 
 def read_watermark(reader: Reader, word: Word) -> dict:
@@ -133,7 +122,7 @@ def read_start(reader: Reader, word: Word) -> dict:
         place = reader.advance()
         instant = parse_instant(place.value)
         if instant is None:
-            raise refusal_at(reader.sql, place, f"'{place.value}' is no time", "ISO 8601 is read here",
+            raise refusal_at(reader.sql, place, f"'{place.value}' is not a time", "expected ISO 8601",
                              "write FROM '2026-01-31T12:00:00Z'")
         return {"start": instant}
     return {

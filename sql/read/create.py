@@ -1,4 +1,4 @@
-"""CREATE STREAM: its grammar, and its checks.
+"""CREATE STREAM: its grammar and its checks.
 
     CREATE STREAM s (col TYPE [PATH 'a.b'], ...) FROM KAFKA 'topic' FORMAT CSV | JSON [(option, ...)]
     TIMESTAMP col [UNIT s | ms | us | ns]
@@ -10,6 +10,7 @@ from mars.errors import SqlError
 from mars.model import types
 from mars.model.plan import UNITS_PER_SECOND, Stream, StreamColumn
 from sql.read.reader import Reader
+from sql.read.words import Word
 from sql.refusals import did_you_mean, no_type, refusal_at
 from sql.statements import ColumnDefinition, CreateStream, Name
 
@@ -81,8 +82,7 @@ def read_options(reader: Reader) -> tuple[tuple[Name, Name], ...]:
 
 
 def compile_stream(create: CreateStream) -> Stream:
-    """The stream that the statement describes, with id 0 and no topic id: those come when it is
-    registered."""
+    """The stream that the statement describes, with id 0 and no topic id. It gets these when it is registered."""
     columns = compile_columns(create)
     if not create.topic.text:
         raise at(create, create.topic, "the topic has no name", "", "write FROM KAFKA 'topic'")
@@ -111,7 +111,7 @@ def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
     for definition in create.columns:
         name, type_ = definition.name, types.normalize(definition.type.text)
         if name.text.lower() in columns:
-            raise at(create, name, f"column {name.text} stands twice", "names are case-insensitive",
+            raise at(create, name, f"column {name.text} is declared twice", "names are case-insensitive",
                      "rename one of them")
         if name.text.lower() in RESERVED:
             raise at(
@@ -127,7 +127,7 @@ def compile_columns(create: CreateStream) -> tuple[StreamColumn, ...]:
             word = definition.type.text.split("(")[0].strip()
             raise at(create, definition.type, *no_type(definition.type.text, type_hint(word), TYPE_LIST))
         if definition.path and create.format.text.upper() != "JSON":
-            raise at(create, definition.path, "PATH is for JSON", "columns of CSV are read by their place",
+            raise at(create, definition.path, "PATH is for JSON", "columns of CSV are read by their position",
                      "remove PATH")
         if definition.path and not all(definition.path.text.split(".")):
             raise at(create, definition.path, "the path has an empty part", "", "write PATH 'a.b'")
@@ -157,11 +157,11 @@ def compile_unit(create: CreateStream, column: StreamColumn) -> str:
     """The unit of the event time: as declared for integers, microseconds for TIMESTAMP and STRING."""
     if column.type in ("TIMESTAMP", "STRING"):
         if create.unit:
-            raise at(create, create.unit, f"UNIT does not fit {column.type}",
+            raise at(create, create.unit, f"UNIT does not go with {column.type}",
                      "a TIMESTAMP or STRING is read as ISO 8601", "remove UNIT, or declare the column BIGINT")
         return "us"
     if column.type not in types.INTEGERS:
-        raise at(create, create.time_column, f"{column.type} is no event time",
+        raise at(create, create.time_column, f"{column.type} cannot be an event time",
                  "an event time is INT, BIGINT, TIMESTAMP or STRING in ISO 8601",
                  f"declare {column.name} BIGINT")
     return create.unit.text.lower() if create.unit else "ms"
@@ -174,14 +174,14 @@ def compile_options(create: CreateStream) -> dict:
     for option, value in create.options:
         key = option.text.lower()
         if key in seen:
-            raise at(create, option, f"{option.text.upper()} stands twice", "", "remove one")
+            raise at(create, option, f"{option.text.upper()} is given twice", "", "remove one")
         seen.add(key)
         plain = len(value.text) == 1 and value.text.isascii() and value.text not in "\r\n\0"
         if key in ("delimiter", "quote") and not plain:
-            raise at(create, value, f"{option.text.upper()} is one character",
+            raise at(create, value, f"{option.text.upper()} must be one character",
                      "one ASCII character, no end of line", f"write {option.text.upper()} '{DEFAULTS[key]}'")
         if key == "null" and create.sql[value.start:value.end] == r"'\N'":
-            raise at(create, value, r"NULL '\N' is read as N", "a backslash escapes the character behind it",
+            raise at(create, value, r"NULL '\N' is read as N", "a backslash escapes the character after it",
                      r"write NULL '\\N'")
         options[key] = True if key == "strict" else value.text
     if options["delimiter"] == options["quote"]:
@@ -196,12 +196,12 @@ def refuse_options(create: CreateStream) -> dict:
     if create.options:
         option = create.options[0][0]
         raise at(
-            create, option, f"{option.text.upper()} does not fit JSON", "JSON has no options", "remove it"
+            create, option, f"{option.text.upper()} is not an option of JSON", "JSON has no options", "remove it"
         )
     return {}
 
 
-def named(word) -> Name:
+def named(word: Word) -> Name:
     """A word as a name with its place."""
     return Name(word.value, word.start, word.end)
 

@@ -1,4 +1,5 @@
-"""A SELECT over the results of queries: which names in it are those of streams and queries, and its text for the engine."""
+"""A SELECT over the results of queries: finds the names of streams and queries in it, and writes its text for the
+engine."""
 
 from __future__ import annotations
 
@@ -13,8 +14,9 @@ from sql.statements import SelectFromQuery
 
 @dataclass
 class Level:
-    """What has been read between two parentheses. `query`: a SELECT of its own; `listing`: its FROM goes on; `defining`: its
-    WITH does, and `body` is the name whose query is being read. `defined` are the names that WITH has given so far."""
+    """The state of reading between two parentheses. `query`: it is a SELECT of its own. `listing`: its FROM continues.
+    `defining`: its WITH continues, and `body` is the name whose query is being read. `defined` are the names that WITH
+    has defined so far."""
 
     query: bool
     listing: bool = False
@@ -25,7 +27,7 @@ class Level:
 
 
 def sources(words: list[Word]) -> list[Word]:
-    """The names after FROM and JOIN, and after the commas of a FROM, at any depth, but for those that a WITH defines."""
+    """The names after FROM and JOIN, and after the commas of a FROM, at any depth, except those that a WITH defines."""
     found, levels = [], [Level(query=True)]
     for index, word in enumerate(words):
         before = words[index - 1] if index else Word("end", "", 0, 0)
@@ -50,7 +52,7 @@ def sources(words: list[Word]) -> list[Word]:
 
 def read_with(level: Level, before: Word, word: Word) -> None:
     """Reads on in `WITH [RECURSIVE] name [(column, ...)] AS [[NOT] MATERIALIZED] (query), ... SELECT`. A name is defined
-    from the end of its query on, a recursive one from the start."""
+    after the end of its query; a recursive one from the start."""
     if word.is_("WITH") and (before.kind == "end" or before.is_("(")):
         level.defining = True
     elif level.defining and before.is_("WITH") and word.is_("RECURSIVE"):
@@ -75,7 +77,7 @@ def read_from_query(reader: Reader, queries: list[Word]) -> SelectFromQuery:
             parts += [reader.sql[reached:word.start], mark + word.value.replace(mark, mark * 2) + mark]
             reached = word.end
         elif word.is_("WINDOWING", "WATERMARK", "GRACE") and (following.kind == "number" or amount(following)):
-            raise refusal_at(reader.sql, word, f"{word.value.upper()} does not fit the results of a query",
+            raise refusal_at(reader.sql, word, f"{word.value.upper()} cannot follow the results of a query",
                              "its windows are closed already",
                              "group by window_start, or by date_trunc('hour', window_start)")
         elif word.is_(";") and following.kind != "end":

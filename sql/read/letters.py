@@ -50,7 +50,7 @@ def _stream(reader: Reader, hint: str) -> Name:
 
 
 def _condition(reader: Reader, following: str) -> Name | None:
-    """WHERE and all that stands before a following clause or the end, with its place."""
+    """WHERE and everything up to the next clause or the end, with its place."""
     where = reader.accept("WHERE")
     if where is None:
         return None

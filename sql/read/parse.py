@@ -1,4 +1,4 @@
-"""One statement's text to a Statement. What it means for a stream is checked later, in compile."""
+"""One statement's text to a Statement. Whether it is valid for a stream is checked later, in compile."""
 
 from __future__ import annotations
 
@@ -36,39 +36,40 @@ from sql.statements import (
 )
 
 Resolve = Callable[[str], str | None]
-# What is longer would keep the reader busy for seconds.
+# Reading a longer statement would take seconds.
 STATEMENT_MAX = 65_536
 
 
 def parse(sql: str, resolve: Resolve | None = None) -> Statement:
     """The statement, with or without a semicolon at its end; SqlError for any other text.
 
-    resolve: says of a name whether it is a 'stream', a 'query' or neither (None); a SELECT over queries
-    alone is kept as text for the embedded engine. Without it every name counts as a stream.
+    resolve: says whether a name is a 'stream', a 'query' or neither (None); a SELECT over queries alone is kept as text
+    for the embedded engine. Without it every name counts as a stream.
     """
     refuse_unreadable(sql)
     try:
         return read_statement(sql, resolve or (lambda name: "stream"))
     except RecursionError:
         raise refusal(sql, 0, 1, "too deeply nested", "the statement has too many levels",
-                      "write it flatter, with IN or AND") from None
+                      "use less nesting, with IN or AND") from None
 
 
 def refuse_unreadable(sql: str) -> None:
-    """Refuses, before any of it is read, a statement that is too long or holds what is no character."""
+    """Refuses a statement that is too long or has an invalid character, before any of it is parsed."""
     if len(sql) > STATEMENT_MAX:
         raise SqlError("the statement is too long", f"it has {len(sql):,} characters, and may have {STATEMENT_MAX:,}",
-                       "keep long lists of values in a stream of their own, or ask in parts")
+                       "put long lists of values into a stream of their own, or ask in parts")
     try:
         sql.encode()
     except UnicodeEncodeError as error:
-        raise refusal(sql, error.start, error.end, "half a character", f"{ascii(sql[error.start])} is none by itself",
+        raise refusal(sql, error.start, error.end, "the statement has half of a character",
+                      f"{sql[error.start]!a} is not a character by itself",
                       "send the text in UTF-8, or both halves of the character") from None
 
 
 def split_statements(sql: str) -> list[str]:
-    """The statements of a script, without their semicolons; those in quotes and comments do not split, and a
-    part without a word is left out."""
+    """The statements of a script, without their semicolons; semicolons in quotes and comments do not split, and a part
+    without a word is left out."""
     parts, start, has_word = [], 0, False
     cuts = [(kind, begin, end) for kind, begin, end in spans(sql)] + [("semicolon", len(sql), len(sql))]
     reached = 0
@@ -86,10 +87,10 @@ def split_statements(sql: str) -> list[str]:
 
 
 def read_statement(sql: str, resolve: Resolve) -> Statement:
-    """Reads by the first word."""
+    """Reads a statement according to its first word."""
     reader = Reader(sql, read_words(sql))
     if reader.word.kind == "end" or (reader.word.is_(";") and len(reader.words) == 2):
-        raise refusal(sql, 0, 0, "an empty statement", "there is no word in it",
+        raise refusal(sql, 0, 0, "the statement is empty", "there is no word in it",
                       "write SHOW STREAMS, or CREATE STREAM ...")
     first = reader.word
     if first.is_("SELECT", "WITH", "("):
@@ -102,7 +103,7 @@ def read_statement(sql: str, resolve: Resolve) -> Statement:
 
 
 def unknown_statement(reader: Reader) -> SqlError:
-    """The refusal of a first word that begins nothing."""
+    """The refusal of a first word that begins no statement."""
     word = reader.word
     hints = {
         "INSERT": "tuples come from Kafka: produce to the stream's topic",
@@ -125,13 +126,12 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
     streams = [word for word, kind in kinds if kind == "stream"]
     if queries and streams:
         word = streams[0]
-        raise refusal_at(sql, word, f"stream {word.value} is not joined with a query's results",
+        raise refusal_at(sql, word, f"stream {word.value} cannot be joined with a query's results",
                       "a SELECT reads one stream, or the results of queries",
                       "make a query of the stream's part, and read both queries' results")
     if queries:
         return read_from_query(reader, queries)
-    select = read_select(sql, reader.words[reader.position:])
-    return select
+    return read_select(sql, reader.words[reader.position:])
 
 
 def read_create(reader: Reader) -> Statement:
@@ -159,8 +159,8 @@ def refuse_if_exists(reader: Reader) -> None:
     if reader.word.is_("IF") and last.is_("EXISTS"):
         words = "IF NOT EXISTS" if following[0].is_("NOT") else "IF EXISTS"
         raise refusal(reader.sql, reader.word.start, last.end, f"there is no {words} here",
-                      "a name that exists already, or does not, is told by its own error",
-                      "leave it out, and go on after that error: 409 or 404 over REST")
+                      "if the name already exists, or does not exist, an error says so",
+                      "leave it out, and ignore that error: 409 or 404 over REST")
 
 
 def read_create_query(reader: Reader) -> CreateQuery:
@@ -183,19 +183,19 @@ def read_drop(reader: Reader) -> Statement:
 def read_pause(reader: Reader) -> Statement:
     """PAUSE QUERY | SINK name."""
     kind = reader.take("QUERY", "SINK", hint="write PAUSE QUERY q or PAUSE SINK s").value.upper()
-    return {"QUERY": PauseQuery, "SINK": PauseSink}[kind](read_last_name(reader, f"the {kind.lower()}"))
+    return PAUSES[kind](read_last_name(reader, f"the {kind.lower()}"))
 
 
 def read_resume(reader: Reader) -> Statement:
     """RESUME QUERY | SINK name."""
     kind = reader.take("QUERY", "SINK", hint="write RESUME QUERY q or RESUME SINK s").value.upper()
-    return {"QUERY": ResumeQuery, "SINK": ResumeSink}[kind](read_last_name(reader, f"the {kind.lower()}"))
+    return RESUMES[kind](read_last_name(reader, f"the {kind.lower()}"))
 
 
 def read_alter(reader: Reader) -> Statement:
     """ALTER QUERY is recognised and refused."""
     raise not_supported(reader.sql, reader.words[0].start, reader.word.end,
-                        f"ALTER {reader.word.value.upper()}", "DROP QUERY it and CREATE QUERY it again")
+                        f"ALTER {reader.word.value.upper()}", "DROP QUERY, then CREATE QUERY again")
 
 
 def read_show(reader: Reader) -> Statement:
@@ -265,8 +265,12 @@ def name_of(word: Word) -> Name:
     return Name(word.value, word.start, word.end)
 
 
-DROPS = {"STREAM": DropStream, "QUERY": DropQuery, "SINK": DropSink, "CONNECTION": DropConnection}
-SHOWS = {"STREAMS": ShowStreams, "QUERIES": ShowQueries, "SINKS": ShowSinks, "CONNECTIONS": ShowConnections}
+DROPS: dict[str, Callable[[Name], Statement]] = {
+    "STREAM": DropStream, "QUERY": DropQuery, "SINK": DropSink, "CONNECTION": DropConnection}
+PAUSES: dict[str, Callable[[Name], Statement]] = {"QUERY": PauseQuery, "SINK": PauseSink}
+RESUMES: dict[str, Callable[[Name], Statement]] = {"QUERY": ResumeQuery, "SINK": ResumeSink}
+SHOWS: dict[str, Callable[[], Statement]] = {
+    "STREAMS": ShowStreams, "QUERIES": ShowQueries, "SINKS": ShowSinks, "CONNECTIONS": ShowConnections}
 STATEMENTS = {
     "CREATE": read_create,
     "DROP": read_drop,

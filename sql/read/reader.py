@@ -15,7 +15,7 @@ UNITS = "ms, s, min, h, d, or second, minute, hour, day"
 
 
 class Reader:
-    """Reads words from left to right; every `take_` method raises SqlError where the next word is another."""
+    """Reads words from left to right. Every `take_` method raises SqlError if the next word does not match."""
 
     def __init__(self, sql: str, words: list[Word], position: int = 0) -> None:
         self.sql = sql
@@ -44,10 +44,10 @@ class Reader:
         raise self.expected(" or ".join(keywords), hint, keywords)
 
     def take_name(self, what: str) -> Word:
-        """Takes a name; `what` says of what, for the error."""
+        """Takes a name; `what` says what it names, for the error."""
         if self.word.kind in ("name", "quoted") and self.word.value:
             return self.advance()
-        raise self.expected(f"the name of {what}", "a name with other characters stands in backticks: `a b`")
+        raise self.expected(f"the name of {what}", "put a name with other characters in backticks: `a b`")
 
     def take_text(self, what: str) -> Word:
         """Takes a text in single quotes."""
@@ -79,8 +79,8 @@ class Reader:
                           f"the units are {UNITS}", f"write {clause} {digits} s")
         milliseconds = to_milliseconds(int(digits), unit)
         if milliseconds is None and not (zero and int(digits) == 0):
-            raise refusal(self.sql, first.start, last.end, f"{clause} of {digits} {unit} does not fit",
-                          "a duration is above 0 and at most a hundred years", f"write {clause} 60 s")
+            raise refusal(self.sql, first.start, last.end, f"{clause} cannot be {digits} {unit}",
+                          "a duration must be above 0 and at most a hundred years", f"write {clause} 60 s")
         return milliseconds or 0
 
     def take_end(self) -> None:
@@ -89,27 +89,27 @@ class Reader:
         if self.word.kind != "end":
             raise refusal_at(self.sql, self.word, f"unexpected {self.shown()}",
                              "the statement was complete before it",
-                             "one statement at a time; remove what is too much")
+                             "one statement at a time; remove the rest")
 
     def shown(self) -> str:
         """The next word for an error message."""
         return self.sql[self.word.start:self.word.end] or "end of the statement"
 
     def expected(self, what: str, hint: str = "", keywords: Sequence[str] = ()) -> SqlError:
-        """The refusal of the next word, because something else belongs here."""
+        """The refusal of the next word, because something else is expected."""
         near = closest(self.word.value, keywords) if self.word.kind == "name" else None
         hint = hint or "write " + " or ".join(keywords)
         return refusal_at(self.sql, self.word, f"unexpected {self.shown()}", f"expected {what}",
                           f"did you mean {near}?" if near else hint)
 
 
-def amount(word: Word) -> re.Match | None:
+def amount(word: Word) -> re.Match[str] | None:
     """The digits and letters of a whole number with or without letters: `60s` is a number in Spark, and `60min` a name."""
     return AMOUNT.fullmatch(word.value) if word.kind in ("number", "name") else None
 
 
 def is_duration(words: list[Word], index: int) -> bool:
-    """True if a number with or before a unit stands at words[index]."""
+    """True if words[index] is a number with a unit, or before one."""
     match = amount(words[index])
     if match is None:
         return False

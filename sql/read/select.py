@@ -1,7 +1,7 @@
-"""A SELECT's words to a tree: our clauses cut out, plain SQL by sqlglot, and its errors in our form.
+"""A SELECT's words to a tree: cuts out our clauses, lets sqlglot parse the plain SQL, and gives its errors our form.
 
-Every call `name(...)` reaches sqlglot under a name that it does not know, so that it comes back as a plain
-call with its arguments as written; sqlglot's own rewriting of functions would lose what the user wrote.
+Every call `name(...)` reaches sqlglot under a name that it does not know. So it comes back as a plain call with its
+arguments as written. sqlglot's own rewriting of functions would lose what the user wrote.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ NOT_CALLS = frozenset({
     "LATERAL", "LIKE", "LIMIT", "NOT", "ON", "OR", "ORDER", "OVER", "RLIKE", "REGEXP", "ROLLUP", "SELECT",
     "SETS", "SOME", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"
 })
-# Words that begin statements or are calls elsewhere, which no SELECT over a stream has in any place.
+# Words that begin statements or are calls elsewhere, but have no meaning anywhere in a SELECT over a stream.
 ALWAYS_NAMES = (TokenType.ISNULL, TokenType.NOTNULL, TokenType.DROP, TokenType.CREATE, TokenType.ALTER)
-# Clauses of SQL behind GROUP BY and ORDER BY, where these are columns when they stand first.
+# Clauses of SQL that may follow GROUP BY and ORDER BY. Directly after these, the words are columns.
 FIRST_KEYS = ("LIMIT", "OFFSET", "WINDOW")
 
 
 def read_select(sql: str, words: list[Word]) -> SelectStatement:
-    """The SELECT that these words are, a semicolon at the end allowed. It may still mean nothing for its
-    stream."""
+    """The SELECT that these words form; a semicolon at the end is allowed. It may still be invalid for its stream."""
     if len(words) > 1 and words[-2].is_(";"):
         words = [*words[:-2], words[-1]]
     extra = next((w for w in words if w.is_(";")), None)
@@ -47,41 +46,43 @@ def read_select(sql: str, words: list[Word]) -> SelectStatement:
     refuse_unreadable(sql, plain)
     tree = parse_plain(sql, plain)
     if not isinstance(tree, exp.Select):
-        raise refusal(sql, words[0].start, words[0].end, "this is no plain SELECT",
+        raise refusal(sql, words[0].start, words[0].end, "this is not a plain SELECT",
                       "a SELECT reads one stream",
                       "write SELECT ... FROM stream; UNION works over the results of queries")
     source = table_of(sql, tree, words)
     texts = item_texts(sql, plain)
     if len(texts) != len(tree.expressions):
-        raise refusal(sql, words[0].start, words[0].end, "the select list does not read", "",
+        raise refusal(sql, words[0].start, words[0].end, "the select list cannot be parsed", "",
                       "separate its columns by commas")
     return SelectStatement(sql, source, tree, clauses, texts, (words[-2].start, words[-2].end))
 
 
 def refuse_set_operation(sql: str, words: list[Word]) -> None:
-    """Refuses UNION and its kin between SELECTs; a column may still be called so, and `* EXCEPT (...)` is none of them."""
+    """Refuses UNION and similar words between SELECTs. A column may still have such a name, and `* EXCEPT (...)` is not
+    meant."""
     for index, (word, following) in enumerate(pairwise(words)):
         between = following.is_("SELECT", "ALL", "DISTINCT", "(") and not follows_star(words, index)
         if between and word.is_("UNION", "INTERSECT", "EXCEPT"):
             raise refusal_at(sql, word, f"{word.value.upper()} is not part of a SELECT over a stream",
-                             "it reads one stream", "make a query of each SELECT, and unite their results")
+                             "it reads one stream", "make a query of each SELECT, and combine their results")
 
 
-def parse_plain(sql: str, words: list[Word]) -> exp.Expression | None:
-    """sqlglot's tree of the words; SqlError where it does not read."""
+def parse_plain(sql: str, words: list[Word]) -> exp.Expr | None:
+    """sqlglot's tree of the words; SqlError if they cannot be parsed."""
     tokens = [token for i, word in enumerate(words[:-1]) for token in call_tokens(words, i)]
     try:
         trees = SPARK.parser().parse(tokens, sql)
     except ParseError as error:
         raise unreadable(sql, words, error) from error
     except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
-        raise refusal(sql, words[0].start, words[0].end, "the statement does not read",
+        raise refusal(sql, words[0].start, words[0].end, "the statement cannot be parsed",
                       str(error).split("\n")[0], "compare it with the reference of the dialect") from error
     return trees[0] if len(trees) == 1 else None
 
 
 def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
-    """The tokens of a word; the name of a call is marked as one, and what can only be a name here is one."""
+    """The tokens of a word. The name of a call is marked as a call, and a word that can only be a name here is made a
+    name."""
     word = words[index]
     token = word.tokens[0]
     if word.kind == "name" and words[index + 1].is_("("):
@@ -94,15 +95,15 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
 
 
 def is_first_key(words: list[Word], index: int) -> bool:
-    """True for a column called like a clause, right after GROUP BY or ORDER BY; `LIMIT 3` there is a clause, and keys are
-    missing."""
+    """True for a column whose name is a clause's keyword, right after GROUP BY or ORDER BY. `LIMIT 3` there is a clause,
+    and keys are missing."""
     after_by = index and words[index - 1].is_("GROUP BY", "ORDER BY")
     following = words[index + 1]
     return bool(after_by) and words[index].is_(*FIRST_KEYS) and following.kind != "number" and not following.is_("(", "ALL")
 
 
 def ends_before(words: list[Word], index: int) -> bool:
-    """True if an expression has ended before words[index], so that no column can stand there."""
+    """True if an expression has ended before words[index], so that no column can follow."""
     before = words[index - 1]
     if before.is_(*EXPECTS_MORE):
         return False
@@ -115,13 +116,13 @@ def named(token: Token, text: str) -> Token:
 
 
 def follows_star(words: list[Word], index: int) -> bool:
-    """True if words[index] stands right after a * that means all columns, and is no product."""
+    """True if words[index] directly follows a * that means all columns, not a product."""
     before = words[max(0, index - 2)]
     return index > 1 and words[index - 1].is_("*") and before.is_("SELECT", "ALL", "DISTINCT", ",", ".", "(")
 
 
 def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
-    """sqlglot's complaint with the word that it is about, and the keyword that was most likely meant."""
+    """sqlglot's error, with the word that it is about and the keyword that was most likely meant."""
     found = error.errors[0] if error.errors else {}
     line, column = found.get("line") or 1, found.get("col") or 1
     end = sum(len(text) + 1 for text in sql.split("\n")[:line - 1]) + column
@@ -132,16 +133,16 @@ def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
         meant = closest(near.value, KEYWORDS) if near.kind == "name" and not is_ours else None
         if meant:
             return refusal_at(sql, near, f"unexpected {sql[near.start:near.end]}",
-                              "the statement does not read here", f"did you mean {meant}?")
+                              "the statement cannot be parsed here", f"did you mean {meant}?")
     if description.startswith("Required keyword"):
         return refusal_at(sql, word, f"something is missing at {sql[word.start:word.end] or 'the end'}",
-                          "an expression is not complete", "complete it, or remove what leads to it")
-    detail = "the statement does not read here"
+                          "an expression is not complete", "complete it, or remove it")
+    detail = "the statement cannot be parsed here"
     if description.startswith("Expect"):
         detail = re.split(r"<class| but got", description)[0].strip().lower()
     shown = sql[word.start:word.end] or "end of the statement"
     return refusal_at(sql, word, f"unexpected {shown}", detail,
-                      "a name with other characters stands in `backticks`")
+                      "put a name with other characters in `backticks`")
 
 
 def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
@@ -152,8 +153,8 @@ def table_of(sql: str, tree: exp.Select, words: list[Word]) -> Name:
                       "a SELECT reads a stream or a query's results", "write SELECT ... FROM stream")
     table = from_.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or table.args.get("db"):
-        place = next((w for w in words if w.is_("FROM")), words[0])
-        raise refusal_at(sql, place, "a SELECT reads one stream by its name",
+        word = next((w for w in words if w.is_("FROM")), words[0])
+        raise refusal_at(sql, word, "a SELECT reads one stream by its name",
                          "sub-queries and qualified names work over the results of queries alone",
                          "write FROM stream")
     place = table.this.meta

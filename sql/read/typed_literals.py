@@ -1,5 +1,5 @@
-"""`DATE '2026-01-31'` and `TIMESTAMP '...'`: a type's name right before a text. In the tree they are casts like any other,
-which give NULL for what does not read; here they are still told apart, by their words."""
+"""`DATE '2026-01-31'` and `TIMESTAMP '...'`: a type's name right before a text. In the tree they are casts like any
+other, which give NULL for an invalid text. Here, by their words, they can still be told apart."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ TYPES = SPARK.parser_class.TYPE_TOKENS - {TokenType.INTERVAL}
 
 
 def refuse_unreadable(sql: str, words: list[Word]) -> None:
-    """Raises SqlError for a constant that would be NULL always, and for one of another type, which Spark has not."""
+    """Raises SqlError for a constant that would always be NULL, and for one of another type, which Spark does not
+    have."""
     for word, text in pairwise(words):
         if text.kind != "text" or word.kind != "name" or word.tokens[0].token_type not in TYPES:
             continue
         type_ = types.normalize(word.value)
         if type_ not in EXAMPLES:
             hint = f"write cast({sql[text.start:text.end]} AS {type_})" if type_ else f"write {EXAMPLES['TIMESTAMP']}"
-            raise refused(sql, word, text, f"{word.value} stands before no text", "DATE and TIMESTAMP alone do", hint)
+            raise refused(sql, word, text, f"{word.value} cannot come before a text", "only DATE and TIMESTAMP can", hint)
         if literals.fold(Literal(text.value, "STRING"), type_) is None:
-            raise refused(sql, word, text, f"'{text.value}' does not read as {type_}", "it would be NULL, always",
+            raise refused(sql, word, text, f"'{text.value}' is not a valid {type_}", "it would always be NULL",
                           f"write {EXAMPLES[type_]}")
 
 

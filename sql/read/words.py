@@ -1,7 +1,7 @@
 """The words of a statement: sqlglot's tokens of the Spark dialect, as a user sees them.
 
-sqlglot cuts `60s` and `10L` into three tokens of one place; here they are one word that keeps its tokens, so
-that our clauses read words and sqlglot gets its tokens back untouched.
+sqlglot cuts `60s` and `10L` into three tokens at one place. Here they are one word that keeps its tokens. So our clauses
+read words, and sqlglot gets its tokens back untouched.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sqlglot import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
+from mars.errors import SqlError
 from sql.refusals import refusal, refusal_at
 
 SPARK = Dialect.get_or_raise("spark")
@@ -23,8 +24,8 @@ MAX_DEPTH = 60
 
 @dataclass(frozen=True)
 class Word:
-    """`kind` is name, quoted (a name in backticks), text, number, symbol or end. `value` is the name or text
-    meant; sql[start:end] is what stands there."""
+    """`kind` is name, quoted (a name in backticks), text, number, symbol or end. `value` is the name or text meant;
+    sql[start:end] is its text as written."""
 
     kind: str
     value: str
@@ -41,8 +42,8 @@ def read_words(sql: str) -> list[Word]:
     """All words of the text, comments left out, then one of kind `end`. Refuses double quotes and unclosed
     quotes."""
     try:
-        # Behind a parenthesis: sqlglot would take the rest of a statement that begins with EXPLAIN or SHOW as
-        # one text.
+        # A parenthesis is put in front, because sqlglot would take the rest of a statement that begins with EXPLAIN or
+        # SHOW as one text.
         tokens = [shifted(token) for token in SPARK.tokenize("(" + sql)[1:]]
     except TokenError as error:
         raise unclosed(sql) from error
@@ -74,7 +75,7 @@ def word_of(sql: str, token: Token) -> Word:
     if sql[start:start + 1] == '"':
         inner = sql[start + 1:end - 1]
         raise refusal(sql, start, end, "double quotes are not used here",
-                      "one reader takes them as text, another as a name",
+                      "some SQL systems read them as text, others as a name",
                       f"write '{inner}' for text, `{inner}` for a name")
     if token.token_type == TokenType.STRING:
         return text_word(sql, start, token)
@@ -94,7 +95,7 @@ def text_word(sql: str, start: int, token: Token) -> Word:
     return Word("text", value, start, token.end + 1, (whole,))
 
 
-def unescape(match: re.Match) -> str:
+def unescape(match: re.Match[str]) -> str:
     """The character of one backslash escape; `\\%` and `\\_` stay, for LIKE."""
     code = match[1]
     if code[0] in "uU" and len(code) > 1:
@@ -103,7 +104,7 @@ def unescape(match: re.Match) -> str:
     return chr(int(code, 8)) if len(code) == 3 else CONTROL.get(code, code)
 
 
-def unclosed(sql: str) -> Exception:
+def unclosed(sql: str) -> SqlError:
     """The refusal of a text whose quote or comment is not closed, at the place where it opens."""
     for kind, start, end in spans(sql):
         if kind == "open":
@@ -111,7 +112,7 @@ def unclosed(sql: str) -> Exception:
                            f"it opens with {sql[start]} here",
                            "close it; a quote inside a text is written ''")
     return refusal(
-        sql, 0, len(sql), "the statement does not read", "a character or number in it has no meaning here"
+        sql, 0, len(sql), "the statement cannot be parsed", "a character or number in it has no meaning here"
     )
 
 
@@ -125,17 +126,18 @@ def spans(sql: str) -> list[tuple[str, int, int]]:
     )
     found = []
     for match in pattern.finditer(sql):
-        found.append((match.lastgroup, match.start(), match.end()))
-        if match.lastgroup == "open":
+        kind = match.lastgroup or ""  # one of the four always matches
+        found.append((kind, match.start(), match.end()))
+        if kind == "open":
             break
     return found
 
 
 def check_depth(sql: str, words: list[Word]) -> None:
-    """Refuses parentheses nested so deep that no reader would follow."""
+    """Refuses parentheses that are nested too deep."""
     depth = 0
     for word in words:
         depth += word.is_("(", "[", "{") - word.is_(")", "]", "}")
         if depth > MAX_DEPTH:
             raise refusal_at(sql, word, "too deeply nested", f"more than {MAX_DEPTH} open parentheses",
-                             "write the condition flatter, with IN or AND")
+                             "nest the condition less, with IN or AND")

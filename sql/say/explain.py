@@ -1,7 +1,8 @@
-"""A plan in words, line by line: what is read, kept, and when it is given out."""
+"""A plan in words, line by line: what is read, what is kept, and when results are given out."""
 
 from __future__ import annotations
 
+from mars.algebra import windows
 from mars.algebra.functions import AGGREGATES
 from mars.model.durations import format_duration
 from mars.model.plan import AggregateCall, QueryPlan, Stream
@@ -12,12 +13,12 @@ WIDTH = 11
 
 def explain(plan: QueryPlan, stream: Stream) -> list[str]:
     """The lines of EXPLAIN. The text is stable: it changes only with the plan."""
-    lines = [*source_lines(plan, stream), *group_lines(plan), *result_lines(plan), *time_lines(plan)]
+    lines = [*source_lines(plan, stream), *group_lines(plan, stream), *result_lines(plan), *time_lines(plan, stream)]
     return [f"{label:<{WIDTH}} {text}".rstrip() for label, text in lines]
 
 
 def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
-    """Where the tuples come from, and what of them is read."""
+    """The source of the tuples, and the columns that are read."""
     time = stream.column(stream.time_column)
     unit = f" in {stream.time_unit}" if stream.has_unit else ""
     starts = {
@@ -34,21 +35,13 @@ def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     return lines + ([("filter", unparse(plan.where, plain=True))] if plan.where else [])
 
 
-def group_lines(plan: QueryPlan) -> list[tuple[str, str]]:
+def group_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     """Keys, window and what is kept for each of them."""
     if not plan.grouped:
         return [("rows", "one for each tuple")]
     keys = ", ".join(f"{unparse(k.expression, plain=True)} {k.type}" for k in plan.keys)
     lines = [("keys", keys or "none: one row" + (" per window" if plan.window else " over all"))]
-    if plan.window:
-        lines.append(
-            (
-                "window",
-                f"[start, start + {format_duration(plan.window.size_ms)}), aligned to the epoch in UTC",
-            )
-        )
-    else:
-        lines.append(("window", "none: over all tuples"))
+    lines.append(("window", windows.of(plan, stream).words))
     for index, call in enumerate(plan.aggregates):
         label = "aggregates" if index == 0 else ""
         lines.append(
@@ -58,7 +51,7 @@ def group_lines(plan: QueryPlan) -> list[tuple[str, str]]:
 
 
 def result_lines(plan: QueryPlan) -> list[tuple[str, str]]:
-    """Which rows come out, with which columns, in which order."""
+    """The rows of the result: their columns and their order."""
     names = names_of(plan)
     columns = ["window_start", "window_end"] if plan.window else []
     columns += [f"{o.name} {o.type}" for o in plan.outputs]
@@ -76,11 +69,12 @@ def result_lines(plan: QueryPlan) -> list[tuple[str, str]]:
     return lines
 
 
-def time_lines(plan: QueryPlan) -> list[tuple[str, str]]:
+def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     """The policies about time that are in force."""
     if not plan.window:
         return [("emits", "once, when all has been read")]
     grace = f" + {format_duration(plan.grace_ms)}" if plan.grace_ms else ""
+    closing = "past" if windows.of(plan, stream).holds_its_end else "at or past"
     idle = "a silent partition holds the windows open" if plan.idle_ms is None else \
         f"a partition that is silent for {format_duration(plan.idle_ms)} is left out of the watermark"
     return [
@@ -89,14 +83,14 @@ def time_lines(plan: QueryPlan) -> list[tuple[str, str]]:
             f"{format_duration(plan.watermark_ms)} behind the greatest event time of each partition",
         ),
         ("idle", idle),
-        ("grace", f"a window closes when the watermark is at or past its end{grace}"),
+        ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
         ("late", "a tuple whose window is closed: dropped and counted"),
         ("emits", f"{plan.emission}: each window once, when it is closed"),
     ]
 
 
 def names_of(plan: QueryPlan) -> dict[str, str]:
-    """What the columns of a result row mean, in words."""
+    """The meaning of a result row's columns, in words."""
     names = {f"k{i}": unparse(k.expression, plain=True) for i, k in enumerate(plan.keys)}
     return names | {f"a{i}": aggregate_text(call) for i, call in enumerate(plan.aggregates)}
 

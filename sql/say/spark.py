@@ -1,4 +1,4 @@
-"""A plan as plain Spark SQL: the same answer by other means, for EXPLAIN (FORMAT SPARK) and as the tests' oracle.
+"""A plan as plain Spark SQL that gives the same answer, for EXPLAIN (FORMAT SPARK) and as the tests' oracle.
 
 Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=UTC.
 """
@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from mars.model.identifiers import quoted
 from mars.model.plan import UNITS_PER_SECOND, AggregateCall, QueryPlan, Stream
+from sql.say import spark_windows
 from sql.say.unparse import unparse
 
 PLACE = "_partition, _offset, _line"
 
 
 def spark_sql(plan: QueryPlan, stream: Stream, view: str) -> str:
-    """The statement over `view`: the tuples that read, with the stream's columns and `_partition`,
-    `_offset`, `_line`. Its columns are window_start and window_end (with a window), then the plan's
-    outputs."""
+    """The statement over `view`, which has the good tuples with the stream's columns and `_partition`, `_offset`,
+    `_line`. Its columns are window_start and window_end (with a window), then the plan's outputs."""
     if not plan.grouped:
         return show_tuples(plan, view)
     names = {f"{kind}{i}": f"_{kind}{i}" for kind, calls in (("k", plan.keys), ("a", plan.aggregates))
@@ -41,15 +41,15 @@ def show_tuples(plan: QueryPlan, view: str) -> str:
 
 
 def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
-    """One row per window and key, with the columns that outputs and HAVING are written over."""
+    """One row per window and key, with the columns that outputs and HAVING refer to."""
     columns = [f"_k{i}" for i in range(len(plan.keys))]
     columns += [f"{aggregate(call)} AS _a{i}" for i, call in enumerate(plan.aggregates)]
     groups = [f"_k{i}" for i in range(len(plan.keys))]
     if plan.window:
-        size = stream.units(plan.window.size_ms)
+        window = spark_windows.of(plan.window, stream)
         columns = [
             f"{micros('_window', stream)} AS window_start",
-            f"{micros(f'(_window + {size}L)', stream)} AS window_end",
+            f"{micros(window.end, stream)} AS window_end",
             f"{window_time(stream)} AS window_time",
             *columns,
         ]
@@ -59,12 +59,11 @@ def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
 
 
 def prepared(plan: QueryPlan, stream: Stream, view: str) -> str:
-    """The tuples that pass WHERE, with their keys, their time and the start of their window."""
+    """The tuples that pass WHERE, with their keys, their time and the start of their window, once for each window."""
     columns = [*(quoted(name) for name in plan.columns), PLACE, f"{event_time(stream)} AS _time"]
     columns += [f"{unparse(key.expression)} AS _k{i}" for i, key in enumerate(plan.keys)]
     if plan.window:
-        size = stream.units(plan.window.size_ms)
-        columns.append(f"{event_time(stream)} - pmod({event_time(stream)}, {size}L) AS _window")
+        columns.append(f"{spark_windows.of(plan.window, stream).start(event_time(stream))} AS _window")
     lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
     return "\n".join(lines + ([f"WHERE {unparse(plan.where)}"] if plan.where else []))
 
@@ -116,7 +115,7 @@ def ordering(plan: QueryPlan) -> list[str]:
 
 
 def term(column: str, descending: bool) -> str:
-    """One term of ORDER BY; NULL is the least value, as Spark has it."""
+    """One term of ORDER BY; NULL sorts as the least value, as in Spark."""
     return f"{column} DESC" if descending else column
 
 

@@ -1,10 +1,10 @@
-"""A typed expression back to SQL text: as Spark reads it to the letter, or plain for people."""
+"""A typed expression back to SQL text: exact for Spark, or plain for people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mars.model.expressions import Call, Column, Expression, Literal
+from mars.model.expressions import Call, Column, Constant, Expression, Literal
 from mars.model.identifiers import quoted
 from mars.model.types import decimal_parts
 
@@ -30,8 +30,8 @@ SPARK_NAMES = {"starts_with": "startswith", "ends_with": "endswith", "is_nan": "
 
 
 def unparse(expression: Expression, names: Mapping[str, str] | None = None, plain: bool = False) -> str:
-    """The text of an expression; `names` gives a column another text. `plain` writes constants and names as
-    people do, else the text has the same value and type in Spark SQL."""
+    """The text of an expression; `names` gives a column another text. With `plain`, constants and names are written as
+    people write them; otherwise the text has the same value and type in Spark SQL."""
     match expression:
         case Column(name, _):
             return (names or {}).get(name) or (name if plain else quoted(name))
@@ -43,7 +43,7 @@ def unparse(expression: Expression, names: Mapping[str, str] | None = None, plai
 
 
 def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...], type_: str) -> str:
-    """A call whose arguments are texts already; operators inside operators stand in parentheses."""
+    """A call whose arguments are texts already; operators inside operators get parentheses."""
     mine = STRENGTH.get(function, 9)
     chains = [mine == 4 or (place > 0 and function not in ("and", "or")) for place in range(len(texts))]
     inner = [f"({text})" if strength(argument) < mine + chained else text
@@ -65,31 +65,30 @@ def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...]
 
 
 def strength(expression: Expression) -> int:
-    """How strongly the outermost operator of an expression binds; 9 for what needs no parentheses
-    anywhere."""
+    """How strongly the outermost operator of an expression binds; 9 if it never needs parentheses."""
     return STRENGTH.get(expression.function, 9) if isinstance(expression, Call) else 9
 
 
-def spark_literal(value: object, type_: str) -> str:
+def spark_literal(value: Constant, type_: str) -> str:
     """A constant that Spark types as `type_`."""
     if value is None:
         return "NULL" if type_ == "VOID" else f"cast(NULL AS {type_})"
     if isinstance(value, bool):
         return "true" if value else "false"
     if type_ in ("STRING", "DATE", "TIMESTAMP"):
-        return ("" if type_ == "STRING" else type_) + text_literal(value)
+        return ("" if type_ == "STRING" else type_) + text_literal(str(value))
     suffix = {"BIGINT": "L", "DOUBLE": "D"}.get(type_, "BD" if decimal_parts(type_) else "")
     if decimal_parts(type_):
         return f"cast({value}{suffix} AS {type_})"
     return f"({value}{suffix})" if str(value).startswith("-") else f"{value}{suffix}"
 
 
-def plain_literal(value: object, type_: str) -> str:
+def plain_literal(value: Constant, type_: str) -> str:
     """A constant as people write it."""
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "true", False: "false"}[value]
     if type_ == "STRING":
-        return "'" + value.replace("'", "''") + "'"
+        return "'" + str(value).replace("'", "''") + "'"
     return f"{type_} '{value}'" if type_ in ("DATE", "TIMESTAMP") else str(value)
 
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.rest.app import create_app
-from api.statements.context import Context
+from api.statements.context import Context, connect
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.config import Config
 from mars.model import names
@@ -23,7 +23,7 @@ from mars.results.schema import schema_of
 @pytest.fixture(scope="session")
 def context(stack) -> Iterator[Context]:
     """What the application works with; no Spark."""
-    made = Context(stack.config)
+    made = Context(stack.config, connect(stack.config))
     made.storage.root.mkdir(parents=True, exist_ok=True)  # as a start does
     yield made
     made.close()
@@ -102,7 +102,7 @@ class Committer:
         table = pa.Table.from_arrays(columns, schema=schema)
         starts = [row["start"] * 1_000_000 for row in rows]
         return ResultSegment(self.write("results", self._blob(table)), len(rows), min(starts), max(starts),
-                             max(starts) + size * 1_000_000, 0)
+                             max(starts) + size * 1_000_000, 0, min(starts) + size * 1_000_000)
 
     @staticmethod
     def _blob(table: pa.Table) -> bytes:

@@ -105,8 +105,8 @@ def test_only_files_in_sparks_log_count(tmp_path):
 
 
 def test_cpu_time_of_children_that_end_counts():
-    parent = subprocess.Popen([sys.executable, "-c", "import subprocess, sys\nsys.stdin.readline()\n" +
-                               f"subprocess.run([sys.executable, '-c', {BURN.format(1.0)!r}])\n" +
+    parent = subprocess.Popen([sys.executable, "-c", "import subprocess, sys\nsys.stdin.readline()\n"
+                               f"subprocess.run([sys.executable, '-c', {BURN.format(1.0)!r}])\n"
                                "print('ended', flush=True)\nsys.stdin.readline()"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:

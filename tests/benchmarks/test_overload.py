@@ -85,5 +85,5 @@ def test_the_table_tells_each_part():
     text = "\n".join(figure(answer))
     assert re.search(r"\| 200 +\| 0.25 +\| 50.0 .*\| 1 WRONG", text)
     assert re.search(r"\| mappers \| 100 +\| 110 +\| 120 +\| \+0.5 +\| 90", text)
-    assert "At most 7,000 waited in Kafka; all was read 550 s after the last one. Answers: exact. One more query" in text
-    assert "which held too much: LIMIT_EXCEEDED at 9." in text
+    assert "At most 7,000 waited in Kafka; everything was read 550 s after the last tuple was sent. Answers: exact." in text
+    assert " One more query, which held too much: LIMIT_EXCEEDED at 9." in text

@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from api.instance.services import kafka
 from api.instance.services.service import Service
 from api.statements.offsets import AWAY_S, EndOffsets
-from mapper.read import open_reader
+from mapper.fetch import open_reader
 from mars.adapters.kafka.wire import Wire
 from mars.config import load
 from mars.errors import NotReadyError
@@ -29,6 +29,7 @@ from mars.model.log_epochs import Epochs, compare
 from reducer.leading.watch_topic import Seen, TopicWatch
 from tests.cluster import Cluster
 from tests.conftest import Stack
+from tests.reducer import handed
 
 pytestmark = [pytest.mark.services, pytest.mark.faults]
 COUNTED, LEFT, BATCH = 1_000, 600, 100
@@ -82,8 +83,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 def told(wire: Wire) -> Epochs:
     """What the leader tells of partition 0."""
-    watch = object.__new__(TopicWatch)
-    watch.wire = wire
+    watch = TopicWatch(handed.connections(wire=wire))
     return Epochs.load(watch._logs(Seen(), wire.topic("t"))["log:0"])
 
 
@@ -100,7 +100,7 @@ def test_a_log_that_was_cut_and_written_again_is_told_from_the_one_that_was_read
     wire, ends = opened(Wire(address)), opened(EndOffsets(Wire(address, timeout_s=2.0, retry_s=1.0)))
     topic_id = wire.topic("t").topic_id
     stream = SimpleNamespace(topic="t", topic_id=topic_id)
-    read = opened(open_reader("raw", address, {}, "t", topic_id)).read(0, 0, COUNTED, 1 << 20)
+    read = opened(open_reader(address, {}, "t", topic_id)).read(0, 0, COUNTED, 1 << 20)
     assert ends.read(stream, [0]) == {0: COUNTED}
     admin = AdminClient({"bootstrap.servers": address})
     admin.create_partitions([NewPartitions("t", 2)])["t"].result(20)
@@ -120,7 +120,7 @@ def test_a_log_that_was_cut_and_written_again_is_told_from_the_one_that_was_read
     assert compare(noted, told(wire)) == LEFT
 
     broker.send(range(5_000, 6_010))
-    again = opened(open_reader("raw", address, {}, "t", topic_id)).read(0, COUNTED, COUNTED + 500, 1 << 20)
+    again = opened(open_reader(address, {}, "t", topic_id)).read(0, COUNTED, COUNTED + 500, 1 << 20)
     assert len(again.messages) == 500, "who does not know what was read before reads on"
     assert again.log == (current, COUNTED + 500)
     assert compare(noted, told(wire)) == LEFT

@@ -16,8 +16,7 @@ pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(240)
 def owner(cluster, load, key_part: int) -> tuple[int, int]:
     """(reducer slot, assignment epoch) of a key part."""
     stream = cluster.context.catalog.stream(load.name)
-    found = cluster.wait(lambda: _assigned(cluster.context.zk.get(names.owner(stream.id, key_part))), 100, "no owner")
-    return found
+    return cluster.wait(lambda: _assigned(cluster.context.zk.get(names.owner(stream.id, key_part))), 100, "no owner")
 
 
 def _assigned(node) -> tuple[int, int] | None:

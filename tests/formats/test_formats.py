@@ -22,7 +22,9 @@ from mars.config import Config
 from mars.model import names
 from mars.model.commits import Pointer
 from mars.model.registry import Catalog
+from reducer.committing.assignment import Assignment
 from reducer.keypart import KeyPart
+from tests.clock import ManualClock
 from tests.reducer.pieces import result_segments
 
 KEPT = sorted(Path(__file__).parent.glob("*.zip"))
@@ -42,7 +44,7 @@ def zookeeper(kept: Path) -> SimpleNamespace:
         file = kept / "znodes" / path.strip("/")
         return Znode(file.read_bytes(), 1) if file.is_file() else None
 
-    return SimpleNamespace(get=get, get_synced=get)
+    return SimpleNamespace(get=get, get_synced=get, clock=ManualClock())
 
 
 def as_json(table: pa.Table) -> list[dict]:
@@ -63,12 +65,14 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
     znodes, storage = zookeeper(kept), Storage((kept / "state").as_uri())
     stream, = Catalog.load(znodes.get(names.CATALOG).data).streams.values()
     view = read_stream(znodes, stream)
-    parts = [KeyPart.load(Config(), znodes, None, storage, view, number, 1) for number in range(stream.key_parts)]
+    parts = [KeyPart.load(Config(), znodes, None, storage, Assignment.read(znodes, view, number, 1))
+             for number in range(stream.key_parts)]
     for query in view.queries.queries.values():
-        commits = [part.manifest.queries[query.id] for part in parts]
+        commits = [part.truth.manifest.queries[query.id] for part in parts]
         closed = [pa.ipc.open_stream(storage.read(found.segment)).read_all()
                   for commit in commits for found in result_segments(storage, commit)]
-        opened = [finish(query.plan, stream, merge(query.plan, stream, part.states[query.id].open)) for part in parts]
+        states = [part.queries.states[query.id] for part in parts]
+        opened = [finish(query.plan, stream, merge(query.plan, stream, state.open)) for state in states]
         wanted = expected[query.name]
         assert by_window(wanted["closed"]) == by_window(as_json(pa.concat_tables(closed)))
         shown = {row["window_start"] for row in wanted["closed"]}

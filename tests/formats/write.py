@@ -50,7 +50,6 @@ def fill(api: Client, kafka: str) -> None:
     """Make topic, stream and queries, in several commits."""
     admin = KafkaAdmin(kafka)
     admin.create(TOPIC, PARTITIONS)
-    admin.close()
     api.sql(f"CREATE STREAM {TOPIC} (t BIGINT, k VARCHAR, v BIGINT) FROM KAFKA '{TOPIC}' FORMAT CSV TIMESTAMP t UNIT ms")
     for name, select in QUERIES.items():
         api.sql(f"CREATE QUERY {name} AS {select}")

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mapper import claim
 from mapper.claim import FIRST_OFFSETS, Claimer, Sizes
 from mars.config import Config
+from tests.clock import ManualClock
 
 CONFIG = Config(batch_tuples=5_000, run_tuples_max=100_000, run_bytes_max=16 << 20)
 
@@ -53,16 +53,15 @@ def test_what_is_learnt_follows_the_topic():
     assert abs(learnt.offsets_max(CONFIG) - 1_000) <= 1
 
 
-def test_small_ranges_are_not_left_lying_for_longer_than_a_moment(monkeypatch):
+def test_small_ranges_are_not_left_lying_for_longer_than_a_moment():
     """The worker may be busy for hours with another stream."""
-    clock, asked = SimpleNamespace(now=100.0), []
-    monkeypatch.setattr(claim.time, "monotonic", lambda: clock.now)
-    exchange = SimpleNamespace(memory_share=lambda: 0.0, claim=lambda *_, least, **__: asked.append((clock.now, least)))
-    claimer = Claimer(exchange, CONFIG, "w", Sizes(bytes_per_offset=100.0))
+    clock, asked = ManualClock(100.0), []
+    exchange = SimpleNamespace(memory_share=lambda: 0.0, claim=lambda *_, least, **__: asked.append((clock.now_s, least)))
+    claimer = Claimer(exchange, CONFIG, "w", Sizes(bytes_per_offset=100.0), clock)
     claimer.ends.known = {0: 10}
     view = SimpleNamespace(stream=SimpleNamespace(id=1, key_parts=2), generation=1)
     for _ in range(20):
         claimer.next(view, only_batches=True)
-        clock.now += 0.125
+        clock.now_s += 0.125
     assert [least for _, least in asked] == [1] * len(asked)
     assert [at - 100 for at, _ in asked] == [0.0, 0.5, 1.0, 1.5, 2.0]

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mapper.decode import CorruptRecords, decode
+from mapper.kernels import records as layout
+from mapper.records import PADDING
 from tests.mapper.record_batches import CODECS, Record, batch, marker, values
 
 
@@ -28,10 +30,15 @@ def test_every_codec_gives_the_values(codec):
     assert decoded.next_offset == 307
 
 
-def test_plain_batches_are_not_copied():
-    data = values(0, b"a", b"b")
-    messages = decode(data, 0).messages
-    assert bytes(messages.buffer) == data
+def test_plain_batches_are_not_copied_but_the_last_one_that_the_answer_ends_with():
+    first, last, cut = values(0, b"a" * 100, b"b"), values(2, b"c"), values(3, b"d" * 100)
+    for rest in (b"", cut[:PADDING - 1]):
+        kept, copied = decode(first + last + rest, 0).records.parts
+        assert bytes(kept.buffer) == first + last + rest
+        assert (kept.rows[:, layout.BASE].tolist(), copied.rows[:, layout.BASE].tolist()) == ([0], [2])
+        assert len(copied.buffer) == len(last) - layout.HEADER + PADDING
+    whole, = decode(first + last + cut[:PADDING], 0).records.parts
+    assert whole.rows[:, layout.BASE].tolist() == [0, 2]
 
 
 def test_keys_headers_nulls_and_empty_values():
@@ -125,7 +132,7 @@ def test_every_flipped_byte_under_the_checksum_is_found():
 ])
 def test_lies_with_a_right_checksum_are_found(make):
     with pytest.raises(CorruptRecords):
-        decode(make(), 0)
+        decode(make(), 0).records.messages()
 
 
 @settings(max_examples=200, deadline=None)
@@ -134,7 +141,8 @@ def test_any_record_bytes_are_read_within_bounds(data, count):
     """A right header over random records: they read, or CorruptRecords, and never anything else."""
     checked = struct.pack(">hiqqqhii", 0, 2**31 - 1, 0, 0, -1, 0, 0, count) + data
     with contextlib.suppress(CorruptRecords):
-        decode(struct.pack(">qiibI", 0, len(checked) + 9, 0, 2, google_crc32c.value(checked)) + checked, 0)
+        head = struct.pack(">qiibI", 0, len(checked) + 9, 0, 2, google_crc32c.value(checked))
+        decode(head + checked, 0).records.messages()
 
 
 @settings(max_examples=100, deadline=None)

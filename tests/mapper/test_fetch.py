@@ -8,7 +8,7 @@ import pytest
 
 from mapper import fetch, surplus
 from mapper.decode import CorruptRecords, decode
-from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, RawReader
+from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RangeTooLarge, Reader
 from mapper.surplus import AnswerSize, Held, Surplus
 from mars.adapters.kafka.errors import KafkaUnreachable, OffsetOutOfRange
 from mars.adapters.kafka.wire import FetchedPartition, Want
@@ -47,11 +47,11 @@ class ListWire:
 
 
 def answer(records: bytes = b"", lso: int = 1000, throttled: bool = False) -> FetchedPartition:
-    return FetchedPartition(0, lso, lso, 0, [], records, throttled)
+    return FetchedPartition(0, lso, [], records, throttled)
 
 
-def reader(*answers) -> RawReader:
-    return RawReader(ListWire(*answers), "t", "id")
+def reader(*answers) -> Reader:
+    return Reader(ListWire(*answers), "t", "id")
 
 
 def texts(range_) -> list[bytes]:
@@ -139,8 +139,8 @@ def test_a_log_that_ends_before_what_was_claimed_is_waited_for_a_moment_only(mon
 def test_a_range_that_holds_more_than_was_to_be_expected_is_not_read_whole():
     raw = reader(*[answer(numbers(first, first + 2)) for first in (0, 2, 4)])
     with pytest.raises(RangeTooLarge) as raised:
-        raw.read(0, 0, 100, LIMIT, range_bytes_max=3)
-    assert (raised.value.offsets, raised.value.bytes) == (4, 4)
+        raw.read(0, 0, 100, LIMIT, range_bytes_max=3 * 8)  # each record has 8 bytes
+    assert (raised.value.offsets, raised.value.bytes) == (4, 4 * 8)
     assert len(texts(reader(answer(numbers(0, 4))).read(0, 0, 4, LIMIT, range_bytes_max=3))) == 4  # it is all there
 
 
@@ -190,12 +190,12 @@ def test_a_range_says_up_to_where_the_log_is_surely_of_its_last_leader_epoch():
 def test_corruption_is_told_with_its_place():
     data = bytearray(numbers(3, 5))
     data[-1] ^= 1
-    with pytest.raises(CorruptRecords, match="topic t, partition 0.*offset 3"):
+    with pytest.raises(CorruptRecords, match=r"topic t, partition 0.*offset 3"):
         reader(answer(bytes(data))).read(0, 3, 5, LIMIT)
 
 
 def test_surplus_is_bounded_and_what_was_read_longest_ago_goes_first(monkeypatch):
-    monkeypatch.setattr(surplus, "KEPT_BYTES", 4 * len(values(0, b"a", b"b")))
+    monkeypatch.setattr(surplus, "KEPT_BYTES", 4 * held(0, 2).bytes)
     raw = reader(*[answer(values(0, b"a", b"b")) for _ in range(9)])
     raw.wire.fetch = lambda topic, topic_id, wants: [raw.wire.answers.pop()]
     for partition in range(9):

@@ -37,6 +37,7 @@ def keep():
     def make(*answers: object) -> tuple[LeaseKeeper, Exchange]:
         exchange = Exchange(*answers)
         made.append(LeaseKeeper(exchange, 3))
+        made[-1].start()
         return made[-1], exchange
     yield make
     for keeper in made:

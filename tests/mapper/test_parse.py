@@ -265,7 +265,8 @@ ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.datetimes(dt.datetime(3, 1, 1), dt.datetime(9990, 1, 1)), st.sampled_from(["", "Z", "+01:00", "-17:59"]),
+@given(st.datetimes(dt.datetime(3, 1, 1), dt.datetime(9990, 1, 1)),  # noqa: DTZ001 - bounds of times without a zone
+       st.sampled_from(["", "Z", "+01:00", "-17:59"]),
        st.lists(st.tuples(st.integers(0, 31), st.sampled_from("0123456789-: .")), max_size=3))
 def test_timestamps_against_the_datetime_module(when, zone, changes):
     """In the form that both know, whatever the digits say; 24:00 is left out, as Python has changed its mind about it."""

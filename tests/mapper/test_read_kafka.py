@@ -11,12 +11,11 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 
-from mapper.fetch import Range, Reader
-from mapper.read import open_reader
+from mapper.fetch import Range, Reader, open_reader
 from mars.adapters.kafka.channel import CLIENT_ID
 from mars.adapters.kafka.errors import KafkaUnreachable, OffsetOutOfRange, TopicRecreated, UnknownTopic
 from mars.adapters.kafka.wire import Wire
-from mars.errors import ConfigurationError
+from tests.mapper.confluent_reader import ConfluentReader
 
 pytestmark = pytest.mark.services
 LIMIT = 1 << 20
@@ -29,7 +28,7 @@ class Topic:
     address: str
     name: str
     raw: Reader
-    confluent: Reader
+    confluent: ConfluentReader
 
     def producer(self, **config) -> Producer:
         return Producer({"bootstrap.servers": self.address, "linger.ms": 5, **config})
@@ -70,7 +69,7 @@ def make_topic(stack, fresh_name):
         wire = Wire(address)
         topic_id = wire.topic(name).topic_id
         wire.close()
-        both = [open_reader(kind, address, {}, name, topic_id) for kind in ("raw", "confluent")]
+        both = [opened(address, {}, name, topic_id) for opened in (open_reader, ConfluentReader)]
         readers.extend(both)
         return Topic(address, name, *both)
     yield make
@@ -287,5 +286,3 @@ def test_faults_have_names(stack, fresh_name):
     wire.close()
     with pytest.raises(KafkaUnreachable):
         Wire("127.0.0.1:1", retry_s=0.5).topic("t")
-    with pytest.raises(ConfigurationError):
-        open_reader("other", stack.config.kafka_address, {}, "t", "id")

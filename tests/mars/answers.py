@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from mapper.parse import Parser
-from mars.algebra import aggregates, hashing, window
+from mars.algebra import aggregates, hashing
 from mars.algebra.aggregates_family import Order
 from mars.algebra.coercion import TypeMismatch
 from mars.algebra.evaluate import evaluate
 from mars.algebra.functions import AGGREGATES, SCALARS
 from mars.algebra.grouping import group
+from mars.algebra.windows import KINDS
 from mars.model import types
 from mars.model.expressions import Call, Column
 from mars.model.plan import AggregateCall, Window
@@ -127,8 +128,8 @@ def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
     times = (mixed(1_000, 11) >> np.uint64(20)).view(np.int64)
     units = [(stream({"t": "BIGINT"}, unit=unit), Window("tumbling", size)) for unit in ("s", "ms", "us")
              for size in (1_000, 60_000)]
-    yield "window", (repr((window.assign(w, s, t).tolist(), window.end(w, s, 0))).encode()
-                     for s, w in units for t in (times, -times, times[:1]))
+    yield "window", (repr((kind.panes(t).tolist(), kind.end(0))).encode()
+                     for s, w in units for kind in [KINDS[w.kind](w, s, 0)] for t in (times, -times, times[:1]))
     yield "hash", (hashing.hash_rows(keys, len(keys[0])).tobytes() + hashing.part_of(keys, 7, len(keys[0])).tobytes()
                    for keys in key_columns())
     yield "group", (repr((found.ids.tolist(), found.first_row.tolist())).encode() for keys in key_columns()

@@ -47,7 +47,7 @@ def test_state_lies_under_the_data_folder_unless_said(tmp_path: Path) -> None:
     ({"MARS_LEASE_MS": "1"}, ["lease_ms = '1'", "greater than or equal to 500"]),
     ({"MARS_QUERY_STATE_BYTES_MAX": str(1536 * 2**20 + 1)}, ["query_state_bytes_max", "less than or equal to 1610612736"]),
     ({"MARS_LEASE_SM": "1000"}, ["lease_sm", "did you mean lease_ms"]),
-    ({"MARS_READER": "fast"}, ["reader = 'fast'", "'raw' or 'confluent'"]),
+    ({"MARS_KAFKA_SECURITY_PROTOCOL": "fast"}, ["kafka_security_protocol = 'fast'", "'SASL_PLAINTEXT' or 'SASL_SSL'"]),
     ({"MARS_KAFKA_ADDRESS": "here"}, ["kafka_address = 'here'", "host:port"]),
     ({"MARS_REDIS_ADDRESS": "a:6379,b:6379"}, ["redis_address = 'a:6379,b:6379'", "one host:port"]),
     ({"MARS_API_TOKEN": "secret"}, ["api_token = the value", "16 characters"]),
@@ -115,5 +115,5 @@ def test_a_wrong_file_is_named(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="missing.toml"):
+    with pytest.raises(ConfigurationError, match=r"missing\.toml"):
         load(file=tmp_path / "missing.toml", environment={})

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # In the words of numpy's dispatcher, then also in those of LLVM, Arrow and the C library.
 LESS = {
     "all": {},

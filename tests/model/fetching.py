@@ -31,13 +31,13 @@ class State(NamedTuple):
 
 
 class Fetching(Model[State]):
-    """RawReader.read and what the fetch request carries."""
+    """Reader.read and what the fetch request carries."""
 
     rules = (12, 16)
     safeguards = {
-        "throttled answers are no end": "RawReader._next: an empty answer counts only if it was not throttled",
-        "asked alone": "RawReader._next: an empty answer counts only for a partition asked alone",
-        "last stable offset at the end": "RawReader._next: an empty answer counts only with all of the range stable",
+        "throttled answers are no end": "Reader._next: an empty answer counts only if it was not throttled",
+        "asked alone": "Reader._next: an empty answer counts only for a partition asked alone",
+        "last stable offset at the end": "Reader._next: an empty answer counts only with all of the range stable",
         "topic id in the request": "wire.Wire.fetch: a topic made anew is another one",
         "leader epoch in the request": "wire.Wire.fetch: a log that was cut and written again says so",
         "no reset": "errors.OffsetOutOfRange: a position that is gone is an error, never the nearest other one",
@@ -74,10 +74,10 @@ class Fetching(Model[State]):
         complete = state._replace(through="complete")
         for safeguard, text in (("throttled answers are no end", "throttled"),
                                 ("asked alone", "another partition was larger")):
-            yield f"RawReader._next: empty, {text}", state if self.on(safeguard) else complete
+            yield f"Reader._next: empty, {text}", state if self.on(safeguard) else complete
         if state.stable < END and state.at >= state.stable:
             known = self.on("last stable offset at the end")
-            yield "RawReader._next: empty up to the last stable offset", state if known else complete
+            yield "Reader._next: empty up to the last stable offset", state if known else complete
 
     def _fetch(self, state: State) -> Iterator[tuple[str, State]]:
         first = state.read[0][:2] if state.read else (1, 1)
@@ -90,5 +90,5 @@ class Fetching(Model[State]):
         elif state.at < state.stable:
             at = max(state.at, state.start)
             read = (*state.read, (state.topic, state.epoch, at))
-            yield f"RawReader._next: offset {at}", state._replace(
+            yield f"Reader._next: offset {at}", state._replace(
                 at=at + 1, read=read, through="complete" if at + 1 >= END else "")

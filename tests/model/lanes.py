@@ -102,7 +102,7 @@ class Lanes(Model[State]):
             if state.lane and not state.running:
                 yield "detach.lua: q", state._replace(lane=None)
             early = state.lane and state.pauses and not self.on("incarnation raised before reading")
-            if early or state.running and not (state.lane and self.same(state.lane[0], state.incarnation)):
+            if early or (state.running and not (state.lane and self.same(state.lane[0], state.incarnation))):
                 yield f"Leader._reconcile_lanes: q is to be attached as {state.incarnation}", state._replace(
                     leader=(state.incarnation, ()))
             return
@@ -113,7 +113,7 @@ class Lanes(Model[State]):
                 leader=(incarnation, (*read, position)))
             return
         if not self.on("incarnation raised before reading"):
-            if not state.running or state.lane and state.lane[0] == state.incarnation:
+            if not state.running or (state.lane and state.lane[0] == state.incarnation):
                 yield "Leader._reconcile_lanes: nothing to attach", state._replace(leader=None)
                 return
             incarnation = state.incarnation

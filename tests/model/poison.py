@@ -46,9 +46,9 @@ class Poison(Model[State]):
     rules = (9, 10)
     safeguards = {
         "split at the third lease": "claim.lua: pieces keep tasks, incarnations and now",
-        "suspects are worked on alone": "Suspects.begin: else a claim is blamed for what ended its holder beside it",
+        "suspects are worked on alone": "Isolation.begin: else a claim is blamed for what ended its holder beside it",
         "tasks singly": "claim.lua: a claim of one offset whose computing ended its holders runs task by task",
-        "the query that kills is quarantined": "Suspects.isolate: the others go on",
+        "the query that kills is quarantined": "Isolation.plans: the others go on",
         "bad if reading kills": "push.unread: the offset is left out, and counted with its reason",
     }
 

@@ -61,7 +61,7 @@ class Broker(Server):
         settings, logs = self.prepare(), log_dir(self.folder)
         line = kafka_service._java(self.config, logs, self.config.kafka_heap_mb, [kafka_service.MAIN, settings])
         self.child = Child("kafka", line, logs / "kafka.out", more_logs=[logs / "kafka.log"])
-        self.child.wait_ready(lambda: not ports.is_free(self.load) and kafka_service._serves(self.load_address), READY_S)
+        self.child.wait_ready(lambda: kafka_service.serves(self.load_address), READY_S)
 
     @property
     def identity(self) -> Path:

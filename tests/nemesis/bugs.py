@@ -163,8 +163,7 @@ def log_is_trimmed_before_the_commit() -> None:
     real = KeyPart.commit
 
     def commit(part: KeyPart) -> None:
-        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
-                           list(part.trim.undone), {})
+        part.assignment.log(part.exchange).trim(list(part.trim.undone), {})
         real(part)
 
     KeyPart.commit = commit
@@ -172,16 +171,17 @@ def log_is_trimmed_before_the_commit() -> None:
 
 @bug
 def uncommitted_state_survives_a_new_generation() -> None:
-    from reducer.job import Reducer
-    real = Reducer._keep_up
+    from reducer.holdings import Holdings
+    real = Holdings._keep_up
 
-    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
-        part, view = reducer.parts.get(key), reducer.views[key[0]]
+    def keep_up(holdings: Holdings, id_: object, view: object, owner_version: int) -> None:
+        part = holdings.parts.get(id_)
         if part and part.view.generation != view.generation:
-            part.view, part.after, part.undone = view, 0, {}
-        real(reducer, key, owner_version)
+            part.truth.follow(view)
+            part.inbox.after, part.trim.undone = 0, {}
+        real(holdings, id_, view, owner_version)
 
-    Reducer._keep_up = keep_up
+    Holdings._keep_up = keep_up
 
 
 @bug
@@ -210,10 +210,10 @@ def spilled_files_are_not_checked() -> None:
     """Length and checksum of a local file are not compared."""
     import google_crc32c
 
-    from mapper import spill
-    real = spill.read
+    from mapper.spill import Spill
+    real = Spill.read
 
-    def read(stream: object, generation: int, claim: object, columns: object) -> object:
+    def read(files: Spill, stream: object, generation: int, claim: object, columns: object) -> object:
         if claim.file:
             try:
                 with open(claim.file["path"], "rb") as file:
@@ -221,9 +221,9 @@ def spilled_files_are_not_checked() -> None:
                 claim.file.update(length=len(data), crc=google_crc32c.value(data))
             except OSError:
                 pass
-        return real(stream, generation, claim, columns)
+        return real(files, stream, generation, claim, columns)
 
-    spill.read = read
+    Spill.read = read
 
 
 @bug

@@ -92,7 +92,7 @@ class Redis(Server):
                 "--repl-diskless-sync-delay", "0", "--maxmemory", str(self.config.redis_memory_bytes_max),
                 "--maxmemory-policy", "noeviction"]
         self.child = Child("redis", line, log_dir(self.folder) / "redis.log")
-        self.child.wait_ready(lambda: redis_service._ping(self.address) and not self._is_loading(), READY_S)
+        self.child.wait_ready(lambda: redis_service._info(self.address) and not self._is_loading(), READY_S)
 
     def _is_loading(self) -> bool:
         try:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from mars.adapters.exchange import Exchange
+from mars.adapters.exchange_roles import LedStream, OwnedLog
 from mars.model.claims import Claim
 from mars.model.commits import Manifest
 from mars.model.entries import Header, Share, encode
@@ -58,6 +59,12 @@ class Protocol(RuleBasedStateMachine):
 
     # -- the cluster's state ---------------------------------------------------------------------------------------
 
+    def lead(self) -> LedStream:
+        return self.exchange.lead(STREAM.id, generation=self.generation, epoch=1)
+
+    def log(self, k: int) -> OwnedLog:
+        return self.exchange.log(STREAM.id, generation=self.generation, key_part=k, epoch=1)
+
     def create(self, start: int) -> None:
         id_ = f"q{len(self.queries.queries)}"
         self.queries.queries[id_] = Query(id_, id_, PLAN, self.queries.next_incarnation, dict.fromkeys(PARTITIONS, start))
@@ -76,8 +83,8 @@ class Protocol(RuleBasedStateMachine):
         self.recoveries += 1
         self.exchange.redis.flushall()
         self.generation += 1
-        self.exchange.install(STREAM.id, self.generation, 1, self.exchange.standing(STREAM.id, ()).server,
-                              install_state(self.queries, [p.manifest for p in self.parts]))
+        self.lead().install(self.exchange.standing(STREAM.id, ()).server,
+                            install_state(self.queries, [p.manifest for p in self.parts]))
         for part in self.parts:
             self.reload(part)
 
@@ -110,7 +117,7 @@ class Protocol(RuleBasedStateMachine):
     def step(self, k: int) -> None:
         """Receive and merge what is in the log."""
         part = self.parts[k]
-        for entry in self.exchange.receive(STREAM.id, self.generation, k, part.after, 1 << 20)[1]:
+        for entry in self.log(k).receive(part.after, 1 << 20)[1]:
             part.after = entry.seq
             for id_, incarnation in entry.header.tasks.items():
                 state = part.states.get(id_)
@@ -123,14 +130,14 @@ class Protocol(RuleBasedStateMachine):
         part = self.parts[k]
         for id_, state in part.states.items():
             part.manifest.queries[id_] = QueryState.resume(state.query, STREAM, state.commit, []).commit
-        entries = self.exchange.receive(STREAM.id, self.generation, k, 0, 1 << 20)[1]
+        entries = self.log(k).receive(0, 1 << 20)[1]
         done = [entry.seq for entry in entries if all(
             q not in part.states or part.states[q].query.incarnation != i
             or part.states[q].commit.positions.get(entry.header.partition, 0) >= entry.header.end
             for q, i in entry.header.tasks.items())]
         positions = {(p, id_): o for id_, state in part.states.items() for p, o in
                      {**state.query.start, **state.commit.positions}.items()}
-        self.exchange.trim(STREAM.id, self.generation, k, 1, done, positions)
+        self.log(k).trim(done, positions)
 
     @rule(k=st.integers(0, KEY_PARTS - 1))
     def kill_reducer(self, k: int) -> None:
@@ -157,10 +164,9 @@ class Protocol(RuleBasedStateMachine):
     def _follow(self, id_: str) -> None:
         query = self.queries.queries[id_]
         if query.state == RUNNING:
-            self.exchange.attach(STREAM.id, self.generation, 1, id_, query.incarnation,
-                                 attach_state(query, [p.manifest for p in self.parts]))
+            self.lead().attach(id_, query.incarnation, attach_state(query, [p.manifest for p in self.parts]))
         else:
-            self.exchange.detach(STREAM.id, self.generation, 1, id_, PARTITIONS)
+            self.lead().detach(id_, PARTITIONS)
         for part in self.parts:
             part.states.pop(id_, None)
             if query.state == RUNNING:

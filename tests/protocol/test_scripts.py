@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from itertools import count
+from itertools import count, pairwise
 
 import pytest
 import redis
 
 from mars.adapters.exchange import Exchange, StaleEpochError, StaleGenerationError
+from mars.adapters.exchange_roles import LedStream, OwnedLog
 from mars.errors import NotReadyError
 from mars.model.entries import Header, Share, encode
 from mars.model.names import Keys
@@ -32,12 +33,22 @@ def server(exchange: Exchange) -> str:
     return exchange.standing(STREAM, ()).server
 
 
+def lead(exchange: Exchange, generation: int = 2, epoch: int = 1) -> LedStream:
+    """The stream, as its leader has it."""
+    return exchange.lead(STREAM, generation=generation, epoch=epoch)
+
+
+def log(exchange: Exchange, generation: int = 2, key_part: int = 0, epoch: int = 1) -> OwnedLog:
+    """A key part's log, as its owner has it."""
+    return exchange.log(STREAM, generation=generation, key_part=key_part, epoch=epoch)
+
+
 @pytest.fixture
 def exchange(redis_address: str) -> Exchange:
     """An empty Redis on which generation 2 of the stream is installed, with query q1 at offset 0 of two partitions."""
     made = Exchange(redis_address)
     made.redis.flushall()
-    made.install(STREAM, 2, 1, server(made), state({"0": {"q1": "1:0"}, "1": {"q1": "1:0"}}))
+    lead(made).install(server(made), state({"0": {"q1": "1:0"}, "1": {"q1": "1:0"}}))
     return made
 
 
@@ -66,7 +77,7 @@ def test_claims_are_adjacent_and_have_frozen_tasks(exchange):
 def test_what_is_committed_is_asked_only_of_lanes_that_may_be_chosen(exchange, ends, least, asked):
     """Of a thousand partitions with 16 key parts each claim asked 16,000 times. Here lanes are at 8 and 5."""
     lanes = {"q1": "1:8", "q2": "2:5"}
-    exchange.install(STREAM, 3, 1, server(exchange), state({"0": lanes, "1": lanes}))
+    lead(exchange, 3).install(server(exchange), state({"0": lanes, "1": lanes}))
     calls = lambda: exchange.redis.info("commandstats")["cmdstat_hmget"]["calls"]  # noqa: E731
     before = calls()
     claim(exchange, generation=3, request=1, ends=ends, least=least)
@@ -99,7 +110,15 @@ def busy(exchange):
     """The exchange while Redis runs somebody's long script, and answers nothing else."""
     other = Exchange(exchange.address).redis
     exchange.redis.config_set("busy-reply-threshold", 1)
-    thread = threading.Thread(target=lambda: pytest.raises(redis.exceptions.RedisError, other.eval, "while true do end", 0))
+    killed: list[redis.exceptions.RedisError] = []
+
+    def occupy() -> None:
+        try:
+            other.eval("while true do end", 0)
+        except redis.exceptions.RedisError as error:
+            killed.append(error)
+
+    thread = threading.Thread(target=occupy)
     thread.start()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and "BUSY" not in _ping(exchange):
@@ -108,6 +127,7 @@ def busy(exchange):
     exchange.redis.script_kill()
     thread.join()
     exchange.redis.config_set("busy-reply-threshold", 5000)
+    assert killed
 
 
 def _ping(exchange: Exchange) -> str:
@@ -118,7 +138,7 @@ def _ping(exchange: Exchange) -> str:
 
 
 @pytest.mark.parametrize("call", [
-    lambda exchange: claim(exchange), lambda exchange: exchange.standing(STREAM, (0,)),
+    claim, lambda exchange: exchange.standing(STREAM, (0,)),
     lambda exchange: exchange.least_positions(STREAM, 2)], ids=["claim", "standing", "least_positions"])
 def test_a_server_that_runs_a_long_script_is_waited_for(busy, call):
     """Also where several commands are sent together: the library words these answers otherwise."""
@@ -141,10 +161,10 @@ def test_a_claim_that_is_given_back_counts_as_given_as_its_holder_says(exchange)
 
 def test_a_server_that_was_restarted_gives_no_claim(exchange):
     """It may be an earlier state of itself, and has forgotten at what time a range was claimed."""
-    exchange.install(STREAM, 3, 1, "of the server before", state({"0": {"q1": "1:0"}}))
+    lead(exchange, 3).install("of the server before", state({"0": {"q1": "1:0"}}))
     with pytest.raises(StaleGenerationError):
         claim(exchange, generation=3)
-    exchange.install(STREAM, 4, 1, server(exchange), state({"0": {"q1": "1:0"}}))
+    lead(exchange, 4).install(server(exchange), state({"0": {"q1": "1:0"}}))
     assert claim(exchange, generation=4).end == 10
 
 
@@ -154,20 +174,20 @@ def test_a_claim_never_passes_the_last_stable_offset(exchange):
 
 
 def test_a_claim_never_crosses_a_stop(exchange):
-    exchange.install(STREAM, 3, 1, server(exchange), state({"0": {"q1": "1:0"}}, {"0": [3, 7]}))
+    lead(exchange, 3).install(server(exchange), state({"0": {"q1": "1:0"}}, {"0": [3, 7]}))
     got = [claim(exchange, request=n, generation=3, ends={0: 100}) for n in (1, 2, 3)]
     assert [(c.start, c.end) for c in got] == [(0, 3), (3, 7), (7, 17)]
 
 
 def test_another_generation_is_refused_everywhere(exchange):
     held = claim(exchange)
-    exchange.install(STREAM, 3, 1, server(exchange), state({}))
+    lead(exchange, 3).install(server(exchange), state({}))
     for call in (lambda: claim(exchange, request=2), lambda: exchange.renew(STREAM, 2, held, 1),
-                 lambda: exchange.register(STREAM, 2, held, {}), lambda: exchange.receive(STREAM, 2, 0, 0, 1000),
+                 lambda: exchange.register(STREAM, 2, held, {}), lambda: log(exchange).receive(0, 1000),
                  lambda: exchange.push(STREAM, 2, held, held.tasks, None, entries(held)),
-                 lambda: exchange.trim(STREAM, 2, 0, 1, [], {}), lambda: exchange.attach(STREAM, 2, 1, "q", 2, {}),
-                 lambda: exchange.detach(STREAM, 2, 1, "q", (0,)),
-                 lambda: exchange.publish_facts(STREAM, 2, 1, {"begun": 1})):
+                 lambda: log(exchange).trim([], {}), lambda: lead(exchange).attach("q", 2, {}),
+                 lambda: lead(exchange).detach("q", (0,)),
+                 lambda: lead(exchange).publish_facts({"begun": 1})):
         with pytest.raises(StaleGenerationError):
             call()
 
@@ -187,7 +207,7 @@ def test_a_push_gives_gapless_seqs_and_a_repeated_one_nothing(exchange):
         seqs.append(exchange.push(STREAM, 2, held, held.tasks, 5, entries(held)))
         assert exchange.push(STREAM, 2, held, held.tasks, 5, entries(held)) == 0
     assert seqs == [1, 2, 3, 4, 5]
-    assert [entry.seq for entry in exchange.receive(STREAM, 2, 1, 0, 1 << 20)[1]] == seqs
+    assert [entry.seq for entry in log(exchange, 2, 1).receive(0, 1 << 20)[1]] == seqs
 
 
 def test_a_former_holder_neither_renews_nor_registers_and_only_the_first_to_push_does(exchange):
@@ -212,7 +232,7 @@ def test_a_claim_that_was_split_is_not_pushed_whole(exchange):
 
 def test_a_claim_that_is_given_again_keeps_the_tasks_that_it_froze(exchange):
     claim(exchange, worker="a", lease_ms=1)
-    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []},
+    lead(exchange).attach("q2", 2, {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []},
                                             "positions": []})
     time.sleep(0.01)
     assert claim(exchange, worker="b").tasks == {"q1": 1}
@@ -232,7 +252,7 @@ def test_the_third_lease_splits_and_keeps_tasks(exchange):
 def test_a_claim_that_ends_whoever_works_on_it_alone_is_brought_down_to_what_kills(exchange, stage):
     """Five tuples, two queries. Whoever touches offset 3 dies, or whoever computes q2 over it."""
     state_ = {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []}, "positions": []}
-    exchange.attach(STREAM, 2, 1, "q2", 2, state_)
+    lead(exchange).attach("q2", 2, state_)
     requests, seen = count(2), []
     claim(exchange, request=1, lease_ms=1, most=5, ends={0: 100})
     for _ in range(60):
@@ -292,7 +312,7 @@ def test_a_mark_of_a_former_holder_is_refused(exchange):
 
 
 def test_a_claim_of_which_a_group_was_pushed_is_never_split(exchange):
-    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []},
+    lead(exchange).attach("q2", 2, {"cursors": {0: 0, 1: 0}, "stops": {0: [], 1: []},
                                             "positions": []})
     held = claim(exchange, worker="a", lease_ms=1)
     assert held.tasks == {"q1": 1, "q2": 2}
@@ -321,26 +341,26 @@ def test_a_lease_that_a_clock_set_back_has_left_far_ahead_is_given_again(exchang
 
 
 def test_the_bound_holds_and_is_lifted_by_committed_positions(exchange):
-    exchange.trim(STREAM, 2, 0, 1, [], {(0, "q1"): 0})
-    exchange.trim(STREAM, 2, 1, 1, [], {(0, "q1"): 0})
+    log(exchange).trim([], {(0, "q1"): 0})
+    log(exchange, 2, 1).trim([], {(0, "q1"): 0})
     got = [claim(exchange, request=n, ends={0: 100}, bound=20) for n in range(1, 4)]
     assert [c and c.end for c in got] == [10, 20, None]
-    exchange.trim(STREAM, 2, 0, 1, [], {(0, "q1"): 20})
+    log(exchange).trim([], {(0, "q1"): 20})
     assert claim(exchange, request=4, ends={0: 100}, bound=20) is None
-    exchange.trim(STREAM, 2, 1, 1, [], {(0, "q1"): 15})
+    log(exchange, 2, 1).trim([], {(0, "q1"): 15})
     assert claim(exchange, request=5, ends={0: 100}, bound=20).end == 30
 
 
 def test_a_lane_behind_catches_up_and_shares_claims_from_where_the_cursors_are_equal(exchange):
     for request in (1, 2):
         claim(exchange, request=request, ends={0: 100})
-    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: "0"}, "stops": {0: ["5"]}, "positions": []})
+    lead(exchange).attach("q2", 2, {"cursors": {0: "0"}, "stops": {0: ["5"]}, "positions": []})
     seen = [claim(exchange, request=n, ends={0: 100 if n < 40 else 120}) for n in range(3, 45)]
     seen = [c for c in seen if c]
     lane = [(c.start, c.end) for c in seen if c.tasks == {"q2": 2}]
     both = [c.start for c in seen if c.tasks == {"q1": 1, "q2": 2}]
     assert lane[0] == (0, 5)
-    assert all(a[1] == b[0] for a, b in zip(lane, lane[1:], strict=False))
+    assert all(a[1] == b[0] for a, b in pairwise(lane))
     assert lane[-1][1] == 100
     assert both == [100, 110]
 
@@ -348,7 +368,7 @@ def test_a_lane_behind_catches_up_and_shares_claims_from_where_the_cursors_are_e
 def test_a_query_that_starts_ahead_reads_at_once_and_the_other_stops_where_it_began(exchange):
     """Until the one behind has caught up with it both are read, each from its own cursor."""
     claim(exchange, ends={0: 100})
-    exchange.attach(STREAM, 2, 1, "q2", 2, {"cursors": {0: "95"}, "stops": {0: []}, "positions": []})
+    lead(exchange).attach("q2", 2, {"cursors": {0: "95"}, "stops": {0: []}, "positions": []})
     got = [claim(exchange, request=n, ends={0: 100}) for n in range(2, 14)]
     assert [(c.start, c.end) for c in got if c and set(c.tasks) == {"q2"}] == [(95, 100)]
     behind = [(c.start, c.end) for c in got if c and set(c.tasks) == {"q1"}]
@@ -375,23 +395,23 @@ def shares(exchange: Exchange, count: int, start: int, grows: int) -> dict[str, 
 def test_a_live_query_that_is_resumed_beside_a_backfill_is_read(exchange):
     """Found by attack: nothing that lay ahead of where the backfill was got any claim until that had come by."""
     lane = {"cursors": {0: str(BACK)}, "stops": {0: []}, "positions": []}
-    exchange.attach(STREAM, 2, 1, "backfill", 2, lane)
-    exchange.detach(STREAM, 2, 1, "q1", {0: 1, 1: 1})
+    lead(exchange).attach("backfill", 2, lane)
+    lead(exchange).detach("q1", {0: 1, 1: 1})
     assert shares(exchange, 6, 2, 0) == {"backfill": 6}
-    exchange.attach(STREAM, 2, 1, "q1", 3, lane | {"cursors": {0: str(FRONT)}})
+    lead(exchange).attach("q1", 3, lane | {"cursors": {0: str(FRONT)}})
     got = shares(exchange, 60, 10, 10)
     assert got["q1"] == 2 * got["backfill"] == 40
-    exchange.attach(STREAM, 2, 1, "latest", 4, lane | {"cursors": {0: str(FRONT + 590)}})
+    lead(exchange).attach("latest", 4, lane | {"cursors": {0: str(FRONT + 590)}})
     assert min(shares(exchange, 60, 80, 20).values()) >= 10, "all three go on"
 
 
 def test_lanes_behind_take_turns_by_query(exchange):
     """One that is a little behind does not wait until one that is far behind has come so far."""
     lane = {"cursors": {0: str(BACK)}, "stops": {0: []}, "positions": []}
-    exchange.attach(STREAM, 2, 1, "backfill", 2, lane)
-    exchange.attach(STREAM, 2, 1, "front", 3, lane | {"cursors": {0: str(FRONT)}})
-    exchange.attach(STREAM, 2, 1, "resumed", 4, lane | {"cursors": {0: str(FRONT - 5_000)}})
-    exchange.detach(STREAM, 2, 1, "q1", {0: 1, 1: 1})
+    lead(exchange).attach("backfill", 2, lane)
+    lead(exchange).attach("front", 3, lane | {"cursors": {0: str(FRONT)}})
+    lead(exchange).attach("resumed", 4, lane | {"cursors": {0: str(FRONT - 5_000)}})
+    lead(exchange).detach("q1", {0: 1, 1: 1})
     got = shares(exchange, 60, 2, 10)
     assert got == {"front": 40, "backfill": 10, "resumed": 10}
 
@@ -399,10 +419,10 @@ def test_lanes_behind_take_turns_by_query(exchange):
 def test_who_rides_with_a_backfill_in_one_partition_does_not_wait_for_it_in_another(exchange):
     """Found by reading: the lane had the turns of the backfill alone, which was further behind elsewhere."""
     lane = {"stops": {0: [], 1: []}, "positions": []}
-    exchange.attach(STREAM, 2, 1, "backfill", 2, lane | {"cursors": {0: "900", 1: "0"}})
-    exchange.attach(STREAM, 2, 1, "late", 3, lane | {"cursors": {0: "900", 1: str(FRONT)}})
-    exchange.attach(STREAM, 2, 1, "live", 4, lane | {"cursors": {0: "1000", 1: str(FRONT)}})
-    exchange.detach(STREAM, 2, 1, "q1", {0: 1, 1: 1})
+    lead(exchange).attach("backfill", 2, lane | {"cursors": {0: "900", 1: "0"}})
+    lead(exchange).attach("late", 3, lane | {"cursors": {0: "900", 1: str(FRONT)}})
+    lead(exchange).attach("live", 4, lane | {"cursors": {0: "1000", 1: str(FRONT)}})
+    lead(exchange).detach("q1", {0: 1, 1: 1})
     got = [claim(exchange, request=2 + n, ends={0: 1000 + 10 * n, 1: FRONT + 10 * n}, bound=10**9) for n in range(30)]
     assert [(c.partition, c.start) for c in got if set(c.tasks) == {"backfill", "late"}][:1] == [(0, 900)]
     assert sum("late" in c.tasks for c in got) >= 10
@@ -412,7 +432,7 @@ def test_who_rides_with_a_backfill_in_one_partition_does_not_wait_for_it_in_anot
 @pytest.mark.parametrize("base", [99_999_999_999_000, 100_000_000_000_123, 1_234_567_890_123_457])
 def test_offsets_keep_all_their_digits(exchange, base):
     lanes, positions = {"0": {"q1": f"1:{base}"}}, [[k, "0:q1", str(base)] for k in range(2)]
-    exchange.install(STREAM, 3, 1, server(exchange), state(lanes, {"0": [str(base + 7)]}, positions))
+    lead(exchange, 3).install(server(exchange), state(lanes, {"0": [str(base + 7)]}, positions))
     got = [claim(exchange, request=n, generation=3, ends={0: base + 30}, bound=20,
                  lease_ms=10_000 if n == 1 else 1) for n in range(1, 3)]
     assert [(c.start, c.end) for c in got] == [(base, base + 7), (base + 7, base + 17)]
@@ -422,8 +442,8 @@ def test_offsets_keep_all_their_digits(exchange, base):
         piece = claim(exchange, worker=worker, generation=3, lease_ms=1, allow_new=False)
     assert base <= piece.start < piece.end <= base + 17
     assert exchange.push(STREAM, 3, piece, piece.tasks, None, entries(piece)) == 1
-    exchange.trim(STREAM, 3, 0, 1, [], {(0, "q1"): base + 7})
-    exchange.trim(STREAM, 3, 1, 1, [], {(0, "q1"): base + 9})
+    log(exchange, 3).trim([], {(0, "q1"): base + 7})
+    log(exchange, 3, 1).trim([], {(0, "q1"): base + 9})
     assert exchange.least_positions(STREAM, 2) == {(0, "q1"): base + 7}
 
 
@@ -442,30 +462,30 @@ def test_a_server_that_was_replaced_and_came_back_is_another_one(exchange):
 
 
 def test_an_older_leader_or_owner_is_refused(exchange):
-    exchange.attach(STREAM, 2, 5, "q2", 2, {"cursors": {}, "stops": {}, "positions": []})
+    lead(exchange, 2, 5).attach("q2", 2, {"cursors": {}, "stops": {}, "positions": []})
     with pytest.raises(StaleEpochError):
-        exchange.detach(STREAM, 2, 4, "q2", (0,))
-    exchange.trim(STREAM, 2, 0, 9, [], {})
+        lead(exchange, 2, 4).detach("q2", (0,))
+    log(exchange, 2, 0, 9).trim([], {})
     with pytest.raises(StaleEpochError):
-        exchange.trim(STREAM, 2, 0, 8, [], {})
+        log(exchange, 2, 0, 8).trim([], {})
 
 
 def test_trimming_deletes_entries_one_by_one(exchange):
     for request in range(1, 4):
         held = claim(exchange, request=request)
         exchange.push(STREAM, 2, held, held.tasks, None, entries(held))
-    exchange.trim(STREAM, 2, 0, 1, [1, 3], {})
-    assert [entry.seq for entry in exchange.receive(STREAM, 2, 0, 0, 1 << 20)[1]] == [2]
-    assert [entry.seq for entry in exchange.receive(STREAM, 2, 1, 0, 1 << 20)[1]] == [1, 2, 3]
+    log(exchange).trim([1, 3], {})
+    assert [entry.seq for entry in log(exchange).receive(0, 1 << 20)[1]] == [2]
+    assert [entry.seq for entry in log(exchange, 2, 1).receive(0, 1 << 20)[1]] == [1, 2, 3]
 
 
 def test_positions_that_arrive_late_take_nothing_back(exchange):
     """Found by the simulation: a copy of an old call lowered what was told, and claims stood at their bound for good."""
     attached = {"cursors": {0: "0"}, "stops": {0: []}, "positions": [[k, "0:q1", "3"] for k in range(2)]}
     for k in range(2):
-        exchange.trim(STREAM, 2, k, 1, [], {(0, "q1"): 40})
-        exchange.trim(STREAM, 2, k, 1, [], {(0, "q1"): 3})
-    exchange.attach(STREAM, 2, 1, "q1", 1, attached)
+        log(exchange, 2, k).trim([], {(0, "q1"): 40})
+        log(exchange, 2, k).trim([], {(0, "q1"): 3})
+    lead(exchange).attach("q1", 1, attached)
     assert exchange.least_positions(STREAM, 2) == {(0, "q1"): 40}
     claim(exchange, ends={0: 40}, most=40, bound=40)
     assert claim(exchange, request=2, ends={0: 100}, bound=40).start == 40
@@ -473,30 +493,30 @@ def test_positions_that_arrive_late_take_nothing_back(exchange):
 
 def test_an_attach_or_a_detach_that_arrives_late_leaves_the_newer_lane_alone(exchange):
     old = {"cursors": {0: 0}, "stops": {0: []}, "positions": []}
-    exchange.attach(STREAM, 2, 1, "q2", 7, old | {"cursors": {0: 20}})
-    exchange.attach(STREAM, 2, 1, "q2", 5, old)
-    exchange.detach(STREAM, 2, 1, "q2", {0: 5})
+    lead(exchange).attach("q2", 7, old | {"cursors": {0: 20}})
+    lead(exchange).attach("q2", 5, old)
+    lead(exchange).detach("q2", {0: 5})
     assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") == b"7:20"
-    exchange.detach(STREAM, 2, 1, "q2", {0: 7})
+    lead(exchange).detach("q2", {0: 7})
     assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") is None
 
 
 def test_what_was_taken_off_its_lanes_comes_back_by_no_copy_of_its_attach(exchange):
     """It would be claimed again from where it began, and the reducers would meet ranges that they have merged."""
     attached = {"cursors": {0: 0}, "stops": {0: [5]}, "positions": []}
-    exchange.attach(STREAM, 2, 1, "q2", 2, attached)
-    exchange.detach(STREAM, 2, 1, "q2", {0: 2})
-    exchange.detach(STREAM, 2, 1, "q2", {0: 1})
-    exchange.attach(STREAM, 2, 1, "q2", 2, attached)
+    lead(exchange).attach("q2", 2, attached)
+    lead(exchange).detach("q2", {0: 2})
+    lead(exchange).detach("q2", {0: 1})
+    lead(exchange).attach("q2", 2, attached)
     assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") is None
-    exchange.attach(STREAM, 2, 1, "q2", 3, attached)
+    lead(exchange).attach("q2", 3, attached)
     assert exchange.redis.hget(Keys(STREAM).lanes(0), "q2") == b"3:0"
 
 
 def test_a_recovery_forgets_what_was_taken_off(exchange):
-    exchange.detach(STREAM, 2, 1, "q2", {0: 2})
+    lead(exchange).detach("q2", {0: 2})
     assert exchange.redis.hgetall(Keys(STREAM).detached) == {b"q2": b"2"}
-    exchange.install(STREAM, 3, 1, server(exchange), state({}))
+    lead(exchange, 3).install(server(exchange), state({}))
     assert exchange.redis.exists(Keys(STREAM).detached) == 0
 
 
@@ -505,13 +525,13 @@ def test_a_check_that_is_told_late_is_not_told(exchange, epoch):
     """An older number would make what was reached after a check look as if it had been reached before. From the 32nd
     election on they are greater than what a double tells apart."""
     late, new = ((epoch << CHECKS_BITS) + n for n in (8, 9))
-    exchange.publish_facts(STREAM, 2, 1, {"begun": new})
-    exchange.publish_facts(STREAM, 2, 1, {"done": new, "idle:0": "40:0"})
-    exchange.publish_facts(STREAM, 2, 1, {"begun": late})
-    exchange.publish_facts(STREAM, 2, 1, {"done": late, "idle:0": "30:900"})
-    assert exchange.receive(STREAM, 2, 0, 0, 1)[0] == {"begun": str(new), "done": str(new), "idle:0": "40:0"}
-    exchange.publish_facts(STREAM, 2, 1, {"begun": new + 1})
-    assert exchange.receive(STREAM, 2, 0, 0, 1)[0]["begun"] == str(new + 1)
+    lead(exchange).publish_facts({"begun": new})
+    lead(exchange).publish_facts({"done": new, "idle:0": "40:0"})
+    lead(exchange).publish_facts({"begun": late})
+    lead(exchange).publish_facts({"done": late, "idle:0": "30:900"})
+    assert log(exchange).receive(0, 1)[0] == {"begun": str(new), "done": str(new), "idle:0": "40:0"}
+    lead(exchange).publish_facts({"begun": new + 1})
+    assert log(exchange).receive(0, 1)[0]["begun"] == str(new + 1)
 
 
 def test_a_dropped_stream_leaves_no_key(exchange):

@@ -98,10 +98,10 @@ def begin(context, filled, fresh_name, target) -> Iterator:
     running: list[Delivery] = []
     name = fresh_name("sink")
 
-    def run(clock=time.time, **changes: object) -> Delivery:
+    def run(**changes: object) -> Delivery:
         for one in running:
             one.stop()
-            one.thread.join(LONG_S)
+            one.join(LONG_S)
         if context.sinks.read().find(name) is None:
             context.sinks.create(replace(Sink("", name, filled.query.name, filled.query.id, Into("KAFKA", "t")), **changes))
         sink = context.sinks.sink(name)
@@ -110,7 +110,7 @@ def begin(context, filled, fresh_name, target) -> Iterator:
             context.zk.client.set(names.sink_status(sink.id), status.dump())
 
         desk = Desk(context.sinks, context.results, Way(context.config, str, "me"), "here", tell)
-        running.append(Delivery(desk, sink, 1, clock))
+        running.append(Delivery(desk, sink, 1))
         running[-1].start()
         return running[-1]
 
@@ -118,7 +118,7 @@ def begin(context, filled, fresh_name, target) -> Iterator:
     yield run
     for one in running:
         one.stop()
-        one.thread.join(LONG_S)
+        one.join(LONG_S)
     context.sinks.drop(name)
 
 
@@ -151,7 +151,7 @@ def test_a_later_delivery_goes_on_behind_the_mark(begin, filled, target) -> None
     first = begin()
     until(lambda: len(target.rows) == 6)
     first.stop()
-    first.thread.join(LONG_S)
+    first.join(LONG_S)
     filled.commit(0, rows(180), watermark=245)
     begin()
     until(lambda: windows(target) == [0, 0, 60, 60, 120, 120, 180, 180])
@@ -174,7 +174,8 @@ def test_a_target_that_is_away_is_waited_for_ever_longer_and_said(begin, context
     until(lambda: context.sinks.status(one.sink).state == "WAITING")
     until(lambda: windows(target) == [0, 0, 60, 60, 120, 120])
     until(lambda: context.sinks.status(one.sink).state == "DELIVERING")
-    assert one.tries == 0
+    assert one.backoff.period_s > delivery.BACKOFF_S
+    assert one.backoff.is_due()
     assert context.sinks.status(one.sink).last_error == ""
 
 
@@ -182,7 +183,7 @@ def test_what_a_target_refuses_stops_the_sink_with_its_words(begin, context, fil
     target.errors = [TargetRefusesError("no such privilege", "on table t", "GRANT it")]
     one = begin()
     until(lambda: state_of(context, begin) == "FAILED")
-    one.thread.join(LONG_S)
+    one.join(LONG_S)
     assert context.sinks.sink(begin.name).reason == "no such privilege: on table t. GRANT it; then RESUME SINK"
     context.sinks.resume(begin.name)
     begin()
@@ -199,8 +200,8 @@ def test_a_defect_is_waited_out_and_told(begin, context, filled, target) -> None
 def test_whoever_is_fenced_ends_and_stops_nobody(begin, context, filled, target) -> None:
     target.epoch = 2
     one = begin()
-    one.thread.join(LONG_S)
-    assert not one.thread.is_alive()
+    one.join(LONG_S)
+    assert not one.is_alive()
     assert target.rows == []
     assert state_of(context, begin) == "RUNNING"
 
@@ -209,7 +210,7 @@ def test_a_mark_that_is_gone_is_told_and_resume_goes_on_behind_the_copy(begin, c
     one = begin()
     until(lambda: (status := context.sinks.status(one.sink)).mark is not None and status.mark.rows == 6)
     one.stop()
-    one.thread.join(LONG_S)
+    one.join(LONG_S)
     target.mark, target.epoch = None, 0
     filled.commit(0, rows(180), watermark=245)
     begin()
@@ -225,7 +226,7 @@ def test_a_table_that_is_gone_is_not_made_again_before_somebody_says_so(begin, c
     one = begin()
     until(lambda: (status := context.sinks.status(one.sink)).mark is not None and status.mark.rows == 6)
     one.stop()
-    one.thread.join(LONG_S)
+    one.join(LONG_S)
     target.is_there = False
     begin()
     until(lambda: state_of(context, begin) == "SINK_PROGRESS_LOST")
@@ -241,7 +242,7 @@ def test_rows_that_are_no_longer_kept_are_a_gap_that_is_told(begin, context, fil
         until_one = begin()
         until(lambda: len(target.rows) == 6)
         until_one.stop()
-        until_one.thread.join(LONG_S)
+        until_one.join(LONG_S)
         filled.commit(0, rows(180), watermark=245)
     else:
         target.errors = [TargetRefusesError("not yet")]
@@ -276,7 +277,7 @@ def test_what_a_condition_left_out_is_no_gap_once_the_mark_was_renewed(begin, co
     one = begin(where="count = 99", condition=none)
     until(lambda: target.mark is not None and target.mark.above_us == 185_000_000)
     one.stop()
-    one.thread.join(LONG_S)
+    one.join(LONG_S)
     filled.forget(0, 180)
     filled.commit(0, rows(180), watermark=245)
     begin()

@@ -157,7 +157,7 @@ def test_a_constraint_of_the_table_names_its_row_too(postgres, open_) -> None:
     target = open_()
     target.prepare(may_make=False)
     target.claim(Mark(1), is_known=False)
-    with pytest.raises(RowsRefusedError, match="é.*check constraint"):
+    with pytest.raises(RowsRefusedError, match=r"é.*check constraint"):
         target.deliver(table(), Mark(1, PLACE, 4))
 
 

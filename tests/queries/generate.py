@@ -74,7 +74,7 @@ def _csv(stream: Stream, values: dict, rng: random.Random) -> bytes:
     delimiter, quote = stream.options["delimiter"], stream.options["quote"]
     fields = []
     for value in values.values():
-        special = value == "" or value is not None and any(char in value for char in f"{delimiter}{quote}\r\n")
+        special = value == "" or (value is not None and any(char in value for char in f"{delimiter}{quote}\r\n"))
         quoted = value is not None and (special or rng.random() < 0.05)
         fields.append(stream.options["null"] if value is None else
                       f"{quote}{value.replace(quote, quote * 2)}{quote}" if quoted else value)
@@ -102,4 +102,4 @@ def _json_value(type_: str, text: str | None) -> object:
         value = json.loads(text)
     except json.JSONDecodeError:
         return text
-    return text if isinstance(value, float) and value != value or value in (float("inf"), float("-inf")) else value
+    return text if (isinstance(value, float) and value != value) or value in (float("inf"), float("-inf")) else value

@@ -29,11 +29,11 @@ def fresh(query: Query = QUERY) -> QueryState:
     return QueryState.resume(query, STREAM, None, [])
 
 
-def piece(seq: int, partition: int, start: int, times: list[int], end: int | None = None) -> Piece:
+def piece(seq: int, partition: int, start: int, times: list[int], end: int | None = None, plan: QueryPlan = PLAN) -> Piece:
     """The tuples of offsets from `start` on, one a second of `times`, with key offset % 3."""
     end = start + len(times) if end is None else end
     offsets = np.arange(start, start + len(times))
-    table = cells.aggregate(PLAN, STREAM, {"k": pa.array(offsets % 3), "t": pa.array(times, pa.int64())},
+    table = cells.aggregate(plan, STREAM, {"k": pa.array(offsets % 3), "t": pa.array(times, pa.int64())},
                             np.array(times, np.int64), None, partition, offsets, np.zeros(len(times), np.int32))
     counts = {"tuples": len(times), "bad": 0, "future": 0, "filtered": 0}
     header = Header(partition, start, end, {"q1": 1}, max(times, default=None), (4, end))

@@ -9,26 +9,25 @@ import pytest
 
 from mars.adapters.storage import StateAwayError
 from mars.errors import NotReadyError
-from reducer import fitness, job
 from reducer.fitness import LOOK_S, UNFIT_S, Fitness
+from tests.clock import ManualClock
+from tests.reducer import handed
 
 AWAY = {"redis": ("exchange.memory_share", NotReadyError("Redis does not answer")),
         "folder": ("storage.require", StateAwayError("the state folder does not answer"))}
 
 
 @pytest.fixture
-def host(monkeypatch) -> SimpleNamespace:
+def host() -> SimpleNamespace:
     """A host, its clock, and what it reaches."""
-    clock = SimpleNamespace(monotonic=lambda: made.now)
-    made = SimpleNamespace(now=100.0, exchange=Mock(), storage=Mock())
-    monkeypatch.setattr(fitness, "time", clock)
-    made.fitness = Fitness(made.exchange, made.storage)
+    made = SimpleNamespace(clock=ManualClock(), exchange=Mock(), storage=Mock())
+    made.fitness = Fitness(made.exchange, made.storage, made.clock)
     return made
 
 
 def pass_time(host: SimpleNamespace, seconds: float) -> None:
     for _ in range(int(seconds / LOOK_S)):
-        host.now += 1.01 * LOOK_S
+        host.clock.now_s += 1.01 * LOOK_S
         host.fitness.check()
 
 
@@ -57,21 +56,19 @@ def test_what_comes_back_in_time_ends_nobody(host, what):
 
 def test_it_is_asked_once_a_second_however_often_the_reducer_steps(host):
     for _ in range(1000):
-        host.now += LOOK_S / 100
+        host.clock.now_s += LOOK_S / 100
         host.fitness.check()
     assert 9 <= host.storage.require.call_count <= 10
 
 
 @pytest.mark.parametrize("what", AWAY)
-def test_a_reducer_without_it_is_not_given_key_parts(monkeypatch, what):
+def test_a_reducer_without_it_is_not_given_key_parts(what):
     """Else it would be chosen again and again, and each time keep them until it ends."""
     name, error = AWAY[what]
     service, method = name.split(".")
-    made = {"exchange": Mock(), "storage": Mock(), "zookeeper": Mock()}
-    getattr(made[service], method).side_effect = error
-    monkeypatch.setattr(job, "ZooKeeper", lambda *_: made["zookeeper"])
-    monkeypatch.setattr(job, "Exchange", lambda *_: made["exchange"])
-    monkeypatch.setattr(job, "state_folder", lambda *_: made["storage"])
+    made = handed.reducer()
+    getattr(getattr(made.connections, service), method).side_effect = error
     with pytest.raises(type(error)):
-        job.Reducer(Mock(), 0)
-    made["zookeeper"].client.create.assert_not_called()
+        made.run()
+    made.zookeeper.client.create.assert_not_called()
+    made.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,29 +13,20 @@ from mars.adapters.storage import NewFile, Storage
 from mars.adapters.view import StreamView
 from mars.config import Config
 from mars.errors import NotReadyError
-from mars.model.commits import Manifest
 from mars.model.entries import Entry
 from mars.model.registry import PAUSED, QuerySet
-from reducer import keypart
-from reducer.committing import commit, history, pace, trim
+from reducer import inbox, keypart
+from reducer.committing import commit, history, pace, sweep, trim
+from reducer.committing.assignment import Assignment
 from reducer.keypart import KeyPart
+from reducer.state.computation import UncomputableError
 from reducer.state.merge import QueryState
-from reducer.state.uncomputable import UncomputableError
+from tests.clock import ManualClock
 from tests.reducer.pieces import QUERY, STREAM, fresh, piece
 
 
-class Clock(SimpleNamespace):
-    """Stands for the module time; a commit is made to cost `cpu_s`."""
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def thread_time(self) -> float:
-        return self.cpu
-
-
 class Log:
-    """Stands for the exchange: entries that come, and what is asked for and told."""
+    """Stands for the exchange and for the key part's log in it: entries that come, and what is asked for and told."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -48,11 +40,14 @@ class Log:
         made = piece(seq, 0, start, times)
         self.entries.append(Entry(seq, made.header, {"q1": made.share}))
 
-    def receive(self, stream_id: int, generation: int, key_part: int, after: int, bytes_max: int):
+    def log(self, stream_id: int, **_: int) -> Log:
+        return self
+
+    def receive(self, after: int, bytes_max: int):
         self.received += 1
         return self.facts, [entry for entry in self.entries if entry.seq > after]
 
-    def trim(self, stream_id: int, generation: int, key_part: int, epoch: int, seqs: list[int], positions: dict) -> None:
+    def trim(self, seqs: list[int], positions: dict) -> None:
         self.tried += 1
         if self.is_away:
             raise NotReadyError("Redis does not answer")
@@ -64,20 +59,16 @@ class Log:
 
 
 @pytest.fixture
-def clock(monkeypatch) -> Clock:
-    made = Clock(now=1000.0, cpu=0.0, time=lambda: 0.0)
-    for module in (keypart, pace, trim):
-        monkeypatch.setattr(module, "time", made)
-    return made
+def clock() -> ManualClock:
+    return ManualClock(1_000.0, time.time() - 1_000.0)  # the times of files are of the real one
 
 
 @pytest.fixture
 def part(tmp_path, clock) -> KeyPart:
     """A key part with one query that has merged nothing; commits cost no time unless a test says so."""
     view = StreamView(STREAM, QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
-    zookeeper = SimpleNamespace(usable=True, transact=lambda *_: True)
-    made = KeyPart(Config(), zookeeper, Log(), Storage(tmp_path.as_uri()), view, 0, 1, 1, None, Manifest(0, 0),
-                   {"q1": fresh()})
+    zookeeper = SimpleNamespace(usable=True, transact=lambda *_: True, clock=clock)
+    made = KeyPart.load(Config(), zookeeper, Log(), Storage(tmp_path.as_uri()), Assignment(view, 0, 1, 1))
     made.step()
     return made
 
@@ -85,20 +76,20 @@ def part(tmp_path, clock) -> KeyPart:
 def reads_one_partition(part: KeyPart) -> None:
     """So that one entry is enough for a watermark."""
     part.view.queries.partitions = (0,)
-    part.states["q1"].query = replace(QUERY, start={0: 0})
+    part.queries.states["q1"].follow(replace(QUERY, start={0: 0}))
 
 
 def commits(part: KeyPart) -> int:
-    return part.manifest.commit
+    return part.truth.manifest.commit
 
 
 def test_nobody_looks_before_a_wake_up_and_a_lost_one_costs_the_net_alone(part, clock):
     received = part.exchange.received
     part.exchange.add(1, 0, [1, 2])
-    clock.now += keypart.RECEIVE_S / 2
+    clock.now_s += inbox.RECEIVE_S / 2
     assert not part.step(woken=False)
     assert part.exchange.received == received
-    clock.now += keypart.RECEIVE_S
+    clock.now_s += inbox.RECEIVE_S
     assert part.step(woken=False)
 
 
@@ -115,7 +106,7 @@ def test_cheap_commits_follow_each_other_after_the_least_pause(part, clock):
     part.exchange.add(2, 1, [2])
     part.step()
     assert part.due_in_s() == pytest.approx(pace.PAUSE_MIN_S)
-    clock.now += pace.PAUSE_MIN_S + 0.001
+    clock.now_s += pace.PAUSE_MIN_S + 0.001
     part.step(woken=False)
     assert commits(part) == 2
 
@@ -128,7 +119,7 @@ def test_cheap_commits_follow_each_other_after_the_least_pause(part, clock):
 ])
 def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
     def transact(*_: tuple) -> bool:
-        clock.cpu, clock.now = clock.cpu + cpu_s, clock.now + wall_s
+        clock.cpu_s, clock.now_s = clock.cpu_s + cpu_s, clock.now_s + wall_s
         return True
 
     part.zookeeper.transact = transact
@@ -141,16 +132,16 @@ def test_the_pause_follows_the_cost(part, clock, cpu_s, wall_s, pause_s):
 
 def test_a_commit_that_took_long_leaves_as_much_time_while_there_is_more_to_merge(part, clock, monkeypatch):
     def transact(*_: tuple) -> bool:
-        clock.now += 0.5
+        clock.now_s += 0.5
         return True
 
     part.zookeeper.transact = transact
     part.exchange.add(1, 0, [1])
     part.step()
-    monkeypatch.setattr(keypart, "RECEIVE_BYTES", 1)
+    monkeypatch.setattr(inbox, "RECEIVE_BYTES", 1)
     part.exchange.add(2, 1, [2])
     part.step()
-    assert part.has_more
+    assert part.inbox.has_more
     assert part.due_in_s() == pytest.approx(0.5)
 
 
@@ -159,14 +150,14 @@ def test_the_state_of_a_paused_query_gets_into_new_files(part, clock, monkeypatc
     monkeypatch.setattr(history, "SPACING_MAX", 16)
     part.exchange.add(1, 0, [1])
     part.step()
-    kept = part.manifest.queries["q1"]
+    kept = part.truth.manifest.queries["q1"]
     part.take_queries(replace(part.view, queries=QuerySet(4, (0, 1), {
         "q1": replace(QUERY, state=PAUSED), "q2": replace(QUERY, id="q2", name="other", incarnation=3)})))
     for _ in range(60):
-        part.states["q2"].changed = True
+        part.queries.states["q2"].mark_for_rewrite()
         part.commit()
-    now, oldest = part.manifest.queries["q1"], part.history.points()[-1].manifest.queries["q1"]
-    assert [part.storage.read(s) for s in now.state] == [part.storage.read(s) for s in kept.state] != []
+    now, oldest = part.truth.manifest.queries["q1"], part.truth.history.points()[-1].manifest.queries["q1"]
+    assert [part.truth.storage.read(s) for s in now.state] == [part.truth.storage.read(s) for s in kept.state] != []
     assert replace(now, state=[]) == replace(kept, state=[])
     assert {s.path for s in now.state}.isdisjoint({s.path for s in oldest.state})
 
@@ -180,16 +171,16 @@ def test_a_window_that_waits_asks_once_for_a_check_and_is_committed_soon(part, c
     part.exchange.facts = {"begun": "2", "done": "2"}
     part.step()
     assert part.due_in_s() == pytest.approx(pace.PAUSE_MIN_S * pace.CLOSING_SHARE)
-    clock.now += pace.PAUSE_MIN_S * pace.CLOSING_SHARE + 0.001
+    clock.now_s += pace.PAUSE_MIN_S * pace.CLOSING_SHARE + 0.001
     part.step(woken=False)
-    assert part.manifest.queries["q1"].watermark == 28
+    assert part.truth.manifest.queries["q1"].watermark == 28
 
 
 def test_only_new_positions_are_told_but_now_and_then_all(part, clock):
     part.exchange.add(1, 0, [1])
     part.step()
     assert part.exchange.told[-1] == {(0, "q1"): 1}
-    clock.now += trim.TELL_ALL_S
+    clock.now_s += trim.TELL_ALL_S
     part.exchange.add(2, 1, [2])
     part.step()
     assert part.exchange.told[-1] == {(0, "q1"): 2, (1, "q1"): 0}
@@ -202,11 +193,11 @@ def test_positions_that_redis_did_not_hear_are_told_again_without_another_commit
     part.step()
     assert (commits(part), part.exchange.tried, part.trim.undone.keys()) == (1, tried + 1, {1})
     for _ in range(5):
-        clock.now += trim.AGAIN_S / 4
+        clock.now_s += trim.AGAIN_S / 4
         part.step()
     assert part.exchange.tried == tried + 2
     part.exchange.is_away = False
-    clock.now += trim.AGAIN_S
+    clock.now_s += trim.AGAIN_S
     part.step(woken=False)
     assert part.exchange.told[-1] == {(0, "q1"): 1, (1, "q1"): 0}
     assert (commits(part), part.exchange.deleted, part.trim.is_due) == (1, [1], False)
@@ -237,14 +228,14 @@ def test_a_query_that_has_counted_what_the_log_has_lost_stops_before_it_commits(
     assert (commits(part), stops) == (1, [])
     part.exchange.facts |= {"log:0": "6 3:1 4:2", "log:1": "0"}
     part.exchange.add(2, 0, [])
-    clock.now += keypart.RECEIVE_S
+    clock.now_s += inbox.RECEIVE_S
     part.step()
     assert stops == []
     part.exchange.facts |= {"log:0": "7 3:1"}
     part.exchange.entries.clear()
     part.exchange.add(3, 2, [3, 4, 5])
     for _ in range(2):  # until the query set is known here without it
-        clock.now += 10
+        clock.now_s += 10
         part.step()
     assert commits(part) == 1
     assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "LOG_TRUNCATED")] * 2
@@ -259,19 +250,19 @@ def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkey
     stops = []
     monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))
     monkeypatch.setattr(commit.cells_finish, "finish", finish)
-    part.states["q2"] = fresh(replace(QUERY, id="q2", name="other"))
+    part.queries.states["q2"] = fresh(replace(QUERY, id="q2", name="other"))
     part.exchange.add(1, 0, [1, 2])
     part.step()
-    part.states["q1"].close(10_000_000)
-    clock.now += 10
+    part.queries.states["q1"].close(10_000_000)
+    clock.now_s += 10
     part.step(woken=False)
     assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "QUARANTINED")]
     assert "OverflowError: date value out of range" in stops[0][2]
     before = commits(part)
-    without = {"q1": replace(QUERY, state="QUARANTINED", incarnation=2), "q2": part.states["q2"].query}
+    without = {"q1": replace(QUERY, state="QUARANTINED", incarnation=2), "q2": part.queries.states["q2"].query}
     part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), without), queries_version=2))
-    part.states["q2"].changed = True
-    clock.now += 10
+    part.queries.states["q2"].mark_for_rewrite()
+    clock.now_s += 10
     part.step(woken=False)
     assert commits(part) == before + 1
 
@@ -281,20 +272,20 @@ def too_large(*_: object) -> None:
     raise pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
 
 
-@pytest.mark.parametrize("where", ["reducer.committing.commit.cells.merge", "reducer.committing.commit.encode",
-                                   "reducer.keypart.Limits.exceeded"])
+@pytest.mark.parametrize("where", ["reducer.state.merge.cells.merge", "reducer.committing.commit.encode",
+                                   "reducer.state.limits.Limits.judge"])
 def test_cells_that_cannot_be_committed_stop_their_query_alone(part, clock, monkeypatch, where):
     stops = []
     monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))
     part.exchange.add(1, 0, [1, 2])
     part.step()
-    part.states["q1"].rewrite = part.states["q1"].changed = True
-    before = part.states["q1"].commit.copy()
-    clock.now += 10
+    part.queries.states["q1"].mark_for_rewrite()
+    before = part.queries.states["q1"].commit.copy()
+    clock.now_s += 10
     with monkeypatch.context() as patch:
         patch.setattr(where, too_large)
         part.step(woken=False)
-    assert (commits(part), part.states["q1"].commit) == (1, before)
+    assert (commits(part), part.queries.states["q1"].commit) == (1, before)
     assert [(ids, state) for ids, state, _ in stops] == [(["q1"], "QUARANTINED")]
     assert "its cells cannot be computed: ArrowCapacityError: array cannot contain more" in stops[0][2]
     part.step(woken=False)
@@ -310,7 +301,7 @@ def test_cells_that_cannot_be_merged_are_not_committed(part, clock, monkeypatch,
         part.step()
         part.exchange.facts = {"begun": "2", "done": "2"}
     monkeypatch.setattr(QueryState, where, too_large)
-    clock.now += 10
+    clock.now_s += 10
     before = commits(part)
     with pytest.raises(UncomputableError, match="2147483646") as error:
         part.step()
@@ -333,21 +324,21 @@ def drop(part: KeyPart, version: int, *left: str) -> None:
 
 
 def kept(part: KeyPart) -> set[str]:
-    return {path for path, _ in part.storage.files("0/0")}
+    return {path for path, _ in part.truth.storage.files("0/0")}
 
 
 @pytest.fixture
 def two(part, clock, monkeypatch) -> KeyPart:
     """A key part with a second query. The first one has state and results in files that are old enough to be deleted."""
-    monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
+    monkeypatch.setattr(sweep, "KEEP_UNUSED_S", -1)
     other = replace(QUERY, id="q2", name="other")
     part.take_queries(replace(part.view, queries=QuerySet(3, (0, 1), {"q1": QUERY, "q2": other}), queries_version=2))
     part.exchange.add(1, 0, [1, 2, 30])
     part.step()
-    part.states["q1"].close(13)
+    part.queries.states["q1"].close(13)
     part.commit()
     for number in range(2):
-        part.states["q2"].accept(piece(number, 0, number, [30]))
+        part.queries.states["q2"].accept(piece(number, 0, number, [30]))
         part.commit()
     return part
 
@@ -356,9 +347,9 @@ def test_the_files_of_the_last_query_go_without_another_commit(two, clock):
     before = commits(two)
     drop(two, 3)
     two.step(woken=False)
-    named = {two.pointer.manifest.path} | {e.manifest.path for e in two.pointer.earlier if e.manifest}
+    named = {two.assignment.pointer.manifest.path} | {e.manifest.path for e in two.assignment.pointer.earlier if e.manifest}
     assert kept(two) > named
-    clock.now += keypart.SWEEP_S
+    clock.now_s += sweep.SWEEP_S
     two.step(woken=False)
     assert kept(two) == named, "only manifests are left"
     assert commits(two) == before
@@ -369,12 +360,12 @@ def test_what_is_not_the_truth_any_more_is_not_swept(two, clock):
     drop(two, 3)
     before, asked = kept(two), []
     two.zookeeper.transact = lambda *checks: asked.append({(kind, *rest) for kind, _, *rest in checks})
-    clock.now += keypart.SWEEP_S
+    clock.now_s += sweep.SWEEP_S
     two.step(woken=False)
     assert kept(two) == before
-    assert asked == [{("check", two.owner_version), ("check", 3), ("check", two.pointer_version)}]
+    assert asked == [{("check", two.assignment.owner_version), ("check", 3), ("check", two.assignment.pointer_version)}]
     two.zookeeper.transact = lambda *_: True
-    clock.now += keypart.SWEEP_S
+    clock.now_s += sweep.SWEEP_S
     two.step(woken=False)
     assert kept(two) < before
 
@@ -389,12 +380,12 @@ def test_a_full_state_folder_gets_room_when_a_query_is_dropped(two, clock, monke
         write(file)
 
     monkeypatch.setattr(NewFile, "write", full)
-    monkeypatch.setattr(commit, "KEEP_UNUSED_S", 1000)
+    monkeypatch.setattr(sweep, "KEEP_UNUSED_S", 1000)
     drop(two, 3, "q2")
-    monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
-    two.states["q2"].changed = True
+    monkeypatch.setattr(sweep, "KEEP_UNUSED_S", -1)
+    two.queries.states["q2"].mark_for_rewrite()
     before = commits(two)
-    clock.now += keypart.SWEEP_S
+    clock.now_s += sweep.SWEEP_S
     with pytest.raises(OSError, match="No space left"):
         two.step(woken=False)
     two.step(woken=False)
@@ -403,8 +394,8 @@ def test_a_full_state_folder_gets_room_when_a_query_is_dropped(two, clock, monke
 
 def test_a_fall_back_still_finds_what_is_left_after_a_sweep(two, clock):
     drop(two, 3, "q2")
-    clock.now += keypart.SWEEP_S
+    clock.now_s += sweep.SWEEP_S
     two.step(woken=False)
-    manifests = [two.manifest, *(point.manifest for point in two.history.points())]
+    manifests = [two.truth.manifest, *(point.manifest for point in two.truth.history.points())]
     segments = {segment for manifest in manifests if "q2" in manifest.queries for segment in manifest.queries["q2"].state}
-    assert {len(two.storage.read(segment)) for segment in segments}
+    assert {len(two.truth.storage.read(segment)) for segment in segments}

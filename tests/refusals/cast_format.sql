@@ -1,5 +1,5 @@
 -- over: once
 -- at: 1:13
--- title: a cast takes a type alone
+-- title: a cast takes only a type
 -- hint: write cast(x AS type)
 SELECT cast(t AS STRING FORMAT 'yyyy') FROM s

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:1
--- title: an empty statement
+-- title: the statement is empty
 -- hint: write SHOW STREAMS, or CREATE STREAM ...
 -- nothing

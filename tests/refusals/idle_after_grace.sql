@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:63
--- title: IDLE stands right after WATERMARK
+-- title: IDLE must follow WATERMARK
 -- hint: write WATERMARK 0 s IDLE 2 s
 SELECT count(*) FROM s WINDOWING 60 s WATERMARK 0 s GRACE 0 s IDLE 2 s

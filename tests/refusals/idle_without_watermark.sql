@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:39
--- title: IDLE stands right after WATERMARK
+-- title: IDLE must follow WATERMARK
 -- hint: write WATERMARK 5 s IDLE OFF
 SELECT count(*) FROM s WINDOWING 60 s IDLE OFF

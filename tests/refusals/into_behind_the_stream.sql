@@ -1,5 +1,5 @@
 -- over: once
 -- at: 1:19
 -- title: unexpected INTO
--- hint: a name with other characters stands in `backticks`
+-- hint: put a name with other characters in `backticks`
 SELECT sip FROM s INTO

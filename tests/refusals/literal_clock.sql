@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:34
--- title: 'today' does not read as DATE
+-- title: 'today' is not a valid DATE
 -- hint: write DATE '2026-01-31'
 SELECT count(*) FROM s WHERE d > DATE 'today' WINDOWING 60 s

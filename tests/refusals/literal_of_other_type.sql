@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:15
--- title: INT stands before no text
+-- title: INT cannot come before a text
 -- hint: write cast('5' AS INT)
 SELECT type + INT '5' FROM s

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:10
 -- title: unexpected FROM
--- hint: a name with other characters stands in `backticks`
+-- hint: put a name with other characters in `backticks`
 SELECT * FROM

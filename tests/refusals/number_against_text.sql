@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:30
--- title: 'tcp' does not read as INT
+-- title: 'tcp' is not a valid INT
 -- hint: write a constant of type INT
 SELECT count(*) FROM s WHERE type = 'tcp' WINDOWING 60 s

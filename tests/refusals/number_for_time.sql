@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:33
--- title: hour(t) does not fit BIGINT
+-- title: hour(t) does not take BIGINT
 -- hint: write cast(seconds AS TIMESTAMP)
 SELECT count(*) FROM s GROUP BY hour(bytes) WINDOWING 60 s

@@ -1,5 +1,5 @@
 -- over: stream
 -- at: 1:63
--- title: STRICT stands twice
+-- title: STRICT is given twice
 -- hint: remove one
 CREATE STREAM x (t BIGINT) FROM KAFKA 'x' FORMAT CSV (STRICT, STRICT) TIMESTAMP t

@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:66
--- title: ORDER BY does not fit a query that runs for ever
+-- title: ORDER BY cannot be part of a continuous query
 -- hint: remove it, and use ORDER BY when reading the results
 SELECT sip, count(*) FROM s GROUP BY sip WINDOWING 60 s ORDER BY 2

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:13
 -- title: there is no IF EXISTS here
--- hint: leave it out, and go on after that error: 409 or 404 over REST
+-- hint: leave it out, and ignore that error: 409 or 404 over REST
 PAUSE QUERY IF EXISTS q

@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:12
--- title: round(a[, digits]) does not fit DOUBLE, INT
+-- title: round(a[, digits]) does not take DOUBLE, INT
 -- hint: write round(x, 2)
 SELECT sum(round(ratio, type)) FROM s WINDOWING 60 s

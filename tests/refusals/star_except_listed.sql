@@ -1,5 +1,5 @@
 -- over: once
 -- at: 1:8
--- title: * stands alone
+-- title: * takes no additions
 -- hint: name the columns
 SELECT * EXCEPT (sip, type) FROM s

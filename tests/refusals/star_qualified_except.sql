@@ -1,5 +1,5 @@
 -- over: once
 -- at: 1:10
--- title: * stands alone
+-- title: * takes no additions
 -- hint: name the columns
 SELECT s.* EXCEPT sip FROM s

@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:8
--- title: sum does not fit STRING
+-- title: sum does not take STRING
 -- hint: write cast(... AS DOUBLE)
 SELECT sum(sip) FROM s WINDOWING 60 s

@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:30
--- title: 'yesterday' does not read as TIMESTAMP
+-- title: 'yesterday' is not a valid TIMESTAMP
 -- hint: write a constant of type TIMESTAMP
 SELECT count(*) FROM s WHERE t > 'yesterday' WINDOWING 60 s

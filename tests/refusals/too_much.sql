@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:15
 -- title: unexpected CASCADE
--- hint: one statement at a time; remove what is too much
+-- hint: one statement at a time; remove the rest
 DROP STREAM s CASCADE

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:15
 -- title: unexpected SHOW
--- hint: one statement at a time; remove what is too much
+-- hint: one statement at a time; remove the rest
 SHOW STREAMS; SHOW QUERIES

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:31
 -- title: something is missing at GROUP BY
--- hint: complete it, or remove what leads to it
+-- hint: complete it, or remove it
 SELECT count(*) FROM s WHERE  GROUP BY a WINDOWING 60 s

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:19
 -- title: something is missing at WHERE
--- hint: complete it, or remove what leads to it
+-- hint: complete it, or remove it
 SELECT sip FROM s WHERE

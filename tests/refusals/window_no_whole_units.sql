@@ -1,5 +1,5 @@
 -- over: seconds
 -- at: 1:24
--- title: WINDOWING 1500 ms does not fit the event time
+-- title: WINDOWING 1500 ms does not fit the unit of the event time
 -- hint: write WINDOWING 1 s
 SELECT count(*) FROM s WINDOWING 1500 ms

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:34
--- title: WINDOWING of 0 s does not fit
+-- title: WINDOWING cannot be 0 s
 -- hint: write WINDOWING 60 s
 SELECT count(*) FROM s WINDOWING 0 s

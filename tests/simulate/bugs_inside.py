@@ -12,9 +12,10 @@ from mars.errors import InvariantError
 from mars.model import names
 from mars.model.commits import QueryCommit
 from mars.model.registry import QuerySet
-from reducer.committing import commit, fallback, pointer
+from reducer.committing import fallback, pointer, sweep
+from reducer.committing.assignment import PartId
 from reducer.committing.sweep import living
-from reducer.job import Reducer
+from reducer.holdings import Holdings
 from reducer.keypart import KeyPart
 from reducer.leading.lead import Leader
 from reducer.state import merge
@@ -49,8 +50,7 @@ def log_is_trimmed_before_the_commit(world: World) -> Iterator[None]:
     real = KeyPart.commit
 
     def commit(part: KeyPart) -> None:
-        part.exchange.trim(part.view.stream.id, part.view.generation, part.number, part.owner_version,
-                           list(part.trim.undone), {})
+        part.assignment.log(part.exchange).trim(list(part.trim.undone), {})
         real(part)
 
     with patch.object(KeyPart, "commit", commit):
@@ -59,15 +59,16 @@ def log_is_trimmed_before_the_commit(world: World) -> Iterator[None]:
 
 @bug
 def uncommitted_state_survives_a_new_generation(world: World) -> Iterator[None]:
-    real = Reducer._keep_up
+    real = Holdings._keep_up
 
-    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
-        part, view = reducer.parts.get(key), reducer.views[key[0]]
+    def keep_up(holdings: Holdings, id_: PartId, view: StreamView, owner_version: int) -> None:
+        part = holdings.parts.get(id_)
         if part and part.view.generation != view.generation:
-            part.view, part.after, part.undone = view, 0, {}
-        real(reducer, key, owner_version)
+            part.truth.follow(view)
+            part.inbox.after, part.trim.undone = 0, {}
+        real(holdings, id_, view, owner_version)
 
-    with patch.object(Reducer, "_keep_up", keep_up):
+    with patch.object(Holdings, "_keep_up", keep_up):
         yield
 
 
@@ -138,15 +139,15 @@ def failed_reads_keep_their_lease(world: World) -> Iterator[None]:
 @bug
 def new_partitions_keep_closed_windows(world: World) -> Iterator[None]:
     """The bug that the model found in a reducer: it goes on with windows that it closed without the new partition."""
-    real = Reducer._keep_up
+    real = Holdings._keep_up
 
-    def keep_up(reducer: Reducer, key: tuple[int, int], owner_version: int) -> None:
-        part, view = reducer.parts.get(key), reducer.views[key[0]]
+    def keep_up(holdings: Holdings, id_: PartId, view: StreamView, owner_version: int) -> None:
+        part = holdings.parts.get(id_)
         if part and part.view.queries.partitions != view.queries.partitions:
             part.take_queries(view)
-        real(reducer, key, owner_version)
+        real(holdings, id_, view, owner_version)
 
-    with patch.object(Reducer, "_keep_up", keep_up):
+    with patch.object(Holdings, "_keep_up", keep_up):
         yield
 
 
@@ -157,7 +158,7 @@ def a_view_takes_queries_from_the_manifest(world: World) -> Iterator[None]:
     real = KeyPart.take_queries
 
     def take_queries(part: KeyPart, view: StreamView) -> None:
-        part.manifest = living(part.manifest, view.queries.queries)
+        part.truth.manifest = living(part.truth.manifest, view.queries.queries)
         real(part, view)
 
     with patch.object(KeyPart, "take_queries", take_queries):
@@ -190,7 +191,7 @@ def cut_logs_are_not_noticed(world: World) -> Iterator[None]:
 
     def replaced(logs: Logs, states: dict[str, QueryState], facts: Facts) -> dict[str, str]:
         for state in states.values():
-            state.read_on = set()
+            state.has_compared(set())
         return {}
 
     with patch.object(Logs, "replaced", replaced):
@@ -210,5 +211,5 @@ def only_the_last_epoch_is_noted(world: World) -> Iterator[None]:
 
 @bug
 def files_that_no_commit_needs_stay(world: World) -> Iterator[None]:
-    with patch.object(commit, "unused_files", lambda *_: []):
+    with patch.object(sweep, "unused_files", lambda *_: []):
         yield

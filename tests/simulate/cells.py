@@ -112,15 +112,28 @@ def ids(table: Table) -> list[int]:
     return [cell & IDS for cell in table]
 
 
-def first_start(table: Table) -> int:
-    """Stands for reducer.state.merge._first_start."""
+def close(plan: QueryPlan, stream: Stream, tables: list[Table], before: int | None,
+          watermark: int) -> tuple[list[Table], list[Table]]:
+    """Stands for mars.algebra.cells.close."""
+    split = [late_split(plan, stream, table, watermark) for table in tables]
+    return [closed for closed, _ in split if closed], [rest for _, rest in split]
+
+
+def first_pane(table: Table) -> int:
+    """Stands for mars.algebra.cells.first_pane."""
     return table[0] >> ID_BITS
 
 
-def describe(table: Table, segment: Segment) -> ResultSegment:
-    """Stands for reducer.committing.commit.describe."""
+def would_close(plan: QueryPlan, stream: Stream, pane: int, before: int | None, watermark: int) -> bool:
+    """Stands for mars.algebra.cells.would_close."""
+    return pane + WINDOW_MS <= watermark
+
+
+def describe(table: Table, segment: Segment, now_ms: int) -> ResultSegment:
+    """Stands for reducer.committing.results.describe."""
     first, last = (cell >> ID_BITS for cell in (table[0], table[-1]))
-    return ResultSegment(segment, len(table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0)
+    return ResultSegment(segment, len(table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0,
+                         (first + WINDOW_MS) * 1000)
 
 
 def rows(plan: QueryPlan, stream: Stream, table: Table, ordered: bool = True) -> pa.Table:
@@ -136,13 +149,10 @@ ROWS = ["window_start", "window_end", "id"]
 READ = SimpleNamespace(
     Table=pa.Table, concat_tables=pa.concat_tables, scalar=pa.scalar, int64=pa.int64, ipc=SimpleNamespace(
         open_stream=lambda data: SimpleNamespace(read_all=lambda: rows(None, None, decode(data)))))
-OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_split=late_split, finish=rows)
+OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_split=late_split, finish=rows,
+                       of_windows=lambda plan, stream, table, before=None: table)
 # Stands for pyarrow where results are put together.
 ARROW = SimpleNamespace(ipc=SimpleNamespace(open_stream=lambda data: SimpleNamespace(read_all=lambda: decode(data))),
                         concat_tables=lambda tables: Table(cell for table in tables for cell in table), Table=object)
-CELLS = SimpleNamespace(merge=merge, late_split=late_split)
+CELLS = SimpleNamespace(merge=merge, late_split=late_split, close=close, first_pane=first_pane, would_close=would_close)
 FINISH = SimpleNamespace(finish=lambda plan, stream, table: table)
-# Stand for the module mars.algebra.window, of which reducer.state.merge asks for one window's end, and for numpy, which it
-# takes for that.
-WINDOW = SimpleNamespace(end=lambda window, stream, starts: [start + WINDOW_MS for start in starts])
-NUMPY = SimpleNamespace(array=lambda values, dtype: values, int64=int)

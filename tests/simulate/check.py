@@ -126,7 +126,7 @@ class Checker:
             raise Broken(f"I5: {query} in key part {k}: results were {before.results} and are {entry.results}")
         if goes_on and before.watermark is not None and before.published is None:
             for result in entry.results[len(before.results):]:
-                start = cells.first_start(self._table(result.segment))
+                start = cells.first_pane(self._table(result.segment))
                 if start + cells.WINDOW_MS <= before.watermark:
                     raise Broken(f"I2: {query} in key part {k}: the window {start} was shown, and is shown again")
 

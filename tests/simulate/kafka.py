@@ -110,12 +110,10 @@ class Records(Messages):
 
 
 class Reader:
-    """Stands for what mapper.read.open_reader gives. A topic that was made anew is not read at all."""
+    """Stands for what mapper.fetch.open_reader gives. A topic that was made anew is not read at all."""
 
-    topic: Topic  # set for each run
-
-    def __init__(self, topic_id: str) -> None:
-        self.topic_id = topic_id
+    def __init__(self, topic: Topic, topic_id: str) -> None:
+        self.topic, self.topic_id = topic, topic_id
 
     def _ask(self) -> None:
         self.topic.asked()
@@ -174,10 +172,8 @@ class Reader:
 class Wire:
     """Stands for mars.adapters.kafka.wire.Wire, as the leader uses it."""
 
-    log: Topic  # set for each run
-
-    def __init__(self, *_: object, **__: object) -> None:
-        pass
+    def __init__(self, log: Topic) -> None:
+        self.log = log
 
     def _ask(self) -> None:
         self.log.asked()
@@ -209,18 +205,17 @@ class Wire:
 class Ends:
     """Stands for api.statements.offsets.EndOffsets, as why an answer is empty is told from it."""
 
-    def __init__(self, *_: object) -> None:
-        pass
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
 
     def read(self, stream: object, partitions: dict[int, int]) -> dict[int, int]:
-        logs = Wire.log.logs
-        return {p: logs[p].stable for p in partitions}
+        return {p: self.topic.logs[p].stable for p in partitions}
 
 
 class Group:
     """Stands for the consumer that tells Kafka how far a stream is; nobody reads it."""
 
-    def __init__(self, *_: object, **__: object) -> None:
+    def __init__(self, stream: object) -> None:
         pass
 
     def poll(self, timeout: float) -> None:

@@ -1,133 +1,98 @@
-"""Hands the real modules the simulation's clock, threads and outside systems; nothing of their own code is replaced."""
+"""What a run changes in modules of the real code.
+
+Clocks, threads, outside systems and the steps of mappers are not among it: workers and readers are handed those by their
+constructors (workers.py, readers.py), and the code its crash points by mars.faults.
+
+Each change has its reason beside it; no name that is private to a module is touched.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import logging
-import queue
-import sys
-import threading
-import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 
 import orjson
 
-import api.statements.context
 import mapper.claim
-import mapper.computing
 import mapper.ends
 import mapper.fetching
-import mapper.job
-import mapper.shared
-import mars.faults
 import mars.model.registry
 import mars.results.open_windows
-import mars.results.pages
 import mars.results.tables
-import mars.results.tails  # noqa: F401 what readers call must be loaded, so that it gets the simulation's clock
 import reducer.committing.commit
 import reducer.committing.history
-import reducer.home
+import reducer.committing.results
+import reducer.committing.sweep
+import reducer.committing.truth
+import reducer.holdings
 import reducer.job
-import reducer.keypart
 import reducer.leading.lead
 import reducer.leading.memory
 import reducer.leading.watch_topic
 import reducer.state.limits
 import reducer.state.merge
+from mars import faults
 from mars.model.plan import QueryPlan
-from tests.simulate import cells, kafka, redis, scheduler, storage, threads, zookeeper
+from tests.simulate import cells
+from tests.simulate.world import World
 
-# Waits of the real code that only make a run longer, and sweeps that would come too rarely in one.
-CONSTANTS: list[tuple[ModuleType, str, float]] = [
+Change = tuple[ModuleType, str, object]  # a name of a module, and what it stands for during a run
+
+# Waits that only make a run longer, and limits and sweeps that no short run would come to.
+CONSTANTS: list[Change] = [
     (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2), (mapper.fetching, "BUSY_S", 0.03),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
-    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.job, "REFUSED_S", 0.06),
-    (reducer.keypart, "SWEEP_S", 0.5),
-    (reducer.committing.commit, "KEEP_UNUSED_S", 1.0), (reducer.committing.commit, "DELTAS_MAX", 4),
-    (reducer.committing.commit, "RECENT_MAX", 3),
+    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.holdings, "REFUSED_S", 0.06),
+    (reducer.committing.sweep, "SWEEP_S", 0.5), (reducer.committing.sweep, "KEEP_UNUSED_S", 1.0),
+    (reducer.committing.commit, "DELTAS_MAX", 4), (reducer.committing.results, "RECENT_MAX", 3),
     (reducer.committing.history, "SPACING", 2), (reducer.committing.history, "SPACING_MAX", 8),
     (reducer.leading.watch_topic, "OFFSETS_S", 0.5), (reducer.leading.lead, "SILENT_S", 1.0),
     (reducer.leading.memory, "LOOK_S", 0.1), (reducer.leading.memory, "FULL_S", 0.4),
     (reducer.leading.memory, "ROOM_S", 0.4),
 ]
-
-
-OURS = ("mapper.", "reducer.", "mars.", "api.")
-# What reads and writes query sets at a tenth of the cost: another library, each text once, and no compression. Whoever asks
-# makes objects of its own from what is read, and changes nothing of it.
+# Cells are lists of ids instead of Arrow tables (cells.py): a loss and a double cannot cancel each other, and a run takes a
+# tenth of the time. What computes with cells is pure and calls these functions by name, so it is handed none.
+CELLS: list[Change] = [
+    (reducer.committing.truth, "decode", cells.decode), (reducer.committing.truth, "schema", lambda *_: None),
+    (reducer.state.limits, "cells", cells.CELLS),
+    (reducer.state.merge, "cells", cells.CELLS), (reducer.state.merge, "decode", cells.decode),
+    (reducer.state.merge, "schema", lambda *_: None), (reducer.state.merge, "tuple_count", len),
+    (reducer.committing.commit, "cells_finish", cells.FINISH), (reducer.committing.commit, "encode", cells.encode),
+    (reducer.committing.results, "pa", cells.ARROW), (reducer.committing.results, "rows_blob", cells.encode),
+    (reducer.committing.results, "describe", cells.describe),
+    (mars.results.tables, "pa", cells.READ), (mars.results.open_windows, "cells", cells.OPEN),
+]
+# Query sets are read and written at a tenth of the cost: by another library, each text once, and without compression.
+# Whoever asks makes objects of its own from what is read, and changes nothing of it.
 JSON = SimpleNamespace(loads=functools.lru_cache(64)(orjson.loads), dumps=lambda value: orjson.dumps(value).decode())
 PLAIN = SimpleNamespace(compress=lambda data, level: data, decompress=lambda data: data)
 
 
-def _users(of: ModuleType) -> list[tuple[ModuleType, str]]:
-    """Each module of ours that has imported this one, and its name there: nobody may see the real clock or real threads."""
-    return [(module, name) for path, module in sorted(sys.modules.items()) if path.startswith(OURS)
-            for name, value in vars(module).items() if value is of]
-
-
-USERS = {of: _users(of) for of in (time, threading, queue, uuid)}
+def _query_sets(plan: QueryPlan) -> list[Change]:
+    """All queries have one plan, which is not read each time."""
+    return [(mars.model.registry, "json", JSON), (mars.model.registry, "zlib", PLAIN),
+            (mars.model.registry, "QueryPlan", SimpleNamespace(from_json=lambda data: plan))]
 
 
 @contextlib.contextmanager
-def installed(sched: scheduler.Scheduler, disk: storage.Disk, faults: dict[str, Callable],
-              plan: QueryPlan) -> Iterator[None]:
-    """The real modules work in the simulation while this lasts. All queries have one plan, which is not read each time."""
-    numbers = itertools.count()
-    api_threads = SimpleNamespace(Lock=lambda: threads.Lock(sched, disk.network.rest), Event=lambda: threads.Event(sched))
-    stands_for = {
-        time: threads.Time(sched), threading: threads.Threading(sched),
-        queue: SimpleNamespace(Queue=lambda: threads.Queue(sched), Empty=threads.Empty),
-        uuid: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=f"{next(numbers):08x}"))}
-    new = [(module, name, stands_for[of]) for of, users in USERS.items() for module, name in users]
-    new += [(module, name, api_threads) for module, name in USERS[threading] if module.__name__.startswith("api.")]
-    new += [(module, name, value) for module, values in _seams(disk, faults, plan).items() for name, value in values.items()]
-    new += CONSTANTS
-    undo = [(module, name, getattr(module, name)) for module, name, _ in new]
+def installed(world: World, plan: QueryPlan) -> Iterator[None]:
+    """The real code works in this world while this lasts, and says nothing to the log."""
+    changes = CONSTANTS + CELLS + _query_sets(plan)
+    undo = [(module, name, getattr(module, name)) for module, name, _ in changes]
     loggers = [one for name, one in logging.root.manager.loggerDict.items() if name.startswith("mars.")]
     try:
-        for module, name, value in new:
+        for module, name, value in changes:
             setattr(module, name, value)
         for logger in loggers:
             logger.disabled = True
+        faults.arm_with(world)
         yield
     finally:
+        faults.arm_with(None)
         for logger in loggers:
             logger.disabled = False
         for module, name, value in undo:
             setattr(module, name, value)
-
-
-def _seams(disk: storage.Disk, faults: dict[str, Callable], plan: QueryPlan) -> dict[ModuleType, dict[str, object]]:
-    """What stands for outside systems, and for the work on tuples."""
-    spill = disk.spill
-    return {
-        mars.faults: faults,
-        mars.model.registry: {"QueryPlan": SimpleNamespace(from_json=lambda data: plan), "json": JSON, "zlib": PLAIN},
-        mapper.job: {"spill": spill},
-        mapper.shared: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange},
-        mapper.fetching: {"spill": spill, "open_reader": lambda *where, **_: kafka.Reader(where[-1])},
-        mapper.computing: {"spill": spill, "Parser": cells.Parser, "aggregate_task": cells.aggregate_task,
-                           "judge": cells.judge, "encode": cells.encode,
-                           # No tuple is bad here, so there are no dead letters.
-                           "LetterBox": lambda *_: SimpleNamespace(keep=lambda *_: True, keep_unread=lambda *_: True)},
-        reducer.home: {"Storage": storage.Storage},
-        reducer.job: {"ZooKeeper": zookeeper.ZooKeeper, "Exchange": redis.Exchange,
-                      "Wakeups": redis.Wakeups, "keep_letters": lambda *_: None},
-        reducer.keypart: {"decode": cells.decode, "schema": lambda *_: None},
-        reducer.state.limits: {"cells": cells.CELLS},
-        reducer.state.merge: {"cells": cells.CELLS, "decode": cells.decode, "schema": lambda *_: None, "tuple_count": len,
-                              "_first_start": cells.first_start, "window": cells.WINDOW, "np": cells.NUMPY},
-        reducer.committing.commit: {
-            "cells": cells.CELLS, "cells_finish": cells.FINISH, "encode": cells.encode, "pa": cells.ARROW,
-            "_rows_blob": cells.encode, "describe": cells.describe},
-        reducer.leading.watch_topic: {"Wire": kafka.Wire, "Consumer": kafka.Group},
-        api.statements.context: {"ZooKeeper": zookeeper.ZooKeeper, "Storage": storage.Storage, "EndOffsets": kafka.Ends,
-                      **dict.fromkeys(("KafkaAdmin", "Wire", "Engine", "security_of"), lambda *_, **__: None)},
-        mars.results.tables: {"pa": cells.READ},
-        mars.results.open_windows: {"cells": cells.OPEN},
-    }

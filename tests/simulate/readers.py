@@ -5,12 +5,12 @@ Every answer is compared with what the commits hold that it says it is of (tests
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from api.statements.context import Context
+from api.statements.context import Connections, Context
 from mars.adapters.storage import CorruptFileError
 from mars.config import Config
 from mars.errors import MarsError
@@ -20,7 +20,11 @@ from mars.results.cursors import Selection
 from mars.results.pages import Page, page
 from mars.results.tails import next_block, open_tail
 from tests.simulate.check import Broken
+from tests.simulate.kafka import Ends
 from tests.simulate.shown import Row, Shown
+from tests.simulate.storage import Storage
+from tests.simulate.threads import Lock
+from tests.simulate.zookeeper import ZooKeeper
 
 if TYPE_CHECKING:
     from tests.simulate.world import World
@@ -44,6 +48,7 @@ class Readers:
 
     def __init__(self, world: World, shown: Shown) -> None:
         self.world, self.shown, self.scheduler, self.random = world, shown, world.scheduler, world.random
+        self.runtime = replace(world.runtime, lock=lambda: Lock(world.scheduler, world.network.rest))
         self.contexts: dict[str, Context] = {}
         self.newest: dict[tuple[str, str], int] = {}  # by API and query: the commit that has been shown
         self.followers: dict[str, Follower] = {}
@@ -59,9 +64,13 @@ class Readers:
     def _start(self, name: str) -> None:
         while name not in self.contexts:
             try:
-                self.contexts[name] = Context(Config())
+                self.contexts[name] = Context(Config(), self._connections(), runtime=self.runtime)
             except MarsError:
                 self.scheduler.sleep(0.1)
+
+    def _connections(self) -> Connections:
+        world = self.world
+        return Connections(ZooKeeper(world.ensemble), None, Ends(world.topic), Storage(world.disk), None)
 
     def come(self, query: Query) -> None:
         """Some readers of a query at once, each at some API."""

@@ -6,6 +6,7 @@ import contextlib
 from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 
 import orjson
 
@@ -71,10 +72,10 @@ class Server:
 class Exchange:
     """Stands for mars.adapters.exchange.Exchange, with the same methods."""
 
-    server: Server  # set for each run
+    address = "redis"
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, server: Server) -> None:
+        self.server = server
 
     def _call(self, call: Callable[[], object], frees: bool = False) -> object:
         """One script and what may become of it; see faults.FATES."""
@@ -137,6 +138,16 @@ class Exchange:
         return seq
 
     # -- reducers -----------------------------------------------------------------------------------------------
+
+    def log(self, stream_id: int, *, generation: int, key_part: int, epoch: int) -> SimpleNamespace:
+        """Stands for OwnedLog."""
+        return SimpleNamespace(receive=partial(self.receive, stream_id, generation, key_part),
+                               trim=partial(self.trim, stream_id, generation, key_part, epoch))
+
+    def lead(self, stream_id: int, *, generation: int, epoch: int) -> SimpleNamespace:
+        """Stands for LedStream."""
+        return SimpleNamespace(**{name: partial(getattr(self, name), stream_id, generation, epoch)
+                                  for name in ("install", "attach", "detach", "publish_facts")})
 
     def receive(self, stream_id: int, generation: int, key_part: int, after: int,
                 bytes_max: int) -> tuple[dict[str, str], list[Entry]]:
@@ -212,9 +223,9 @@ class Exchange:
 class Wakeups(Source):
     """Stands for mars.adapters.wakeups.Wakeups: messages that may be lost, told in a thread of its own."""
 
-    def __init__(self, address: str, heard: Callable[[str, int | None], None]) -> None:
-        super().__init__(Exchange.server.scheduler)
-        self.server, self.heard, self.closed = Exchange.server, heard, False
+    def __init__(self, server: Server, heard: Callable[[str, int | None], None]) -> None:
+        super().__init__(server.scheduler)
+        self.server, self.heard, self.closed = server, heard, False
         self.messages: list[tuple[str, int | None]] = [("entries", None), ("checks", None)]
         self.server.listeners.append(self)
         node = self.scheduler.current.node

@@ -56,7 +56,7 @@ def _run(seed: int, rounds: int, bug: str) -> Run:
     world = World(seed, STEPS_MAX)
     result = Run(seed)
     with ExitStack() as stack:
-        stack.enter_context(patches.installed(world.scheduler, world.disk, world.faults(), PLAN))
+        stack.enter_context(patches.installed(world, PLAN))
         if bug:
             stack.enter_context(BUGS[bug](world))
         try:

@@ -1,6 +1,6 @@
 """Deterministic actors: greenlets of which exactly one runs at a time, under a clock and a die of the simulation's own.
 
-The real code is handed the stand-ins of `threads.py` for `time`, `threading` and `queue`. Each call of an outside system is
+The real code is handed the clock and threads of `threads.py`. Each call of an outside system is
 a point at which another actor may go on, at which an actor can be killed, or its node be paused. Time in which nobody has
 anything to do costs nothing.
 """
@@ -110,7 +110,7 @@ class Scheduler:
         actor.ticket += 1
         actor.sleeping = True
         self.numbers += 1
-        heappush(self.sleeping, (self.now + (seconds if seconds > STEP_S else STEP_S), self.numbers, actor, actor.ticket))
+        heappush(self.sleeping, (self.now + max(STEP_S, seconds), self.numbers, actor, actor.ticket))
         if source is None:
             self._switch(actor)
             return

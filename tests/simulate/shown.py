@@ -67,7 +67,7 @@ class Shown:
         if snapshot is None:
             return
         parts = self.parts.get((query, snapshot.commit), (None,) * self.key_parts)
-        wanted, bound = self.rows(parts)
+        wanted, _bound = self.rows(parts)
         closed = [row for row in wanted if not row[2]]
         if rows[:len(closed)] != closed:  # those behind are of an API that knows a newer commit
             self._explain(query, snapshot.commit, rows, closed)

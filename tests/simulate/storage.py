@@ -75,11 +75,10 @@ class Storage(storage.Storage):
     """Stands for mars.adapters.storage.Storage, of which it takes all but the files themselves. A segment's `start` is
     the number of its blob in the file."""
 
-    disk: Disk  # set for each run
     root = SimpleNamespace(is_dir=lambda: False)
 
-    def __init__(self, uri: str, instance: str | None = None) -> None:
-        pass
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
 
     def require(self) -> None:
         if self.disk.away:
@@ -111,7 +110,7 @@ class Storage(storage.Storage):
 
 
 class Spill:
-    """Stands for the module mapper.spill: local files by host, gone with nothing, wrong for other generations. `kept` has
+    """Stands for mapper.spill.Spill of each host: local files, gone with nothing, wrong for other generations. `kept` has
     for each the thread that wrote it, and when."""
 
     def __init__(self, disk: Disk) -> None:
@@ -119,33 +118,30 @@ class Spill:
         self.kept: dict[str, tuple[tuple, object, Actor, float]] = {}
 
     @property
-    def HOST(self) -> str:  # noqa: N802
+    def host(self) -> str:
         return self.disk.scheduler.current.node
 
-    def sweep(self, folder: object, registered: set, older_than_s: float) -> None:
+    def sweep(self, older_than_s: float) -> None:
         now = self.disk.scheduler.now
         for path, (*_, at) in list(self.kept.items()):
-            if path.startswith(f"{self.HOST}/") and path not in registered and now - at > older_than_s:
+            if path.startswith(f"{self.host}/") and now - at > older_than_s:
                 del self.kept[path]
 
-    def write(self, folder: object, stream: object, generation: int, claim: object, batch: object, log: object) -> dict:
+    def write(self, stream: object, generation: int, claim: object, batch: object, log: object) -> dict:
         scheduler = self.disk.scheduler
         scheduler.step()
         if self.disk.full:
             raise OSError(28, "No space left on device")
-        path = f"{self.HOST}/{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}"
+        path = f"{self.host}/{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}"
         self.kept[path] = ((generation, claim.partition, claim.start, claim.end), batch, scheduler.current, scheduler.now)
-        return {"host": self.HOST, "path": path, "log": log}
-
-    def log_of(self, claim: object) -> object:
-        return claim.file["log"]
+        return {"host": self.host, "path": path, "log": log}
 
     def read(self, stream: object, generation: int, claim: object, columns: object) -> object | None:
-        if not claim.file or claim.file["host"] != self.HOST:
+        if not claim.file or claim.file["host"] != self.host:
             return None
         header, batch, *_ = self.kept.get(claim.file["path"], (None, None))
         return batch if header == (generation, claim.partition, claim.start, claim.end) else None
 
     def delete(self, file: dict | None) -> None:
-        if file and file["host"] == self.HOST:
+        if file and file["host"] == self.host:
             self.kept.pop(file["path"], None)

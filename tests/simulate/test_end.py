@@ -11,6 +11,7 @@ from kazoo.exceptions import SessionExpiredError
 
 from mars.adapters.storage import CorruptFileError
 from mars.model import names
+from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from reducer.leading.lead import Leader
 from tests.simulate import faults, patches, zookeeper
@@ -23,7 +24,7 @@ from tests.simulate.world import PLAN, World
 @pytest.fixture
 def world() -> Iterator[World]:
     world = World(1, STEPS_MAX)
-    with patches.installed(world.scheduler, world.disk, world.faults(), PLAN):
+    with patches.installed(world, PLAN):
         try:
             world.begin()
             yield world
@@ -33,7 +34,7 @@ def world() -> Iterator[World]:
 
 def test_a_slow_call_of_a_session_that_ends_meanwhile_is_refused(world: World) -> None:
     """Or an ephemeral znode would stay whose session nobody can end: for ever a leader that does not live."""
-    session = zookeeper.ZooKeeper("driver", 700)
+    session = zookeeper.ZooKeeper(world.ensemble, 700)
     world.network.rate, world.network.fates = 1.0, {**faults.FATES, "zookeeper": (faults.SLOW,)}
     world.scheduler.after(0.002, lambda: world.ensemble.expire(session.number))
     with pytest.raises(SessionExpiredError):
@@ -61,7 +62,7 @@ def test_a_run_is_not_through_before_owners_read_what_they_got_back(world: World
     driver.heal()
     assert driver.is_through()
     path = names.owner(world.checker.stream_id, 0)
-    session = zookeeper.ZooKeeper("driver", 700)
+    session = zookeeper.ZooKeeper(world.ensemble, 700)
     session.client.set(path, world.ensemble.now[path].data)
     assert not driver.is_through()
     world.scheduler.sleep(1.0)
@@ -139,7 +140,8 @@ def test_key_parts_of_a_stream_that_is_not_recovered_are_read_now_and_then(world
     assert 4 <= len(loads) <= 40
     recovered = world.scheduler.now
     world.scheduler.sleep(1.5)
-    assert {k for worker in world.workers.values() for _, k in getattr(worker, "parts", {})} == {0, 1}
+    held = [worker.holdings.parts for worker in world.workers.values() if isinstance(worker, Reducer)]
+    assert {k for parts in held for _, k in parts} == {0, 1}
     assert max(loads) < recovered + 1.0
     driver.heal()
     world.checker.finish()

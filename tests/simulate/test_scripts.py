@@ -26,8 +26,8 @@ class Pair:
     def __init__(self, address: str, seed: int) -> None:
         self.random = random.Random(seed)
         self.scheduler = Scheduler(seed, steps_max=10**9)
-        self.server = redis.Exchange.server = redis.Server(self.scheduler, Network(self.scheduler))
-        self.twin, self.real = redis.Exchange(""), Exchange(address)
+        self.server = redis.Server(self.scheduler, Network(self.scheduler))
+        self.twin, self.real = redis.Exchange(self.server), Exchange(address)
         self.real.redis.flushall()
         name = self.real.standing(STREAM, ()).server
         self.server.run_id = lambda: name
@@ -73,7 +73,7 @@ class Pair:
         generation, epoch, state = self.generation + self.random.choice((0, 1, 1)), self._epoch(), self.state()
         # A restarted server is another one: it gives no claim.
         server = "other" if self.random.random() < 0.1 else self.server.run_id()
-        answers = self.both(lambda e: e.install(STREAM, generation, epoch, server, state))
+        answers = self.both(lambda e: e.lead(STREAM, generation=generation, epoch=epoch).install(server, state))
         if answers[0] is None:
             self.generation, self.claims = generation, []
 
@@ -89,18 +89,18 @@ class Pair:
         one = {"cursors": {p: str(self.random.randint(0, 20)) for p in PARTITIONS}, "positions": state["positions"],
                "stops": {p: state["stops"][str(p)] for p in PARTITIONS}}
         generation, epoch, incarnation = self._generation(), self._epoch(), self.random.randint(1, 6)
-        self.both(lambda e: e.attach(STREAM, generation, epoch, query, incarnation, one))
+        self.both(lambda e: e.lead(STREAM, generation=generation, epoch=epoch).attach(query, incarnation, one))
 
     def detach(self) -> None:
         query, generation, epoch = self.random.choice(("q1", "q2", "q3")), self._generation(), self._epoch()
         # Less often a high one: what was taken off is not attached again.
         seen = {p: min(self.random.randint(1, 6), self.random.randint(1, 6)) for p in PARTITIONS}
-        self.both(lambda e: e.detach(STREAM, generation, epoch, query, seen))
+        self.both(lambda e: e.lead(STREAM, generation=generation, epoch=epoch).detach(query, seen))
 
     def facts(self) -> None:
         generation, epoch, number = self._generation(), self._epoch(), self.random.randint(0, 99)
         told = {self.random.choice(("begun", "done")): number, "idle:0": f"{number}:5"}
-        self.both(lambda e: e.publish_facts(STREAM, generation, epoch, told))
+        self.both(lambda e: e.lead(STREAM, generation=generation, epoch=epoch).publish_facts(told))
 
     def claim(self) -> None:
         worker, generation = self.random.choice("ab"), self._generation()
@@ -140,7 +140,7 @@ class Pair:
         k, generation, epoch = self.random.randrange(KEY_PARTS), self._generation(), self.random.randint(1, 3)
         seqs = [self.random.randint(1, 6)]
         positions = {(self.random.choice(PARTITIONS), "q1"): self.random.randint(0, 30)}
-        self.both(lambda e: e.trim(STREAM, generation, k, epoch, seqs, positions))
+        self.both(lambda e: e.log(STREAM, generation=generation, key_part=k, epoch=epoch).trim(seqs, positions))
 
     def compare(self) -> None:
         """What the keys hold, as far as calls show it, and the claims."""
@@ -154,7 +154,7 @@ class Pair:
         assert {int(id_): json.loads(text)["tasks"] for id_, text in self.real.redis.hgetall(keys.claims).items()} == {
             id_: claim["tasks"] for id_, claim in store.claims.items()}
         for k in range(KEY_PARTS):
-            facts, entries = self.real.receive(STREAM, self.generation, k, 0, 1 << 20)
+            facts, entries = self.real.log(STREAM, generation=self.generation, key_part=k, epoch=1).receive(0, 1 << 20)
             assert facts == store.facts
             assert [entry.seq for entry in entries] == sorted(store.log[k])
         for p in PARTITIONS:

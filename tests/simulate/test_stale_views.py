@@ -10,6 +10,7 @@ from mars.model import names
 from mars.model.commits import Manifest, Pointer
 from mars.model.entries import Entry, Header, Share
 from mars.model.registry import Query
+from reducer.committing.assignment import Assignment
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
 from tests.simulate import patches, redis, storage, zookeeper
@@ -21,7 +22,7 @@ from tests.simulate.world import CONFIG, PLAN, STREAM, World
 @pytest.fixture
 def world():
     made = World(1, 2_000_000)
-    with patches.installed(made.scheduler, made.disk, made.faults(), PLAN):
+    with patches.installed(made, PLAN):
         yield made
         made.scheduler.close()
 
@@ -30,14 +31,14 @@ class Cluster:
     """One key part's ZooKeeper, exchange and files, and the owners that it passes on to."""
 
     def __init__(self, world: World) -> None:
-        self.zookeeper = zookeeper.ZooKeeper("driver")
+        self.zookeeper = zookeeper.ZooKeeper(world.ensemble)
         for path in (names.ROOT, names.MAPPERS, names.REDUCERS):
             self.zookeeper.ensure(path)
         self.catalog = CatalogStore(self.zookeeper)
         self.stream = self.catalog.create_stream(STREAM, range(2))
-        self.exchange, self.disk = redis.Exchange(""), storage.Storage("")
-        self.exchange.install(self.stream.id, 1, 1, world.server.run_id(),
-                              {"key_parts": 2, "positions": [], "lanes": {}, "stops": {}})
+        self.exchange, self.disk = redis.Exchange(world.server), storage.Storage(world.disk)
+        self.exchange.lead(self.stream.id, generation=1, epoch=1).install(
+            world.server.run_id(), {"key_parts": 2, "positions": [], "lanes": {}, "stops": {}})
 
     def view(self) -> StreamView:
         return read_stream(self.zookeeper, self.stream)
@@ -48,7 +49,8 @@ class Cluster:
         node = self.zookeeper.get(path)
         self.zookeeper.transact(("set", path, b'{"id": "%s"}' % id_.encode(), node.version))
         version = self.zookeeper.get(path).version
-        return KeyPart.load(CONFIG, self.zookeeper, self.exchange, self.disk, view, 0, version)
+        assignment = Assignment.read(self.zookeeper, view, 0, version)
+        return KeyPart.load(CONFIG, self.zookeeper, self.exchange, self.disk, assignment)
 
     def committed(self) -> dict[str, tuple]:
         node = self.zookeeper.get(names.pointer(self.stream.id, 0))
@@ -68,14 +70,14 @@ def test_a_query_made_after_the_view_keeps_its_state(world: World) -> None:
     old = cluster.view()
     young = cluster.catalog.create_query("q9", PLAN, {0: 0, 1: 0})
     before = cluster.owner("r1", cluster.view())
-    before._merge(entry(1, first, 0, 4))
-    before._merge(entry(2, young, 0, 4))
+    before.queries.merge(entry(1, first, 0, 4))
+    before.queries.merge(entry(2, young, 0, 4))
     before.commit()
     held = cluster.committed()
     after = cluster.owner("r2", old)
     after.take_queries(cluster.view())  # the notice comes a moment later
-    assert after.states[young.id].position(0) == after.states[first.id].position(0) == 4
-    after._merge(entry(3, first, 4, 6))
+    assert after.queries.states[young.id].position(0) == after.queries.states[first.id].position(0) == 4
+    after.queries.merge(entry(3, first, 4, 6))
     after.commit()
     assert cluster.committed()[young.id] == held[young.id] == ({0: 4}, 4, 1)
     assert cluster.committed()[first.id][:2] == ({0: 6}, 6)
@@ -85,12 +87,12 @@ def test_a_query_that_was_dropped_leaves_the_manifest_with_the_next_commit(world
     cluster = Cluster(world)
     first, other = (cluster.catalog.create_query(name, PLAN, {0: 0, 1: 0}) for name in ("q1", "q2"))
     owner = cluster.owner("r1", cluster.view())
-    owner._merge(entry(1, first, 0, 4))
-    owner._merge(entry(2, other, 0, 4))
+    owner.queries.merge(entry(1, first, 0, 4))
+    owner.queries.merge(entry(2, other, 0, 4))
     owner.commit()
     cluster.catalog.drop_query("q2")
     owner.take_queries(cluster.view())
-    owner._merge(entry(3, first, 4, 6))
+    owner.queries.merge(entry(3, first, 4, 6))
     owner.commit()
     assert cluster.committed().keys() == {first.id}
 

@@ -1,30 +1,39 @@
-"""Stand-ins for what the real code uses of the modules `time`, `threading` and `queue`, under the simulation's scheduler."""
+"""The runtime of simulated processes (mars/runtime/system.py): a clock and threads under the simulation's scheduler."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 
-from tests.simulate.scheduler import Actor, Scheduler, Source
+from mars.runtime.system import Runtime
+from tests.simulate.scheduler import Scheduler, Source
 
 
-class Time:
-    """Stands for the module `time`."""
+def runtime(scheduler: Scheduler) -> Runtime:
+    """That of all processes of a run; a thread belongs to its maker's node."""
+    numbers = itertools.count()
+    return Runtime(
+        # Locks are never held across a call of an outside system, so nobody ever waits for one.
+        Clock(scheduler), lambda: Event(scheduler), threading.Lock, lambda: Condition(scheduler),
+        lambda work, name: Thread(scheduler, work, name), lambda: f"{next(numbers):08x}")
+
+
+class Clock:
+    """Stands for mars.runtime.system.SystemClock."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.sleep = scheduler.sleep
 
-    def monotonic(self) -> float:
+    def monotonic_s(self) -> float:
         return self.scheduler.now
 
-    time = monotonic
+    def wall_ms(self) -> int:
+        return int(self.scheduler.now * 1000)
 
-    def thread_time(self) -> float:
+    def thread_cpu_s(self) -> float:
         return 0.0
-
-    def time_ns(self) -> int:
-        return int(self.scheduler.now * 1e9)
 
 
 class Event(Source):
@@ -50,44 +59,23 @@ class Event(Source):
         return self.flag
 
 
-class Semaphore(Source):
-    """Stands for threading.Semaphore."""
+class Condition(Source):
+    """Stands for threading.Condition."""
 
-    def __init__(self, scheduler: Scheduler, value: int) -> None:
-        super().__init__(scheduler)
-        self.value = value
+    def __enter__(self) -> None:
+        """Nobody holds it while another one goes on."""
 
-    def acquire(self, timeout: float) -> bool:
-        if not self.value:
-            self.scheduler.sleep(timeout, self)
-        if not self.value:
-            return False
-        self.value -= 1
-        return True
+    def __exit__(self, *_: object) -> None:
+        """As it was."""
 
-    def release(self) -> None:
-        self.value += 1
+    def wait_for(self, predicate: Callable[[], object], timeout: float) -> object:
+        until = self.scheduler.now + timeout
+        while not (found := predicate()) and self.scheduler.now < until:
+            self.scheduler.sleep(until - self.scheduler.now, self)
+        return found
+
+    def notify_all(self) -> None:
         self.notify()
-
-
-class Threading:
-    """Stands for the module `threading`: what the workers use of it. A thread belongs to its maker's node."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self.scheduler = scheduler
-
-    def Event(self) -> Event:  # noqa: N802
-        return Event(self.scheduler)
-
-    def Semaphore(self, value: int) -> Semaphore:  # noqa: N802
-        return Semaphore(self.scheduler, value)
-
-    def Lock(self) -> threading.Lock:  # noqa: N802
-        # Never held across a call of an outside system, so nobody ever waits for it.
-        return threading.Lock()
-
-    def Thread(self, target: Callable[[], object], name: str, daemon: bool) -> Thread:  # noqa: N802
-        return Thread(self.scheduler, target, name)
 
 
 class Lock(Source):
@@ -111,53 +99,23 @@ class Lock(Source):
 
 
 class Thread(Source):
-    """Stands for threading.Thread. An error ends it and nothing else, and is noted."""
+    """Stands for threading.Thread, started. An error ends it and nothing else, and is noted."""
 
-    def __init__(self, scheduler: Scheduler, target: Callable[[], object], name: str) -> None:
+    def __init__(self, scheduler: Scheduler, work: Callable[[], object], name: str) -> None:
         super().__init__(scheduler)
-        self.target, self.name = target, name
-        self.actor: Actor | None = None
-
-    def start(self) -> None:
-        node = self.scheduler.current.node
-        self.actor = self.scheduler.spawn(f"{node} {self.name}", node, self._run)
+        node = scheduler.current.node
+        self.work, self.actor = work, scheduler.spawn(f"{node} {name}", node, self._run)
 
     def _run(self) -> None:
         try:
-            self.target()
+            self.work()
         except Exception as error:
             self.scheduler.crashes.append((self.actor.name, error))
         self.notify()
 
     def is_alive(self) -> bool:
-        return self.actor is not None and not self.actor.done
+        return not self.actor.done
 
-    def join(self, timeout: float = 60.0) -> None:
+    def join(self, timeout: float) -> None:
         if self.is_alive():
             self.scheduler.sleep(timeout, self)
-
-
-class Empty(Exception):
-    """Stands for queue.Empty."""
-
-
-class Queue(Source):
-    """Stands for queue.Queue without a limit."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        super().__init__(scheduler)
-        self.items: list = []
-
-    def empty(self) -> bool:
-        return not self.items
-
-    def put(self, item: object) -> None:
-        self.items.append(item)
-        self.notify()
-
-    def get(self, timeout: float) -> object:
-        if not self.items:
-            self.scheduler.sleep(timeout, self)
-        if not self.items:
-            raise Empty
-        return self.items.pop(0)

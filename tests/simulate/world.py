@@ -11,14 +11,14 @@ from kazoo.exceptions import KazooException
 from mapper.job import Mapper
 from mars.adapters.catalog import CatalogStore
 from mars.adapters.view import StreamView
-from mars.config import Config
 from mars.errors import InvariantError, MarsError
 from mars.model import names
 from mars.model.expressions import Column
 from mars.model.log_epochs import Epochs
 from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
-from tests.simulate import ensemble, kafka, redis, storage, zookeeper
+from reducer.keypart import KeyPart
+from tests.simulate import ensemble, kafka, redis, storage, threads, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
 from tests.simulate.fairness import Fairness
@@ -26,6 +26,7 @@ from tests.simulate.faults import FATES, STRIKES, Mix, Network
 from tests.simulate.readers import Readers
 from tests.simulate.scheduler import Actor, Killed, Scheduler
 from tests.simulate.shown import Shown
+from tests.simulate.workers import CONFIG, WORKERS
 
 KEY_PARTS, PARTITIONS = (1, 2, 2, 2, 3, 4), 2
 KEEPS = 0.1  # so often a call leaves a state that Redis may go back to
@@ -34,10 +35,6 @@ COLUMNS = tuple(StreamColumn(name, "BIGINT") for name in ("t", "id"))
 STREAM = Stream("s", 0, "topic", "topic", COLUMNS, "CSV", "t", "ms", key_parts=2)
 PLAN = QueryPlan("s", "", ("t", "id"), None, (Key("id", Column("id", "BIGINT"), "BIGINT"),), Window("tumbling", WINDOW_MS),
                  (), (Output("id", Column("k0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
-CONFIG = Config().model_copy(update={
-    "batch_tuples": 3, "run_tuples_max": 4, "claim_ahead_tuples": 12, "lease_ms": 500, "commit_interval_ms": 80,
-    "future_limit_ms": kafka.FUTURE_LIMIT_MS, "zookeeper_session_ms": 700})
-WORKERS: dict[str, Callable[[Config, int], object]] = {"m0": Mapper, "m1": Mapper, "r0": Reducer, "r1": Reducer}
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
 
@@ -49,10 +46,11 @@ class World:
         self.scheduler = Scheduler(seed, steps_max)
         self.random = self.scheduler.random
         self.network = Network(self.scheduler)
-        self.ensemble = zookeeper.ZooKeeper.ensemble = ensemble.Ensemble(self.scheduler, self.network)
-        self.server = redis.Exchange.server = redis.Server(self.scheduler, self.network)
-        self.disk = storage.Storage.disk = storage.Disk(self.scheduler, self.network)
-        self.topic = kafka.Reader.topic = kafka.Wire.log = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.ensemble = ensemble.Ensemble(self.scheduler, self.network)
+        self.server = redis.Server(self.scheduler, self.network)
+        self.disk = storage.Disk(self.scheduler, self.network)
+        self.topic = kafka.Topic(self.scheduler, self.network, PARTITIONS)
+        self.runtime = threads.runtime(self.scheduler)
         self.key_parts = self.random.choice(KEY_PARTS)
         self.mix = NONE
         self.story: list[str] = []
@@ -64,12 +62,12 @@ class World:
 
     def begin(self) -> None:
         """Make the stream and start the workers."""
-        self.session = zookeeper.ZooKeeper("driver")
+        self.session = zookeeper.ZooKeeper(self.ensemble)
         for path in (names.ROOT, names.MAPPERS, names.REDUCERS):
             self.session.ensure(path)
         self.catalog = CatalogStore(self.session)
         stream = self.catalog.create_stream(replace(STREAM, key_parts=self.key_parts), range(PARTITIONS))
-        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(""), self.server)
+        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(self.disk), self.server)
         self.ensemble.watch = self.checker.watch
         self.server.fairness = Fairness(self.checker.report)
         shown = Shown(self.key_parts, self.checker.held)
@@ -100,12 +98,9 @@ class World:
         """Note what has happened."""
         self.story.append(f"{self.scheduler.now - 1000:8.3f} s  {text}")
 
-    def faults(self) -> dict[str, Callable]:
-        """What stands for the functions of mars.faults."""
-        return {"point": self.point, "poison": self.poison}
-
     def point(self, name: str) -> None:
-        """A crash point of the real code, between two steps of the protocol: sometimes slow, sometimes something strikes."""
+        """As a mars.faults.Faults, at a crash point, between two steps of the protocol: sometimes slow, sometimes something
+        strikes."""
         mix = self.mix
         if mix.slow and self.scheduler.die() < mix.slow:
             self.network.count("slow at a crash point")
@@ -131,7 +126,7 @@ class World:
             self.server.restart(kind == "empty Redis")
 
     def poison(self, stage: str, partition: int, start: int, end: int) -> None:
-        """A mapper reads or computes a range: its end if a poisoned offset is in it."""
+        """The same, where a mapper reads or computes a range: its end if a poisoned offset is in it."""
         p, offset = self.poisoned.get(stage, (None, 0))
         if p == partition and start <= offset < end:
             self.network.count("killed by poison")
@@ -145,10 +140,7 @@ class World:
 
         def work() -> None:
             try:
-                worker = self.workers[name] = WORKERS[name](CONFIG, int(name[1]))
-                if isinstance(worker, Reducer):
-                    ask = worker._ask_for_recovery
-                    worker._ask_for_recovery = lambda view, error: (self._met(name, view, error), ask(view, error))
+                worker = self.workers[name] = WORKERS[name](self, int(name[1]))
                 try:
                     worker.run()
                 finally:
@@ -162,7 +154,7 @@ class World:
         self.restart_at.pop(name, None)
         self.actors[name] = self.scheduler.spawn(name, name, work)
 
-    def _met(self, name: str, view: StreamView, error: InvariantError) -> None:
+    def met(self, name: str, view: StreamView, error: InvariantError) -> None:
         """A reducer has met a broken invariant: allowed only where Redis has lost something since the generation of the
         key part was installed."""
         self.tell(f"{name}: {error}")
@@ -241,13 +233,11 @@ class World:
 
     def nothing_waits(self) -> None:
         """I8: once everything is committed, no owner holds pieces that wait for others, and no lease is left of a claim."""
-        owners = self.owners()
-        for name, worker in self.workers.items():
-            for (_, k), part in worker.parts.items() if isinstance(worker, Reducer) else ():
-                pieces = [piece for state in part.states.values() for held in state.waiting.values() for piece in held]
-                if pieces and worker.id == owners.get(k):
-                    raise Broken(f"I8: {name} holds pieces of key part {k} that nothing will ever wake: "
-                                 f"{[piece.header for piece in pieces]}")
+        for k, part in self._held().items():
+            waiting = [state.waiting for state in part.queries.states.values()]
+            if pieces := [piece for held in waiting for place in held.values() for piece in place]:
+                raise Broken(f"I8: {self.owners()[k]} holds pieces of key part {k} that nothing will ever wake: "
+                             f"{[piece.header for piece in pieces]}")
         store = self.server.stores[self.checker.stream_id]
         if store.leases:
             raise Broken(f"I8: leases of claims that are gone: {store.leases}")
@@ -273,21 +263,24 @@ class World:
     def is_followed(self) -> bool:
         """Has each key part's owner taken it up as it was assigned last, and does it know the query set as it is now? Until
         then it may hold pieces of a dropped query, or those of an assignment before."""
-        nodes, owners, id_ = self.ensemble.now, self.owners(), self.checker.stream_id
+        nodes, id_ = self.ensemble.now, self.checker.stream_id
         version = nodes[self.checker.queries_path].version
         wanted = {k: (nodes[names.owner(id_, k)].version, version) for k in range(self.key_parts)}
-        known = {k: (part.owner_version, part.view.queries_version) for worker in self.workers.values()
-                 if isinstance(worker, Reducer) for (_, k), part in worker.parts.items() if worker.id == owners.get(k)}
-        return known == wanted
+        return wanted == {k: (part.assignment.owner_version, part.view.queries_version) for k, part in self._held().items()}
 
     def is_compared(self) -> bool:
         """Has each key part's owner compared what it has counted with the logs that have got another leader?"""
-        epochs, owners = {p: log.epoch for p, log in enumerate(self.topic.logs) if log.epoch}, self.owners()
-        parts = [part for worker in self.workers.values() if epochs and isinstance(worker, Reducer)
-                 for (_, k), part in worker.parts.items() if worker.id == owners.get(k)]
-        return all(p in part.facts.logs and Epochs.load(part.facts.logs[p]).current == epoch
-                   and not any(p in state.read_on for state in part.states.values())
+        epochs = {p: log.epoch for p, log in enumerate(self.topic.logs) if log.epoch}
+        parts = self._held().values() if epochs else ()
+        return all(p in part.inbox.facts.logs and Epochs.load(part.inbox.facts.logs[p]).current == epoch
+                   and not any(p in state.read_on for state in part.queries.states.values())
                    for part in parts for p, epoch in epochs.items())
+
+    def _held(self) -> dict[int, KeyPart]:
+        """Each key part that its owner holds."""
+        owners = self.owners()
+        return {k: part for worker in self.workers.values() if isinstance(worker, Reducer)
+                for (_, k), part in worker.holdings.parts.items() if worker.id == owners.get(k)}
 
     def owners(self) -> dict[int, str]:
         """Who owns each key part, for the story."""

@@ -12,16 +12,15 @@ from kazoo.exceptions import BadVersionError, ConnectionLoss, NodeExistsError, N
 from mars.adapters.zookeeper import Znode
 from tests.simulate.ensemble import Ensemble, Node, State, Watch, children
 from tests.simulate.scheduler import Source
+from tests.simulate.threads import Clock
 
 
 class ZooKeeper(Source):
     """Stands for mars.adapters.zookeeper.ZooKeeper, one session. As a source: there are events to be told."""
 
-    ensemble: Ensemble  # set for each run
-
-    def __init__(self, hosts: str, session_ms: int = 6_000) -> None:
-        super().__init__(self.ensemble.scheduler)
-        self.session_ms = session_ms
+    def __init__(self, ensemble: Ensemble, session_ms: int = 6_000) -> None:
+        super().__init__(ensemble.scheduler)
+        self.ensemble, self.session_ms, self.clock = ensemble, session_ms, Clock(ensemble.scheduler)
         self.ensemble.numbers += 1
         self.number = self.ensemble.numbers
         self.ensemble.sessions[self.number] = self
@@ -38,6 +37,11 @@ class ZooKeeper(Source):
         self.client = Client(self)
         if self.node != "driver":
             self.ensemble.scheduler.spawn(f"{self.node} zookeeper", self.node, self._deliver)
+
+    def new_id(self) -> str:
+        """As Runtime.new_id: nobody has had it."""
+        self.ensemble.numbers += 1
+        return f"{self.ensemble.numbers:08x}"
 
     def _deliver(self) -> None:
         """The client's own thread: tells watchers and listeners, later or sooner."""

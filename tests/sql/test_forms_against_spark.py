@@ -13,6 +13,7 @@ from sql.check.compile import compile_select
 from sql.read.parse import parse
 from sql.say.spark import spark_sql
 
+pytestmark = pytest.mark.slow
 NEITHER = [
     "sip FROM tuples WHERE type BETWEEN SYMMETRIC 10 AND 1", "sip FROM tuples WHERE type BETWEEN ASYMMETRIC 1 AND 10",
     "sip, bytes FROM tuples ORDER BY bytes LIMIT 10 WITH TIES", "sip, bytes FROM tuples ORDER BY bytes LIMIT 10 PERCENT",

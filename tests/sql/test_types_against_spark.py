@@ -14,6 +14,7 @@ from sql.read.parse import parse
 from sql.say.spark import spark_sql
 from sql.statements import CreateQuery
 
+pytestmark = pytest.mark.slow
 VALUES = [
     "sip", "type", "bytes", "price", "ratio", "ok", "d", "seen", "cast(ratio AS FLOAT)",
     "cast(price AS DECIMAL(38, 10))", "cast(price AS DECIMAL(38, 0))", "cast(price AS DECIMAL(38, 20))",

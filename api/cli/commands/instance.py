@@ -16,7 +16,7 @@ from mars.errors import MarsError
 
 
 def settings(data: Path | None, file: Path | None = None, **flags: object) -> Config:
-    """The configuration of a command whose flags say the folder, perhaps a file, and more settings."""
+    """The configuration of a command, from its flags: the folder, perhaps a file, and other settings."""
     return configuration.load({"data": data, **flags}, file)
 
 
@@ -40,14 +40,14 @@ def up(data: Path | None, port: int | None, detach: bool, file: Path | None) -> 
 
 
 def reporter() -> Callable[[str, str, float], None]:
-    """Prints one line for each part that gets ready."""
+    """Prints one line for each part that becomes ready."""
     def report(name: str, detail: str, seconds: float) -> None:
         click.echo(f"  {name:<16} {detail:<32} {seconds:5.1f} s", err=True)
     return report
 
 
 def down(data: Path | None, purge: bool) -> None:
-    """Stop the instance; with `purge` delete its folder, which must look like one of ours."""
+    """Stop the instance. With `purge`, delete its folder, which must look like a data folder of Mars."""
     from api.instance import up
 
     config = settings(data)
@@ -60,7 +60,8 @@ def down(data: Path | None, purge: bool) -> None:
     if purge:
         others = [name for name in runfile.foreign(config.data) if name != "lost+found"]
         left = "deleted" if not config.data.exists() else "empty" if not others else \
-            f"left with what is not of Mars's making ({', '.join(others[:3])}{' and more' if len(others) > 3 else ''})"
+            (f"kept, because it has files that Mars did not make ({', '.join(others[:3])}"
+             f"{' and more' if len(others) > 3 else ''})")
         print(f"{config.data} is {left}; a state_uri elsewhere, and a Kafka, Redis or ZooKeeper that others started, keep "
               "what they have", file=sys.stderr)
     elif stopped:
@@ -73,7 +74,7 @@ def doctor(data: Path | None, file: Path | None) -> None:
 
     checks = check(settings(data, file))
     for found in checks:
-        mend = f"   mend it by: {found.command}" if found.command and not found.ok else ""
+        mend = f"   fix it with: {found.command}" if found.command and not found.ok else ""
         print(f"  {found.name:<10} {'ok     ' if found.ok else 'PROBLEM'}  {found.detail}{mend}")
     if not all(found.ok for found in checks):
         sys.exit(4)

@@ -14,7 +14,7 @@ from api.instance import runfile
 from mars.adapters.kafka.security import security_of
 
 
-def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | None, time_column: str | None,
+def load(path: Path, topic: str, rate: int | None, stamp: str | None, header: bool | None, time_column: str | None,
          kafka: str | None, data: Path | None) -> None:
     """Send the file and say what was sent; see `mars load --help`."""
     file = LineFile(path, header)
@@ -38,7 +38,7 @@ def load(path: Path, topic: str, rate: int | None, stamp: bool, header: bool | N
         task = bar.add_task("", total=file.bytes)
         lines = map(stamper, file.lines()) if stamper else file.lines()
         count = send(lines, address, security, topic, partitions, rate, lambda _, size: bar.update(task, completed=size))
-    say(f"{count:,} messages sent to topic {topic}, one a line")
+    say(f"{count:,} messages sent to topic {topic}, one per line")
 
 
 def say(text: str) -> None:

@@ -10,7 +10,7 @@ from api.cli.client import Client
 from api.cli.commands.instance import settings
 from api.cli.running import read, run, show
 from api.instance import runfile
-from api.instance.tls import Trust
+from api.tls import Trust
 from mars.errors import SqlError
 from sql.read.parse import split_statements
 
@@ -18,11 +18,10 @@ from sql.read.parse import split_statements
 def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, script: str | None,
         format_: str | None) -> None:
     """Run statements one after the other and stop at the first that fails."""
-    interactive = text is None and script is None and sys.stdin.isatty()
-    if text is None and not interactive:
+    if text is None and (script is not None or not sys.stdin.isatty()):
         text = read(script or "-")
     with connect(data, api, ca) as client:
-        if interactive:
+        if text is None:
             from api.cli.shell import Shell
 
             Shell(client, format_ or "table").run()
@@ -37,7 +36,7 @@ def sql(data: Path | None, api: str | None, ca: Path | None, text: str | None, s
 
 
 def placed(script: str) -> Iterator[tuple[str, int]]:
-    """The statements of a script, and where in it each begins."""
+    """The statements of a script, and the place where each begins."""
     at = 0
     for statement in split_statements(script):
         at = script.index(statement, at)
@@ -55,8 +54,8 @@ def in_script(error: SqlError, script: str, at: int) -> SqlError:
 
 
 def connect(data: Path | None, api: str | None, ca: Path | None) -> Client:
-    """A client of the API that was named, which believes the authorities of `ca` if that is given; else of the instance on
-    the folder."""
+    """A client of the named API, which trusts the authorities of `ca` if that is given; or else of the instance on the
+    folder."""
     config = settings(data)
     if api is None:
         return Client.of(runfile.require(config.data), config.api_token)

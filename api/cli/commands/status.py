@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from api.cli.client import Client
 from api.cli.commands.instance import settings
@@ -12,7 +13,7 @@ from api.instance import runfile
 from api.instance.runfile import Run
 from mars.config import Config
 from mars.errors import MarsError
-from mars.model import names
+from mars.workers import KINDS
 
 
 def status(data: Path | None, as_json: bool) -> None:
@@ -25,17 +26,19 @@ def status(data: Path | None, as_json: bool) -> None:
 
 
 def collect(config: Config) -> dict:
-    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what has
-    ended and when it is started again, and after it what does not answer."""
+    """The state as `mars status --json` prints it. `state` is stopped, starting, ready, or degraded. `reason` says what
+    has ended and when it is started again, and then what does not answer."""
     run = runfile.running(config.data)
     if run is None:
         return {"state": "stopped"}
-    found = {"state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-             "mappers": [], "reducers": [], "publishers": [], "queries": [], "sinks": [], "data": str(config.data)}
+    found: dict[str, Any] = {
+        "state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
+        **{kind.plural: [] for kind in KINDS}, "queries": [], "sinks": [],
+        "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:
-            found["mappers"], found["reducers"], found["publishers"] = workers(run, config)
+            found |= workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
                 found["sinks"] = client.get("/v1/sinks")["sinks"]
@@ -47,15 +50,13 @@ def collect(config: Config) -> dict:
     return found | ({"reason": "; ".join(reasons)} if reasons else {})
 
 
-def workers(run: Run, config: Config) -> tuple[list[dict], list[dict], list[dict]]:
-    """Mappers, reducers and publishers as they registered themselves, by slot."""
+def workers(run: Run, config: Config) -> dict[str, list[dict]]:
+    """The workers of each kind as they registered themselves, by slot."""
     from mars.adapters.zookeeper import ZooKeeper
 
     zookeeper = ZooKeeper(run.zookeeper, config.zookeeper_session_ms)
     try:
-        paths = (names.MAPPERS, names.REDUCERS, names.PUBLISHERS)
-        return tuple([json.loads(znode.data) for child in zookeeper.children(path)
-                      if (znode := zookeeper.get(f"{path}/{child}"))] for path in paths)
+        return {kind.plural: zookeeper.documents(kind.folder) for kind in KINDS}
     finally:
         zookeeper.stop()
 
@@ -68,9 +69,9 @@ def describe(found: dict, config: Config) -> str:
     if "reason" in found:
         lines.append(f"  {found['reason']}")
     lines += [f"  {name:<10}{found[name]}" for name in ("kafka", "redis", "zookeeper")]
-    for kind in ("mappers", "reducers", "publishers"):
-        lines += [f"  {kind[:-1]:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
-                  for w in found.get(kind, [])]
+    for kind in KINDS:
+        lines += [f"  {kind.name:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
+                  for w in found.get(kind.plural, [])]
     lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
               for q in found["queries"]] or ["  no queries"]
     lines += [f"  sink      {s['name']}  {s['state']}" + (f": {s['reason']}" if s["reason"] else "")

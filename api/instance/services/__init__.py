@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +22,12 @@ class Services:
     zookeeper: Service
     redis: Service
 
-    def all(self) -> list[Service]:
-        return [self.kafka, self.zookeeper, self.redis]
-
-    def check(self) -> None:
-        """Raises NotReadyError with its last log lines if one that Mars started has ended."""
-        for service in self.all():
-            service.check()
+    def __iter__(self) -> Iterator[Service]:
+        return iter((self.kafka, self.zookeeper, self.redis))
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Stops those that Mars started, all at once, within `timeout_s` and a moment; safe to call again."""
-        _stop_all(self.all(), timeout_s)
+        _stop_all(self, timeout_s)
 
 
 def start_all(config: Config, data_dir: Path,
@@ -61,7 +56,7 @@ def start_all(config: Config, data_dir: Path,
     return Services(**ready)
 
 
-def _stop_all(services: list[Service], timeout_s: float) -> None:
+def _stop_all(services: Iterable[Service], timeout_s: float) -> None:
     with ThreadPoolExecutor(3, thread_name_prefix="stop") as pool:
         for future in [pool.submit(service.stop, timeout_s) for service in services]:
             future.result()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import ssl
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -86,8 +86,8 @@ def classpath() -> str:
 
 
 def fetch(config: Config, jars: Sequence[Jar] | None = None, label: str = f"Kafka {KAFKA_VERSION}") -> int:
-    """Fetches the missing ones of `jars`, which share one place, and returns how many those were. Goes on where an
-    interrupted fetch stopped.
+    """Fetches the missing ones of `jars`, which share one place, and returns how many those were. Jars that an
+    interrupted fetch has brought whole are kept.
 
     Raises SetupError that names the jar, the cause and what to set.
     """
@@ -100,8 +100,10 @@ def fetch(config: Config, jars: Sequence[Jar] | None = None, label: str = f"Kafk
         fcntl.flock(lock, fcntl.LOCK_EX)
         wanted = missing(jars)
         root = (config.maven_url or default_root()).rstrip("/")
-        with _progress(label, wanted) as advance, ThreadPoolExecutor(_PARALLEL) as pool:
-            for future in as_completed([pool.submit(_fetch, root, jar, advance) for jar in wanted]):
+        total_mb = sum(jar.size_bytes for jar in wanted) / 1e6
+        print(f"{label}: {len(wanted)} jars, {total_mb:.0f} MB", file=sys.stderr, flush=True)
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            for future in as_completed([pool.submit(_fetch, root, jar) for jar in wanted]):
                 try:
                     future.result()
                 except BaseException:
@@ -110,11 +112,11 @@ def fetch(config: Config, jars: Sequence[Jar] | None = None, label: str = f"Kafk
     return len(wanted)
 
 
-def _fetch(root: str, jar: Jar, advance: Callable[[int], None]) -> None:
+def _fetch(root: str, jar: Jar) -> None:
     fault: Exception | None = None
     for attempt in range(_TRIES):
         try:
-            _download(f"{root}/{jar.url_path}", jar, advance)
+            _download(f"{root}/{jar.url_path}", jar)
             return
         except (OSError, ValueError) as error:
             fault = error
@@ -124,19 +126,11 @@ def _fetch(root: str, jar: Jar, advance: Callable[[int], None]) -> None:
                      "SSL_CERT_FILE to the certificates of your proxy, then: make setup") from fault
 
 
-def _download(url: str, jar: Jar, advance: Callable[[int], None]) -> None:
-    """Fetches the rest of a jar. Raises ValueError if the whole is not what was pinned."""
+def _download(url: str, jar: Jar) -> None:
+    """Fetches a jar. Raises ValueError if it is not what was pinned."""
     part = jar.file.with_suffix(".part")
-    have = part.stat().st_size if part.exists() else 0
-    if have < jar.size_bytes:
-        request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=_trust()) as answer:
-            resumed = have > 0 and answer.status == 206
-            advance(have if resumed else 0)
-            with part.open("ab" if resumed else "wb") as target:
-                while block := answer.read(64 * 1024):
-                    target.write(block)
-                    advance(len(block))
+    with urllib.request.urlopen(url, timeout=_TIMEOUT_S, context=_trust()) as answer, part.open("wb") as target:
+        shutil.copyfileobj(answer, target)
     if _sha256(part) != jar.sha256:
         size = part.stat().st_size
         part.unlink()
@@ -157,20 +151,3 @@ def _trust() -> ssl.SSLContext:
 def _sha256(file: Path) -> str:
     with file.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
-
-
-@contextmanager
-def _progress(label: str, wanted: list[Jar]) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, one line elsewhere; gives a function to be told of each received byte."""
-    total_bytes = sum(jar.size_bytes for jar in wanted)
-    label = f"{label}: {len(wanted)} jars"
-    if not sys.stderr.isatty():
-        print(f"{label}, {total_bytes / 1e6:.0f} MB", file=sys.stderr, flush=True)
-        yield lambda _bytes: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(label, total=total_bytes)
-        yield lambda received: progress.advance(task, received)

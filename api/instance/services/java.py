@@ -102,7 +102,7 @@ def _is_trimmed(home: Path) -> bool:
         modules = re.search(r'^MODULES="(.*)"', (home / "release").read_text(), re.MULTILINE)
     except OSError:
         return False
-    return bool(modules) and "jdk.incubator.vector" not in modules[1].split()
+    return modules is not None and "jdk.incubator.vector" not in modules[1].split()
 
 
 def _wrapped(java: Java) -> Java:

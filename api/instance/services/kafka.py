@@ -6,14 +6,14 @@ import base64
 import os
 import subprocess
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from api.instance.services import jars, java, ports
 from api.instance.services.jvm import ENVIRONMENT, command, property_value
 from api.instance.services.paths import log_dir, tail
 from api.instance.services.process import Child
-from api.instance.services.service import Service, StopWatch, reach
-from mars.adapters.kafka.connect import why_refused
+from api.instance.services.service import Service, reach, ready
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.wire import Wire
 from mars.config import Config
@@ -27,7 +27,7 @@ FOREIGN_S = 5.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 # One node, so every replication factor is 1. Nothing is deleted by age: records that bear an event time
-# of long ago would be taken for old ones. Topics appear when a producer first writes, for comfort. A node
+# of long ago would be taken for old ones. Topics appear when a producer first writes, which is Kafka's default. A node
 # that was killed is let in again only after its session, so that is short. The log is written out twice a second: else Linux
 # writes half a minute of it at once, and commits, whose files lie on the same disk, wait behind that for most of a second.
 _SETTINGS = """process.roles=broker,controller
@@ -39,10 +39,7 @@ controller.listener.names=CONTROLLER
 log.dirs={folder}
 broker.session.timeout.ms=4000
 broker.heartbeat.interval.ms=500
-auto.create.topics.enable=true
 num.partitions=4
-default.replication.factor=1
-min.insync.replicas=1
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
@@ -74,14 +71,11 @@ def start(config: Config, data_dir: Path, more: str = "") -> Service:
     Raises SetupError if Java or a jar is missing, ConfigurationError if settings are for another Kafka or a file of theirs
     cannot be used, NotReadyError if it does not get ready or refuses us.
     """
-    watch = StopWatch()
     if config.kafka_address:
         security = security_of(config)
         reach(config.kafka_address, "kafka_address")
-        if refused := why_refused(config.kafka_address, security):
-            raise refused
         Wire(config.kafka_address, security, retry_s=FOREIGN_S).connect()
-        return Service(NAME, config.kafka_address, "", watch.read_ms())
+        return Service(NAME, config.kafka_address, "")
     if config.kafka_security_protocol != "PLAINTEXT":
         raise ConfigurationError(f"kafka_security_protocol is {config.kafka_security_protocol}, but kafka_address is empty",
                                  "Mars's own Kafka listens on loopback, without TLS or passwords",
@@ -93,12 +87,7 @@ def start(config: Config, data_dir: Path, more: str = "") -> Service:
     line = _java(config, logs, config.kafka_heap_mb, [MAIN, settings])
     child = Child(NAME, line, logs / "kafka.out", more_logs=[logs / "kafka.log"], environment=ENVIRONMENT)
     address = f"127.0.0.1:{port}"
-    try:
-        child.wait_ready(lambda: not ports.is_free(port) and _serves(address), TIMEOUT_S)
-    except BaseException:
-        child.stop()
-        raise
-    return Service(NAME, address, jars.KAFKA_VERSION, watch.read_ms(), child)
+    return ready(NAME, address, child, lambda: jars.KAFKA_VERSION if serves(address) else "", TIMEOUT_S)
 
 
 def _write_settings(data_dir: Path, port: int, more: str) -> Path:
@@ -118,7 +107,7 @@ def _format(config: Config, data_dir: Path, settings: Path) -> None:
     # Begins with "A": one that began with "-" would read as an option.
     cluster_id = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
     log = log_dir(data_dir) / "kafka-format.out"
-    main = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]
+    main: list[str | Path] = [FORMATTER, "format", "--cluster-id", cluster_id, "--config", settings]
     line = _java(config, log.parent, 128, main)
     with log.open("wb") as output:
         code = subprocess.run(line, stdout=output, stderr=subprocess.STDOUT, timeout=TIMEOUT_S,
@@ -131,12 +120,11 @@ def _java(config: Config, logs: Path, heap_mb: int, main: list[str | Path]) -> l
     return command(java.find(config), jars.classpath(), heap_mb, logs / "kafka.log", main)
 
 
-def _serves(address: str) -> bool:
-    """Whether a broker answers for its topics."""
+def serves(address: str) -> bool:
+    """Does a broker of this machine answer for its topics?"""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
-    client = AdminClient({"bootstrap.servers": address, "log_level": 0})
-    try:
-        return bool(client.list_topics(timeout=3).brokers)
-    except KafkaException:
-        return False
+    with suppress(KafkaException):
+        if not ports.is_free(int(address.rpartition(":")[2])):
+            return bool(AdminClient({"bootstrap.servers": address, "log_level": 0}).list_topics(timeout=3).brokers)
+    return False

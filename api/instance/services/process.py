@@ -16,11 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from api.instance.services.paths import begin, tail
 from mars.errors import NotReadyError
 
 POLL_S = 0.03
+T = TypeVar("T")
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 
 # On Linux a child dies with the thread that started it, so that has to be one that lives as long as we do.
@@ -33,7 +35,7 @@ class Child:
     def __init__(self, name: str, command: Sequence[str], log: Path, *, more_logs: Sequence[Path] = (),
                  environment: Mapping[str, str] | None = None, way: str = "") -> None:
         """Starts the command. `way` is how the parent's death is noticed: "kernel" (Linux) or "watcher"."""
-        self.name = name
+        self.name, self.began = name, time.monotonic()
         self.logs = [log, *more_logs]
         way = way or ("kernel" if sys.platform == "linux" else "watcher")
         read_fd, _ = _life_line()
@@ -53,21 +55,26 @@ class Child:
         """None while it runs; negative if a signal ended it."""
         return self._process.poll()
 
-    def check(self) -> None:
-        """Raises NotReadyError with the log's name and last lines if the command has ended."""
-        if self.exit_code() is not None:
-            raise self._failure(f"{self.name} ended with exit code {self.exit_code()}")
+    def fault(self) -> NotReadyError | None:
+        """Why the command has ended, with the log's name and last lines; None while it runs."""
+        code = self.exit_code()
+        return None if code is None else self._failure(f"{self.name} ended with exit code {code}")
 
-    def wait_ready(self, probe: Callable[[], bool], timeout_s: float) -> None:
-        """Returns once `probe` does not raise OSError and is true.
+    def check(self) -> None:
+        """Raises the fault if there is one."""
+        if fault := self.fault():
+            raise fault
+
+    def wait_ready(self, probe: Callable[[], T], timeout_s: float) -> T:
+        """What `probe` gives once that is true; OSError counts as not yet.
 
         Raises NotReadyError with the log's name and last lines if the command ends first or time runs out.
         """
         deadline = time.monotonic() + timeout_s
         while True:
             with contextlib.suppress(OSError):
-                if probe():
-                    return
+                if found := probe():
+                    return found
             self.check()
             if time.monotonic() > deadline:
                 raise self._failure(f"{self.name} did not get ready in {timeout_s:.0f} s")

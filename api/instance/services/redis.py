@@ -14,7 +14,7 @@ from api.instance.services import ports
 from api.instance.services.errors import SetupError
 from api.instance.services.paths import log_dir
 from api.instance.services.process import Child
-from api.instance.services.service import Service, StopWatch, host_port, reach
+from api.instance.services.service import Service, host_port, reach, ready
 from mars.config import Config
 from mars.errors import NotReadyError
 
@@ -28,11 +28,9 @@ def start(config: Config, data_dir: Path) -> Service:
 
     Raises SetupError if there is no server to run, NotReadyError if it does not get ready or is unfit.
     """
-    watch = StopWatch()
     if config.redis_address:
         reach(config.redis_address, "redis_address")
-        version = _look_at_foreign(config.redis_address)
-        return Service(NAME, config.redis_address, version, watch.read_ms())
+        return Service(NAME, config.redis_address, _look_at_foreign(config.redis_address))
     binary = find_server()
     folder = data_dir / NAME
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,13 +38,7 @@ def start(config: Config, data_dir: Path) -> Service:
     line = _command(binary, port, folder, config.redis_memory_bytes_max)
     child = Child(NAME, line, log_dir(data_dir) / "redis.log")
     address = f"127.0.0.1:{port}"
-    try:
-        child.wait_ready(lambda: _ping(address), TIMEOUT_S)
-        version = _version(_info(address, "server"))
-    except BaseException:
-        child.stop()
-        raise
-    return Service(NAME, address, version, watch.read_ms(), child)
+    return ready(NAME, address, child, lambda: _version(_info(address)), TIMEOUT_S)
 
 
 def find_server() -> Path:
@@ -84,22 +76,14 @@ def _command(binary: Path, port: int, folder: Path, memory_bytes_max: int) -> li
             "--maxmemory", str(memory_bytes_max), "--maxmemory-policy", "noeviction"]
 
 
-def _client(address: str) -> Redis:
+def _info(address: str) -> dict[str, object]:
+    """What the server tells of itself. OSError if it does not answer."""
     host, port = host_port(address, "redis_address")
-    return Redis(host=host, port=port, socket_timeout=3, socket_connect_timeout=3)
-
-
-def _ping(address: str) -> bool:
     try:
-        with _client(address) as client:
-            return bool(client.ping())
+        with Redis(host=host, port=port, socket_timeout=3, socket_connect_timeout=3) as client:
+            return client.info()
     except RedisError as error:
         raise OSError(str(error)) from error
-
-
-def _info(address: str, section: str) -> dict[str, object]:
-    with _client(address) as client:
-        return client.info(section)
 
 
 def _version(info: dict[str, object]) -> str:
@@ -109,10 +93,10 @@ def _version(info: dict[str, object]) -> str:
 
 def _look_at_foreign(address: str) -> str:
     try:
-        version = _version(_info(address, "server"))
-        policy = str(_info(address, "memory").get("maxmemory_policy", "noeviction"))
-    except RedisError as error:
+        info = _info(address)
+    except OSError as error:
         raise NotReadyError(f"Redis at {address} does not answer", str(error)) from None
+    version, policy = _version(info), str(info.get("maxmemory_policy", "noeviction"))
     if int(version.split(".")[0]) < VERSION_MIN:
         raise NotReadyError(f"Redis at {address} is of version {version}", "Mars needs 7 or newer")
     if policy != "noeviction":

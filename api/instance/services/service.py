@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from api.instance.services.process import Child
@@ -12,26 +13,22 @@ from mars.errors import ConfigurationError, NotReadyError
 
 @dataclass
 class Service:
-    """`address` is host:port (several with commas if foreign). `pid` is None for a foreign service.
-
-    `version` is empty if it does not tell. `started_ms` is how long it took from the start, or from the first
-    look at a foreign one, to ready.
-    """
+    """`address` is host:port (several with commas if foreign). `version` is empty if it does not tell. `started_s` is how
+    long it took from the start to ready. Of a foreign service `pid` is None, and `started_s` 0."""
 
     name: str
     address: str
     version: str
-    started_ms: int
     child: Child | None = field(default=None, repr=False)
+    started_s: float = 0.0
 
     @property
     def pid(self) -> int | None:
         return self.child.pid if self.child else None
 
-    def check(self) -> None:
-        """Raises NotReadyError with the last log lines if the process, not a foreign one, has ended."""
-        if self.child:
-            self.child.check()
+    def fault(self) -> NotReadyError | None:
+        """Why the process, not a foreign one, has ended, with its last log lines; None while it runs."""
+        return self.child.fault() if self.child else None
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Stops the process within `timeout_s` and a moment; leaves a foreign service alone."""
@@ -39,19 +36,19 @@ class Service:
             self.child.stop(timeout_s)
 
 
-class StopWatch:
-    """Milliseconds since it was made."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-
-    def read_ms(self) -> int:
-        return round((time.monotonic() - self._start) * 1000)
+def ready(name: str, address: str, child: Child, version: Callable[[], str], timeout_s: float) -> Service:
+    """A service of our own once it tells its version. If it does not get ready, it is ended, and the error goes on."""
+    try:
+        told = child.wait_ready(version, timeout_s)
+        return Service(name, address, told, child, time.monotonic() - child.began)
+    except BaseException:
+        child.stop()
+        raise
 
 
 def host_port(address: str, setting: str) -> tuple[str, int]:
     """The first host and port of an address. Raises ConfigurationError that names the setting."""
-    host, _, port = address.split(",")[0].rpartition(":")
+    host, _, port = address.split(",", maxsplit=1)[0].rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise ConfigurationError(f"{setting} = {address!r} is no address", "give it as host:port")
     return host, int(port)

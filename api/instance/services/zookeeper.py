@@ -12,7 +12,7 @@ from api.instance.services.ivy import spark_jars
 from api.instance.services.jvm import ENVIRONMENT, command, property_value
 from api.instance.services.paths import log_dir
 from api.instance.services.process import Child
-from api.instance.services.service import Service, StopWatch, host_port, reach
+from api.instance.services.service import Service, host_port, reach, ready
 from mars.config import Config
 from mars.errors import NotReadyError
 
@@ -44,27 +44,20 @@ def start(config: Config, data_dir: Path) -> Service:
 
     Raises SetupError if Java or PySpark is missing, NotReadyError if it does not get ready, or no foreign server answers.
     """
-    watch = StopWatch()
     if config.zookeeper_address:
         reach(config.zookeeper_address, "zookeeper_address")
-        return Service(NAME, config.zookeeper_address, _ensemble_version(config.zookeeper_address), watch.read_ms())
+        return Service(NAME, config.zookeeper_address, _ensemble_version(config.zookeeper_address))
     folder, logs = data_dir / NAME, log_dir(data_dir)
     folder.mkdir(parents=True, exist_ok=True)
     port = ports.pick(data_dir, NAME)
     settings = folder / "zoo.cfg"
     settings.write_text(_SETTINGS.format(folder=property_value(folder), port=port))
     log = logs / "zookeeper.log"
-    main = [*_OPTIONS, MAIN, settings]
+    main: list[str | Path] = [*_OPTIONS, MAIN, settings]
     line = command(java.find(config), f"{spark_jars()}/*", config.zookeeper_heap_mb, log, main)
     child = Child(NAME, line, logs / "zookeeper.out", more_logs=[log], environment=ENVIRONMENT)
     address = f"127.0.0.1:{port}"
-    try:
-        child.wait_ready(lambda: _version(address, 0.2) != "", TIMEOUT_S)
-        version = _version(address, FOREIGN_S)
-    except BaseException:
-        child.stop()
-        raise
-    return Service(NAME, address, version, watch.read_ms(), child)
+    return ready(NAME, address, child, lambda: _version(address, 0.2), TIMEOUT_S)
 
 
 def server_jar() -> Path:

@@ -18,13 +18,14 @@ router = APIRouter(prefix="/v1/streams/{name}/dead-letters", tags=["Dead letters
                    dependencies=[Depends(known_parameters)])
 
 
-@router.get("", summary="Tuples that do not read", responses={**NAMED, **problems(400, 422)})
+@router.get("", summary="Tuples that cannot be read", responses={**NAMED, **problems(400, 422)})
 def rows(context: Here, name: str, limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
          cursor: str | None = None,
-         where: Annotated[str | None, Query(description="a condition over the columns, like: partition = 0")] = None
+         where: Annotated[str | None, Query(description="a condition over the columns, for example: partition = 0")] = None
          ) -> Response:
     """Ordered by partition, offset, line. `next` is the cursor of the next page, for the same `where`; letters that come
-    later may be on it. `deleted` counts older letters that are not kept any more. `redriven` letters were sent again."""
+    later may be on that page. `deleted` counts older letters that are no longer kept. `redriven` letters were sent
+    again."""
     stream = context.catalog.stream(name)
     page = letter_pages.page(context, stream, Condition(where or None), limit, cursor or None)
     document = {"columns": formats.named_types(page.rows.schema), "next": page.next, "deleted": page.deleted}

@@ -28,7 +28,7 @@ class NewQuery(BaseModel):
 
 @router.get("/streams", summary="All streams", responses=problems(503))
 def streams(context: Here) -> dict:
-    """In the order of their names."""
+    """Sorted by name."""
     return {"streams": status.stream_documents(context)}
 
 
@@ -45,31 +45,31 @@ def query(context: Here, name: str) -> dict:
 
 
 @router.post("/queries", status_code=201, summary="Start a query, or find the same one", responses={
-    **CHANGING, **problems(400, 413, 422), 200: {"description": "The same query is there", "model": dict}})
+    **CHANGING, **problems(400, 413, 422), 200: {"description": "The same query exists already", "model": dict}})
 @STATEMENTS.route
 def create(context: Here, body: NewQuery, response: Response) -> dict:
-    """201 with the new query; 200 if a query of this name and meaning is there, so that a retry is safe."""
+    """201 with the new query; 200 if a query of this name and meaning exists already, so that a retry is safe."""
     made, notes = define.create_or_find(context, body.name, body.sql, body.into)
     response.status_code = 201 if made else 200
     response.headers["Location"] = f"/v1/queries/{quote(body.name, safe='')}"
     try:
         return {**_document(context, body.name), "notes": notes}
     except NotFoundError:
-        raise ConflictError("the query was dropped meanwhile", f"{body.name} was there when this was asked",
-                            "ask again if it shall be there") from None
+        raise ConflictError("the query has just been dropped", f"{body.name} existed when the request came",
+                            "send it again if the query is to exist") from None
 
 
 @router.delete("/queries/{name}", status_code=204, summary="Drop a query", responses=CHANGING)
 @STATEMENTS.route
 def drop(context: Here, name: str) -> None:
-    """Its results go with it, and the sink that was made with it."""
+    """Its results are dropped too, and so is the sink that was made with it."""
     define.drop(context, name)
 
 
 @router.post("/queries/{name}/pause", summary="Pause a query", responses=CHANGING)
 @STATEMENTS.route
 def pause(context: Here, name: str) -> dict:
-    """It stops where it is and keeps its state."""
+    """The query stops where it is and keeps its state."""
     context.definitions.pause(name)
     return _document(context, name)
 
@@ -77,7 +77,7 @@ def pause(context: Here, name: str) -> dict:
 @router.post("/queries/{name}/resume", summary="Resume a query", responses=CHANGING)
 @STATEMENTS.route
 def resume(context: Here, name: str) -> dict:
-    """It goes on where it stopped."""
+    """The query continues where it stopped."""
     define.resume(context, name)
     return _document(context, name)
 

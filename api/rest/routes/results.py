@@ -30,8 +30,8 @@ async def rows(context: Here, request: Request, name: str, accept: Annotated[str
                order: Literal["asc", "desc"] = "asc", cursor: str | None = None,
                min_commit: Annotated[int, Query(ge=0)] = 0) -> Response:
     """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of
-    the next page of the same commit; 410 if rows of it are no longer kept. `min_commit` waits for a commit that is at least
-    that new."""
+    the next page of the same commit; 410 if rows of it are no longer kept. `min_commit` waits for a commit with at least
+    that number."""
     media_type = formats.choose(accept)
     selection = Selection(instant_us("from", from_), instant_us("to", to), where or None, order == "desc", partial)
 
@@ -47,12 +47,13 @@ async def rows(context: Here, request: Request, name: str, accept: Annotated[str
 def stream(context: Here, name: str, last_event_id: Annotated[str | None, Header()] = None,
            from_: Annotated[str | None, Query(alias="from", description="a time, or `now`")] = None,
            where: Where = None) -> StreamingResponse:
-    """An event `result` for each window that a commit closes, and for each 5,000 rows of it: all that are kept, then each as
-    it comes; `from` leaves out older windows, `from=now` all that are closed already, `where` rows, and windows that have no
-    others. The same rows come under the same id, whenever they are read with the same `from` and `where`. After a break,
-    `Last-Event-ID` goes on without loss or repeat, with the same `from` and `where`; 410 if rows behind it are no longer
-    kept. `error` has a problem that somebody must mend, as a damaged file, and the stream goes on once that is done; after
-    one of status 410 it ends. `dropped` is the last event of a dropped query."""
+    """Sends an event `result` for each window that a commit closes, or for each 5,000 of its rows: first all windows that
+    are kept, then each new one. `from` leaves out older windows, `from=now` all windows that are closed already. `where`
+    leaves out rows, and windows without other rows. The same rows come under the same id, whenever they are read with the
+    same `from` and `where`. After a broken connection, `Last-Event-ID` with the same `from` and `where` continues without
+    loss or repeat; 410 if rows after it are no longer kept. An event `error` has a problem that somebody must fix, such
+    as a damaged file; the stream continues once that is done. After an `error` with status 410 the stream ends. `dropped`
+    is the last event of a dropped query."""
     tail = tails.open_tail(context.results, name, last_event_id, from_, where or None)
     return StreamingResponse(events.stream(context, tail), media_type=events.MEDIA_TYPE,
                              headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})

@@ -27,8 +27,8 @@ class Sql(BaseModel):
 
 @router.post("/v1/sql", summary="Run one statement", responses={**CHANGING, **problems(400, 413, 422)})
 async def run(context: Here, body: Sql) -> Response:
-    """Any one statement of the dialect. `kind` says what happened; `rows` are there for SELECT, SHOW, DESCRIBE, PEEK and
-    EXPLAIN; `notes` are sentences for a person."""
+    """Any one statement of the dialect. `kind` says what happened; SELECT, SHOW, DESCRIBE, PEEK and EXPLAIN have `rows`;
+    `notes` are sentences for a person."""
     id_ = body.id or uuid.uuid4().hex
     context.progress.report(id_, 0, 0)
     try:
@@ -38,9 +38,9 @@ async def run(context: Here, body: Sql) -> Response:
     return Response(answer, media_type="application/json")
 
 
-@router.get("/v1/sql/{id}", summary="How far a running statement is", responses=problems(404))
+@router.get("/v1/sql/{id}", summary="The progress of a running statement", responses=problems(404))
 async def progress(context: Here, id: str) -> dict:
-    """`done` of `total` parts; both 0 until that is known."""
+    """`done` of `total` parts; both are 0 until they are known."""
     found = context.progress.read(id)
     if found is None:
         raise _unknown(id)
@@ -49,15 +49,15 @@ async def progress(context: Here, id: str) -> dict:
 
 @router.delete("/v1/sql/{id}", status_code=204, summary="Stop a running statement", responses=problems(403, 404))
 async def cancel(context: Here, id: str) -> None:
-    """It answers its own caller with an error, if it is a SELECT or a REDRIVE or still waits for its turn. All others end
-    by themselves in a moment."""
+    """The statement's own caller gets an error, if the statement is a SELECT or a REDRIVE, or still waits for its turn.
+    All other statements end by themselves in a moment."""
     if not context.progress.cancel(id):
         raise _unknown(id)
 
 
 def _execute(context: Context, sql: str, id_: str) -> bytes:
     if context.progress.is_cancelled(id_):  # while it waited for a thread
-        raise SqlError("the statement was stopped", "as asked")
+        raise SqlError("the statement was stopped", "on request")
     return dispatch.execute(context, sql, id_).to_json()
 
 

@@ -1,4 +1,4 @@
-"""What answers here, liveness, readiness and metrics."""
+"""What answers at this address, liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LINKS = {"sql": "/v1/sql", "streams": "/v1/streams", "queries": "/v1/queries", "
          "readiness": "/readyz", "docs": "/docs", "openapi": "/openapi.json"}
 
 
-@router.get("/", summary="What answers here")
+@router.get("/", summary="What answers at this address")
 async def index(request: Request) -> dict:
-    """Name, version, and where the rest is."""
+    """Name, version, and the paths of everything else."""
     return {"name": "Mars", "version": request.app.version, "links": LINKS}
 
 

@@ -1,3 +1,3 @@
-"""Kafka: `wire` asks leaders for batches, `cluster` knows them and tries again, over `brokers` and `channel`; `admin`,
-`ranges` and `transactions` leave that to confluent-kafka.
+"""Kafka: `wire` asks leaders for batches and offsets, `cluster` knows them and tries again, over `brokers` and `channel`;
+`admin` asks both now and then, and peeks at messages by confluent-kafka, which `transactions` uses too.
 """

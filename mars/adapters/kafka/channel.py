@@ -1,8 +1,8 @@
-"""One connection to a Kafka broker, used by calls that wait: requests go out, their responses come in the same order.
+"""One connection to a Kafka broker, for blocking calls. Responses come in the order of the requests.
 
-kafka-python opens, secures and authenticates connections, and encodes and decodes messages. Its event loop is not used
-for what follows: at many small requests a second it costs more than the requests, and at hundreds of MB a second its
-copies do. A response is received straight into one buffer, and large records of it are never copied.
+kafka-python opens, secures and authenticates connections, and encodes and decodes messages. Mars does not use its event
+loop after that: with many small requests a second the loop costs more than the requests, and at hundreds of MB a second
+its copies do. A response is received straight into one buffer, and its large records are never copied.
 """
 
 from __future__ import annotations
@@ -12,35 +12,36 @@ import socket
 import ssl
 import struct
 from collections import deque
+from typing import Any
 
 import numpy as np
 from kafka import errors
 from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.consumer import FetchResponse
 
-FETCH_MIN, FETCH_MAX = 13, 17  # the versions that we ask: from 13 on a request names the topic's id
+FETCH_MIN, FETCH_MAX = 13, 17  # the versions that Mars uses: from 13 on a request names the topic's id
 CLIENT_ID = "mars"
 RESPONSE_MAX = 1 << 30
 HEADER_MAX = 64  # a response's header is shorter than this
-LARGE_BYTES = 64 << 10  # records that are smaller are copied, so that they do not keep the whole response
-WAKE_BYTES = 1 << 20  # waiting for a large response, the kernel wakes us for so much at once
+LARGE_BYTES = 64 << 10  # smaller records are copied, so that they do not keep the whole response in memory
+WAKE_BYTES = 1 << 20  # while we wait for a large response, the kernel wakes us only for this much at once
 
 
 class Channel:
     """A connection that is open and authenticated. Not thread-safe.
 
-    Each wait for the broker lasts `timeout_s` at most. Whatever is raised is one of kafka-python's errors, or an OSError;
-    the channel is to be closed then, as nobody knows what is under way.
+    Each wait for the broker lasts `timeout_s` at most. It raises kafka-python's errors, or an OSError. Close the channel
+    then, because nobody knows what is still in flight.
     """
 
     def __init__(self, sock: socket.socket, versions: BrokerVersionData, timeout_s: float) -> None:
         sock.settimeout(timeout_s)
         self._sock, self._versions = sock, versions
-        self._wakes_late = not isinstance(sock, ssl.SSLSocket)  # TLS gives what it has by records
+        self._wakes_late = not isinstance(sock, ssl.SSLSocket)  # TLS delivers whole records
         self._sent: deque = deque()
         self._last_id = 0
 
-    def send(self, request) -> None:
+    def send(self, request: Any) -> None:
         """Send a request of kafka.protocol, in the highest version that it and the broker allow."""
         request.API_VERSION = self._versions.api_version(request)
         self._last_id = (self._last_id + 1) % (1 << 31)
@@ -48,8 +49,8 @@ class Channel:
         self._sock.sendall(request.encode(framed=True, header=True))
         self._sent.append(request.header)
 
-    def receive(self):
-        """The response to the oldest request that has none yet."""
+    def receive(self) -> Any:
+        """The response to the oldest unanswered request."""
         asked = self._sent.popleft()
         size, = struct.unpack(">i", self._read(4))
         if not 0 <= size <= RESPONSE_MAX:
@@ -70,8 +71,8 @@ class Channel:
         self._sock.close()
 
     def _read(self, size: int) -> memoryview:
-        """The next bytes, in memory that is not zeroed before."""
-        frame = memoryview(np.empty(size, np.uint8))
+        """The next bytes, in memory that is not zeroed first."""
+        frame = np.empty(size, np.uint8).data
         at, late = 0, self._wakes_late and size > LARGE_BYTES
         while at < size:
             if late:
@@ -90,7 +91,8 @@ def _view_if_large(data: memoryview) -> bytes | memoryview:
 
 
 def _keep_records_as_views(versions: range) -> None:
-    """The library's generated decoders copy by the `bytes` of their globals; these are the decoders of Fetch."""
+    """Make Fetch's decoders keep views. The library's generated decoders copy with the `bytes` of their globals, so that
+    is replaced."""
     for version in versions:
         flexible = FetchResponse.flexible_version_q(version)
         decoder = FetchResponse._struct.compiled_decode_from(version, compact=flexible, tagged=flexible,

@@ -1,8 +1,9 @@
-"""Opening connections to Kafka, and why that fails where settings are the cause."""
+"""Opens connections to Kafka, and says why that fails if settings are the cause."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kafka import errors
 from kafka.net.inet import create_connection
@@ -10,34 +11,33 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-from mars.adapters.kafka.errors import KafkaDistrust
-from mars.adapters.kafka.security import Security, distrust
+from mars.adapters.kafka.security import distrust
 
-PROBE_S = 1.0
 Received = tuple[bytes, Exception | None]
 
 
 class Connector(KafkaConnectionManager):
-    """kafka-python's connection manager. `fault` says why the first connection failed since one was made; the library only
-    logs it, and raises a time-out in the end."""
+    """kafka-python's connection manager. `fault` says why the first connection failed since the last one succeeded. The
+    library only logs that, and raises a time-out in the end."""
 
     fault = ""
 
     def __init__(self, net: NetworkSelector, **settings: object) -> None:
         super().__init__(net, **settings)
-        # Whoever needs to know the brokers asks; looks of the library's own would use connections that are handed over.
+        # Mars asks for the brokers when it needs them. The library's own metadata requests would use connections that are
+        # handed over.
         self.cluster.start_refresh_loop = lambda: None
 
-    async def _connect(self, node, conn, *args, **options):
+    async def _connect(self, node: Any, conn: Any, *args: Any, **options: Any) -> None:
         await super()._connect(node, conn, *args, **options)
         failed = conn.init_future.exception if conn.init_future.failed() else None
         self.fault = "" if failed is None else self.fault or str(failed)
         if failed is not None and distrust("", self.fault):
-            self._auth_failures[node.node_id] = failed  # trying again is of no use: the next to ask for the node gets it
+            self._auth_failures[node.node_id] = failed  # a retry is of no use; the next request for the node gets the error
 
-    async def _build_transport(self, node, timeout_at=None):
-        """As the library does, which waits without end for a peer that takes a connection and then says nothing of TLS, and
-        leaves it open when they do not come to terms."""
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> KafkaTCPTransport:
+        """As the library does, with two corrections: it would wait without end for a peer that accepts a connection and
+        then says nothing in TLS, and it would leave the connection open after a failed handshake."""
         sock = await create_connection(self._net, node.host, node.port, self.config["socket_options"], timeout_at=timeout_at)
         try:
             kind, options = KafkaTCPTransport, {}
@@ -57,24 +57,9 @@ class Connector(KafkaConnectionManager):
 
 
 def _last_words(receive: Callable[[], Received]) -> Callable[[], Received]:
-    """The library's read of a socket, which drops what came before the end of a connection: a broker's reason among it."""
+    """The library's read of a socket would drop what came before the end of a connection, including a broker's reason."""
     def received() -> Received:
         data, error = receive()
         return data, None if data else error
 
     return received
-
-
-def why_refused(bootstrap: str, security: Security) -> KafkaDistrust | None:
-    """Connects, for PROBE_S at most: why the brokers and we refuse each other, None if they do not or if it is not told."""
-    net = NetworkSelector()
-    connector = Connector(net, bootstrap_servers=bootstrap, request_timeout_ms=int(PROBE_S * 1000),
-                          reconnect_backoff_max_ms=int(PROBE_S * 1000), **security)
-    try:
-        connector.bootstrap(timeout_ms=int(PROBE_S * 1000))
-        return None
-    except errors.KafkaError as error:
-        return distrust(bootstrap, connector.fault or str(error))
-    finally:
-        connector.close()
-        net.close()

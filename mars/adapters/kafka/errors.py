@@ -1,28 +1,30 @@
-"""What can go wrong between Mars and a Kafka log, by name. Only KafkaUnreachable passes by waiting."""
+"""What can go wrong between Mars and a Kafka log. Only KafkaUnreachable passes by waiting."""
 
 from __future__ import annotations
 
-from mars.errors import MarsError, NotFoundError, NotReadyError
+from mars.errors import MarsError, NotFoundError, NotReadyError, Remedy
 
 OFFSET_OUT_OF_RANGE = 1
 CORRUPT_MESSAGE = 2
-UNKNOWN_TOPIC_NAME = (3,)
+UNKNOWN_TOPIC_NAME = (3, 17)  # unknown, impossible
+TOPIC_EXISTS = 36
 UNKNOWN_TOPIC_ID = (100, 103)  # unknown, inconsistent
 FENCED_OR_MOVED = (5, 6, 9, 56, 74, 75, 78)  # leader or replica elsewhere, disk, epochs, offsets not available yet
 
 
 class KafkaUnreachable(NotReadyError):
-    """No answer, or a cluster in motion; worth another try."""
+    """No answer, or a changing cluster; worth another try."""
 
     def __init__(self, what: str, partition: int, detail: str) -> None:
         super().__init__("Kafka does not answer", f"{_place(what, partition)}: {detail}",
-                         "see that the brokers run, that the bootstrap address is theirs, and that "
-                         "kafka_security_protocol is that of their listener")
+                         "check that the brokers run, that the bootstrap address is theirs, and that "
+                         "kafka_security_protocol is the protocol of their listener")
 
 
 class KafkaDistrust(KafkaUnreachable):
-    """A connection that the brokers or we refuse: certificates, password, protocol. `hint` names the settings. It passes
-    when they are mended on the brokers' side, so it is tried again like any other connection that fails."""
+    """A connection that the brokers or Mars refuse because of certificates, password or protocol. `hint` names the
+    settings. It passes if the cause is corrected on the brokers' side, so it is retried like any other failed
+    connection."""
 
     def __init__(self, title: str, detail: str, hint: str) -> None:
         NotReadyError.__init__(self, title, detail, hint)
@@ -37,11 +39,13 @@ class KafkaRefused(MarsError):
 
 
 class CorruptLog(MarsError):
-    """A broker finds its own records damaged; what lies there is read by nobody."""
+    """A broker finds its own records damaged; nobody can read them."""
+
+    remedy = Remedy.STOP_QUERY
 
     def __init__(self, topic: str, partition: int, offset: int) -> None:
         super().__init__("the broker's log is damaged", f"topic {topic}, partition {partition}, from offset {offset} on",
-                         "let another replica lead, or mend the broker's disk")
+                         "let another replica lead, or repair the broker's disk")
 
 
 class UnknownTopic(NotFoundError):
@@ -52,16 +56,20 @@ class UnknownTopic(NotFoundError):
 
 
 class TopicRecreated(MarsError):
-    """The name stands for another topic now: `found` is its id, `expected` the one that was read so far."""
+    """The name means another topic now: `found` is its id, `expected` the id of the one that was read so far."""
+
+    remedy = Remedy.STOP_QUERY
 
     def __init__(self, topic: str, expected: str, found: str) -> None:
-        super().__init__(f"topic {topic} was deleted and made anew", f"its id was {expected} and is {found}",
-                         "offsets of the old topic mean nothing in the new one: create the stream anew")
+        super().__init__(f"topic {topic} was deleted and created again", f"its id was {expected} and is {found}",
+                         "offsets of the old topic mean nothing in the new one: create the stream again")
         self.expected, self.found = expected, found
 
 
 class LogTruncated(MarsError):
-    """The log was rewritten below what was read: up to `diverging_offset` of `diverging_epoch` it is the same."""
+    """The log was rewritten below what was read. It is the same up to `diverging_offset` of `diverging_epoch`."""
+
+    remedy = Remedy.STOP_QUERY
 
     def __init__(self, topic: str, partition: int, offset: int, diverging_epoch: int, diverging_offset: int) -> None:
         super().__init__(f"the log of {_place(topic, partition)} was truncated",
@@ -73,6 +81,8 @@ class LogTruncated(MarsError):
 
 class OffsetOutOfRange(MarsError):
     """The log does not hold `offset`: it holds [log_start, end) now."""
+
+    remedy = Remedy.STOP_QUERY
 
     def __init__(self, topic: str, partition: int, offset: int, log_start: int, end: int) -> None:
         super().__init__(f"{_place(topic, partition)} does not hold offset {offset}",

@@ -1,4 +1,5 @@
-"""How Kafka is spoken to: the settings in the words of both clients, and what a refused connection means for the settings.
+"""How Mars connects to Kafka: the settings in the names of both clients, and what a refused connection says about the
+settings.
 
 Host names are always verified. Nothing here holds a connection.
 """
@@ -7,12 +8,13 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Callable
 
 from mars.adapters.kafka.errors import KafkaDistrust
 from mars.config import Config
 from mars.errors import ConfigurationError
 
-# kafka-python's names: each client is given these, and `librdkafka` translates.
+# kafka-python's names: every client gets these, and `librdkafka` translates them.
 Security = dict[str, str]
 _LIBRDKAFKA = {
     "security_protocol": "security.protocol", "sasl_mechanism": "sasl.mechanism",
@@ -25,18 +27,18 @@ _SETTINGS = {
     "ssl_cafile": "kafka_tls_ca", "ssl_certfile": "kafka_tls_certificate", "ssl_keyfile": "kafka_tls_key",
 }
 _CA = "kafka_tls_ca must name a PEM file of the authority that signed the brokers' certificates"
-_NAME = "kafka_address and the brokers' advertised.listeners must use names that stand in the brokers' certificates"
-_PROTOCOL = "see that kafka_security_protocol is that of the broker's listener at this port"
-# What kafka-python, OpenSSL and brokers say, the first that fits: pattern, what it means, what to do.
+_NAME = "kafka_address and the brokers' advertised.listeners must use names that the brokers' certificates contain"
+_PROTOCOL = "check that kafka_security_protocol is the protocol of the broker's listener at this port"
+# What kafka-python, OpenSSL and brokers say: pattern, what it means, what to do. The first match counts.
 _MEANINGS = tuple((re.compile(pattern, re.IGNORECASE), meaning, hint) for pattern, meaning, hint in (
     (r"(hostname|ip address) mismatch", "Kafka's certificate is for another host name", _NAME),
     (r"certificate has expired|not yet valid", "Kafka's certificate is out of date",
-     "have the brokers' certificates renewed, and see that this machine's clock is right"),
+     "renew the brokers' certificates, and check this machine's clock"),
     (r"certificate verify failed", "Kafka's certificate is not trusted", _CA),
     (r"certificate.?required|bad.?certificate|alert unknown ca|certificate unknown", "Kafka does not take our certificate",
      "kafka_tls_certificate and kafka_tls_key must name one that the brokers trust"),
     (r"SaslAuthenticationFailed", "Kafka refuses the user or the password",
-     "see kafka_sasl_username, kafka_sasl_password and kafka_sasl_mechanism"),
+     "check kafka_sasl_username, kafka_sasl_password and kafka_sasl_mechanism"),
     (r"UnsupportedSaslMechanism|does not support .* mechanism",
      "Kafka does not offer this mechanism", "kafka_sasl_mechanism must be one that the brokers enable"),
     (r"IllegalSaslState|invalid frame length|EOF occurred in violation|wrong.version.number",
@@ -45,7 +47,7 @@ _MEANINGS = tuple((re.compile(pattern, re.IGNORECASE), meaning, hint) for patter
 
 
 def security_of(config: Config) -> Security:
-    """How to speak to Kafka, in kafka-python's names; empty for PLAINTEXT. Raises ConfigurationError if a PEM file
+    """How to connect to Kafka, in kafka-python's names; empty for PLAINTEXT. Raises ConfigurationError if a PEM file
     cannot be used here. It holds the password: never show it."""
     if config.kafka_security_protocol == "PLAINTEXT":
         return {}
@@ -62,8 +64,8 @@ def librdkafka(security: Security) -> dict[str, str]:
 
 
 def distrust(address: str, said: str) -> KafkaDistrust | None:
-    """What a client said of a connection that failed, as an error that names the settings; None if it is about no setting
-    of these."""
+    """A client's words about a failed connection, as an error that names the settings; None if none of these settings is
+    the cause."""
     for pattern, meaning, hint in _MEANINGS:
         if pattern.search(said):
             return KafkaDistrust(meaning, f"at {address}: {said}", hint)
@@ -77,14 +79,15 @@ def _check_files(config: Config) -> None:
         _checked("kafka_tls_ca", config.kafka_tls_ca, "a PEM file of certificates",
                  lambda: context.load_verify_locations(config.kafka_tls_ca))
     if config.kafka_tls_certificate:
-        # A key that has a password is refused by this empty one; without it OpenSSL would ask at the terminal.
+        # This empty password makes OpenSSL refuse a key that has one; otherwise OpenSSL would ask at the terminal.
         _checked("kafka_tls_certificate", config.kafka_tls_certificate, "a PEM file, with its key in kafka_tls_key",
                  lambda: context.load_cert_chain(config.kafka_tls_certificate, config.kafka_tls_key, lambda: ""))
 
 
-def _checked(setting: str, file: str, what: str, load) -> None:
+def _checked(setting: str, file: str, what: str, load: Callable[[], object]) -> None:
     try:
         load()
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        raise ConfigurationError(f"{setting} = {file} cannot be used", error.strerror or str(error),
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ConfigurationError(f"{setting} = {file} cannot be used", reason or str(error),
                                  f"it must be {what}, readable on every machine that has workers") from None

@@ -1,4 +1,4 @@
-"""Messages into a topic, batch by batch, each in a transaction of which Kafka keeps the id (confluent-kafka)."""
+"""Sends messages to a topic, batch by batch, each in a transaction whose id Kafka keeps (confluent-kafka)."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from mars.errors import ConflictError, MarsError, NotReadyError
 
 TIMEOUT_S = 30.0
 LOG = logging.getLogger(__name__)
+Message = tuple[int, bytes] | tuple[int, bytes, bytes]
 
 
 class Words:
-    """Kafka's errors as ours, for re-drives; whoever sends something else has words of its own."""
+    """Kafka's errors in Mars's words, for re-drives. What sends something else has words of its own."""
 
     def of(self, cause: KafkaError) -> MarsError:
-        """A call that failed; a fatal one means that another of the name has begun."""
+        """A call that failed. A fatal error means that another object of the name has begun."""
         if cause.fatal():
             return ConflictError("another re-drive of the stream has begun", cause.str(),
-                                 "let it end, then look: SHOW DEAD LETTERS says what was sent")
+                                 "wait until it ends, then look: SHOW DEAD LETTERS says what was sent")
         return NotReadyError("Kafka did not take a transaction", cause.str(), "is it running? then try again")
 
     def refused(self, cause: KafkaError, key: bytes | None) -> MarsError:
-        """A message, of that key, that was not taken."""
+        """A message of that key that was not taken."""
         return MarsError("Kafka did not take the messages", cause.str(),
                          "nothing of this transaction is in the topic; try again")
 
 
 class Transactions:
-    """Transactions under one name. Whoever opens it ends what another of that name has under way: that one's next call
-    raises what `words` say, ConflictError for re-drives.
+    """Transactions under one name. Opening it ends what another object of that name has in flight: the next call of that
+    one raises what `words` say, ConflictError for re-drives.
 
-    The id of the last one into a topic is kept as the text beside a committed offset of the consumer group `name`, in
-    partition 0 of that topic; the transaction itself writes it.
+    The id of the last transaction into a topic is kept as the text of a committed offset of the consumer group `name`, in
+    partition 0 of that topic. The transaction itself writes it.
     """
 
     def __init__(self, address: str, name: str, security: Security | None = None, words: Words | None = None,
-                 **settings: object) -> None:
+                 **settings: str | int) -> None:
         self._words = words or Words()
         client = {"bootstrap.servers": address, "log_level": 0, **librdkafka(security or {})}
         self._consumer = Consumer({**client, "group.id": name, "enable.auto.commit": False,
@@ -56,18 +57,17 @@ class Transactions:
             found, = self._consumer.committed([TopicPartition(topic, 0)], timeout=TIMEOUT_S)
         return found.metadata or None
 
-    def send(self, topic: str, messages: Iterable[tuple], id_: str, before_end: Callable[[], None]) -> None:
-        """(partition, value) or (partition, value, key) in their order, partition -1 for that of the key; all of them are
-        readable when this returns, and none if it raises, unless the outcome is unknown: then `last` tells. `before_end`
-        is called when all is sent and nothing is committed."""
+    def send(self, topic: str, messages: Iterable[Message], id_: str, before_end: Callable[[], None]) -> None:
+        """Send (partition, value) or (partition, value, key) in their order; the partition -1 means that of the key. All
+        of them are readable when this returns, and none if it raises, unless the outcome is unknown: then `last` tells.
+        `before_end` is called when everything is sent and nothing is committed."""
         failed: list[tuple[KafkaError, bytes | None]] = []
         with self._translated():
             self._producer.begin_transaction()
             try:
                 for partition, value, *key in messages:
                     self._produce(topic, partition, value, failed, *key)
-                left = self._producer.flush(TIMEOUT_S)
-                if left or failed:
+                if self._producer.flush(TIMEOUT_S) or failed:
                     raise self._words.refused(*(failed or [(KafkaError(KafkaError._TIMED_OUT), None)])[0])
                 before_end()
                 self._producer.send_offsets_to_transaction([TopicPartition(topic, 0, 0, metadata=id_)],
@@ -82,7 +82,8 @@ class Transactions:
         """Ends the connections."""
         self._consumer.close()
 
-    def _produce(self, topic: str, partition: int, value: bytes, failed: list, key: bytes | None = None) -> None:
+    def _produce(self, topic: str, partition: int, value: bytes, failed: list[tuple[KafkaError, bytes | None]],
+                 key: bytes | None = None) -> None:
         def heard(error: KafkaError | None, _message: object) -> None:
             if error is not None:
                 failed.append((error, key))
@@ -90,12 +91,12 @@ class Transactions:
         while True:
             try:
                 return self._producer.produce(topic, value, key=key, partition=partition, on_delivery=heard)
-            except BufferError:  # the broker is slower than we are
+            except BufferError:  # the broker is slower than this process
                 self._producer.poll(0.1)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
-        """Gives Kafka's errors our names."""
+        """Translates Kafka's errors into Mars's."""
         try:
             yield
         except KafkaException as error:

@@ -1,13 +1,15 @@
-"""Kafka's wire as bytes: record batches as the broker sends them, checked by the broker against topic id and epochs.
+"""Kafka's wire protocol as bytes: record batches as the broker sends them. The broker checks topic id and epochs.
 
-Connections, TLS, SASL, API versions and the messages themselves are kafka-python's; this adapter asks Fetch 13 and
-later, gives the record batches untouched, and turns what can go wrong into errors with names. Nothing is ever reset.
+kafka-python handles connections, TLS, SASL, API versions and the messages themselves. This adapter uses Fetch 13 and
+later, returns the record batches untouched, and turns failures into named errors. It never resets an offset.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from kafka import errors as kafka_errors
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
@@ -25,14 +27,14 @@ from mars.adapters.kafka.errors import (
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST, EARLIEST, EARLIEST_LOCAL = -1, -2, -4
-ASKED_MAX = RESPONSE_MAX // 2  # bytes asked of a broker at once: many partitions want more than an answer may have
+ASKED_MAX = RESPONSE_MAX // 2  # bytes requested from a broker at once: many partitions want more than an answer may have
 LOCAL_MIN = 8  # the version of ListOffsets that knows EARLIEST_LOCAL
 
 
 @dataclass(frozen=True)
 class Want:
-    """What to fetch of a partition: from `offset` on, after a record batch of `last_epoch` (-1: unknown), at most
-    `max_bytes` (a first batch that is larger comes whole)."""
+    """What to fetch from a partition: from `offset` on, after a record batch of `last_epoch` (-1: unknown), at most
+    `max_bytes` (a larger first batch comes whole)."""
 
     offset: int
     last_epoch: int = -1
@@ -42,34 +44,33 @@ class Want:
 @dataclass(frozen=True)
 class FetchedPartition:
     """One partition's part of a Fetch response without an error. `records` may end inside a batch; `aborted` has
-    (producer id, first offset); `throttled`: the broker holds back, so that empty `records` mean nothing."""
+    (producer id, first offset); `throttled`: the broker holds back, so empty `records` mean nothing."""
 
     partition: int
-    high_watermark: int
     last_stable_offset: int
-    log_start_offset: int
     aborted: list[tuple[int, int]]
     records: bytes | memoryview
     throttled: bool
 
 
 class Wire(Cluster):
-    """What is asked of the leaders of one Kafka cluster."""
+    """Requests to the leaders of one Kafka cluster."""
 
     def newest_ends(self, name: str, topic_id: str) -> tuple[TopicInfo, dict[int, int]] | None:
-        """The topic as `newest` has it, and each partition's high watermark by the leader that is named there; None if no
+        """The topic as `newest` gives it, and each partition's high watermark from the leader named there; None if no
         broker knows the topic.
 
-        A leader that was deposed and has not heard of it answers on, and its high watermark stands still. The one that
-        follows knows that it leads before it takes a record, and is asked here. So of a partition whose end is told as it
-        was, no leader had taken a record when this call began. KafkaUnreachable if a leader is deposed meanwhile."""
+        A leader that was deposed and has not heard of it still answers, and its high watermark stands still. Its
+        successor knows that it leads before it takes a record, and this call asks the successor. So if a partition's end
+        is reported unchanged, no leader had taken a record when this call began. KafkaUnreachable if a leader is deposed
+        meanwhile."""
         return self._retry(lambda: self._newest_ends_once(name, topic_id))
 
-    def end_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
-        """Each partition's last stable offset: read-committed readers see all that lies before it, and no more."""
+    def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """Each partition's last stable offset: read-committed readers see everything before it, and no more."""
         return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, LATEST)).items()}
 
-    def start_offsets(self, topic: str, partitions: list[int]) -> dict[int, int]:
+    def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Each partition's first offset that Kafka still holds."""
         return {p: offset for p, (offset, _) in self._list_offsets(topic, dict.fromkeys(partitions, EARLIEST)).items()}
 
@@ -79,28 +80,30 @@ class Wire(Cluster):
         return {p: offset if offset >= 0 else None for p, (offset, _) in found.items()}
 
     def epoch_ends(self, topic: str, epochs: dict[int, int]) -> dict[int, tuple[int, int]]:
-        """Of each partition the greatest leader epoch up to the given one of which its log has records, and the offset where
-        these end: of the leader's own epoch the log's end, which no replica has to confirm. Of an epoch before all that
-        it knows: that epoch, and where the first one begins that it knows. (-1, -1) if it knows none."""
+        """For each partition: the greatest leader epoch, up to the given one, of which its log has records, and the
+        offset where they end. For the leader's own epoch that is the log's end, which no replica has to confirm. For an
+        epoch before all that it knows, it is that epoch and the start of the first epoch that it knows. (-1, -1) if it
+        knows none."""
         return self._retry(lambda: self._epoch_ends_once(topic, epochs)) if epochs else {}
 
     def fetch(self, topic: str, topic_id: str, wants: dict[int, Want], max_wait_ms: int = 500,
               min_bytes: int = 1) -> list[FetchedPartition]:
         """Record batches of these partitions, as far as they come in one answer.
 
-        Waits up to max_wait_ms for min_bytes; of a leader comes about ASKED_MAX at most, whatever is wanted. A broker that
-        throttles leaves partitions out. Raises TopicRecreated, UnknownTopic, LogTruncated, OffsetOutOfRange, CorruptLog,
+        Waits up to max_wait_ms for min_bytes. A leader sends about ASKED_MAX at most, whatever is wanted. A broker that
+        throttles leaves out partitions. Raises TopicRecreated, UnknownTopic, LogTruncated, OffsetOutOfRange, CorruptLog,
         KafkaUnreachable, KafkaRefused.
         """
         return self._retry(lambda: self._fetch_once(topic, topic_id, wants, max_wait_ms, min_bytes))
 
     def reads_itself(self, topic: str, partition: int, offset: int) -> bool:
-        """Does the leader that was asked last hold `offset` in its own log, and not in remote storage alone? Where its log
-        begins only rises, so a yes holds for its earlier answers too. False also if it leads no more, or does not answer."""
+        """Does the leader that was asked last hold `offset` in its own log, not only in remote storage? The start of its
+        log only rises, so a yes also holds for its earlier answers. False also if it no longer leads, or does not
+        answer."""
         try:
             found = self._list_offsets_once(topic, {partition: EARLIEST_LOCAL}, READ_COMMITTED, LOCAL_MIN)
         except kafka_errors.IncompatibleBrokerVersion:
-            return True  # it does not know the question, and so no remote storage
+            return True  # a broker that does not know the request has no remote storage
         except (KafkaUnreachable, kafka_errors.KafkaError):
             return False
         return found[partition][0] <= offset
@@ -120,13 +123,12 @@ class Wire(Cluster):
             for data in (p for t in response.responses for p in t.partitions):
                 self._check_partition(info, wants[data.partition_index], data)
                 aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
-                fetched.append(FetchedPartition(
-                    data.partition_index, data.high_watermark, data.last_stable_offset, data.log_start_offset, aborted,
-                    data.records or b"", response.throttle_time_ms > 0))
+                fetched.append(FetchedPartition(data.partition_index, data.last_stable_offset, aborted, data.records or b"",
+                                                response.throttle_time_ms > 0))
         return fetched
 
-    def _check_partition(self, info: TopicInfo, want: Want, data) -> None:
-        """Raises what the broker says about one partition of a Fetch response."""
+    def _check_partition(self, info: TopicInfo, want: Want, data: Any) -> None:
+        """Raises the error that the broker reports for one partition of a Fetch response."""
         topic, partition = info.name, data.partition_index
         if data.error_code == OFFSET_OUT_OF_RANGE:
             self._check_leader(info, partition)
@@ -136,7 +138,7 @@ class Wire(Cluster):
             raise CorruptLog(topic, partition, want.offset)
         self._check(topic, data.error_code, partition)
         if data.preferred_read_replica >= 0:
-            # Without an error and without records, whatever lies there: it passed for an empty range.
+            # Such an answer has no error and no records, whatever is there. It would pass for an empty range.
             raise KafkaUnreachable(topic, partition, f"the leader names replica {data.preferred_read_replica} to read from, "
                                                      "and Mars reads from leaders: see the broker's replica.selector.class")
         diverging = data.diverging_epoch

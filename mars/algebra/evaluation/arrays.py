@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -42,7 +43,8 @@ def codes_of(column: pa.DictionaryArray) -> np.ndarray:
 
 
 def taken(array: pa.Array, rows: np.ndarray) -> pa.Array:
-    """The rows (int64) of the array, as `array.take`, whose call alone costs more than a small array's rows."""
+    """The rows (int64) of the array, as `array.take` gives them; the call of `take` alone costs more than a small array's
+    rows."""
     if array.null_count == 0 and is_coded(array) and array.type.index_type == pa.int32():
         return pa.DictionaryArray.from_arrays(pa.array(codes_of(array)[rows]), array.dictionary, safe=False)
     if array.null_count == 0 and array.type in FIXED_WIDTH:
@@ -58,8 +60,8 @@ def valid_mask(array: pa.Array) -> np.ndarray | None:
     return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def fixed_width(array: pa.Array, dtype: object) -> np.ndarray:
-    """The values of a fixed-width array as a read-only view of its buffer; what stands at a NULL is undefined."""
+def fixed_width(array: pa.Array, dtype: npt.DTypeLike) -> np.ndarray:
+    """The values of a fixed-width array as a read-only view of its buffer; the value at a NULL is undefined."""
     if len(array) == 0:
         return read_only(np.empty(0, dtype))
     itemsize = np.dtype(dtype).itemsize
@@ -67,13 +69,13 @@ def fixed_width(array: pa.Array, dtype: object) -> np.ndarray:
 
 
 def read_only(values: np.ndarray) -> np.ndarray:
-    """The array as one that is never written to: kernels are compiled for that apart, and buffers of Arrow may be either."""
+    """The array as a read-only one. Arrow's buffers may be writable or not, and numba compiles a kernel for each kind."""
     values.flags.writeable = False
     return values
 
 
 def numbers(array: pa.Array) -> np.ndarray:
-    """The values of a BOOLEAN, integer, float, DATE or TIMESTAMP array; what stands at a NULL is undefined.
+    """The values of a BOOLEAN, integer, float, DATE or TIMESTAMP array; the value at a NULL is undefined.
 
     BOOLEAN gives uint8, DATE days as int32, TIMESTAMP its unit as int64.
     """

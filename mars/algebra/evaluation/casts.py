@@ -15,13 +15,14 @@ from mars.algebra.evaluation.function import Function, Value
 from mars.algebra.evaluation.mathematics import to_long
 from mars.algebra.evaluation.to_text import to_text
 from mars.model import types
+from mars.model.expressions import Constant
 
 INT64, DOUBLE, INSTANT = pa.int64(), pa.float64(), pa.timestamp("us", "UTC")
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 
 
-def literal(value: object, type_: str) -> pa.Scalar:
+def literal(value: Constant, type_: str) -> pa.Scalar:
     """The constant of a Literal: DECIMAL, DATE and TIMESTAMP are read from their text."""
     arrow = types.to_arrow(type_)
     if value is None or type_ == "STRING":
@@ -69,8 +70,8 @@ def _from_text(column: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _with_dates(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """TIMESTAMP to its day, DATE to its midnight, NULL if no TIMESTAMP is so early; a date is no number, so all else is
-    NULL."""
+    """TIMESTAMP to its day, DATE to its midnight, NULL if no TIMESTAMP is that early. A date is not a number, so
+    everything else is NULL."""
     if pa.types.is_timestamp(column.type):
         days = numbers(column) // DAY
         return masked(days.astype(np.int32), valid_mask(column), pa.int32()).cast(type_)
@@ -142,7 +143,7 @@ def _from_decimal(column: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_decimal(type_):
         return decimals.convert(column, type_)
     if pa.types.is_floating(type_):
-        # By way of text, since that is rounded correctly.
+        # Through text, because that is rounded correctly.
         return column.cast(pa.string()).cast(type_)
     values = decimals.unscaled(column)
     size = np.abs(values) // 10 ** column.type.scale

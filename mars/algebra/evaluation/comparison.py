@@ -53,7 +53,7 @@ def _in_columns(value: Value, members: list[Value]) -> pa.Array:
 
 
 def _extreme(better: Callable) -> Function:
-    """greatest and least: NULL is passed over, the first of equals stays."""
+    """greatest and least: NULL is ignored, and the first of equal values stays."""
     def compute(arguments: list[Value], type_: str) -> pa.Array:
         best = arguments[0]
         for other in arguments[1:]:

@@ -129,7 +129,8 @@ def quantized(text: str, type_: pa.Decimal128Type) -> Decimal | None:
     except InvalidOperation:
         return None  # an exponent beyond all bounds
     # Spark gives up such numbers before it rounds them, a zero too.
-    if value.adjusted() >= DIGITS_MAX or abs(value.as_tuple().exponent) >= EXPONENT_END:
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or value.adjusted() >= DIGITS_MAX or abs(exponent) >= EXPONENT_END:
         return None
     with localcontext(prec=2 * DIGITS_MAX + 1):
         rounded = value.quantize(Decimal(1).scaleb(-type_.scale), ROUND_HALF_UP)

@@ -53,7 +53,7 @@ def add(a, a_low, b, b_low):
 
 
 @kernel
-def multiply(a, a_low, b, b_low):
+def multiply(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
     """The product of two such numbers."""
     product, lost = two_product(a, b)
     return fast_two_sum(product, lost + (a * b_low + a_low * b))

@@ -1,13 +1,14 @@
 """exp, ln and log10 of doubles, the same to the bit on every CPU, and correctly rounded.
 
-A C library's and numpy's own forms differ from machine to machine: they choose code by what the CPU can do, and what lies
-near the middle of two doubles falls to one side or the other. These use IEEE 754's + - * / and integers alone
+The forms of the C library and of numpy differ from machine to machine: they choose code by what the CPU can do, and a
+result near the middle of two doubles falls to one side or the other. These use IEEE 754's + - * / and integers alone
 (mars/algebra/evaluation/double_double.py). The argument is reduced by a table (Tang, "Table-driven implementation of the
-exponential function", ACM TOMS 15, 1989, and "... of the logarithm function", TOMS 16, 1990), a short series gives the rest
-to about 2^-100, and that is rounded once: so a value is wrong in its last bit about once in 10^13, and then everywhere.
+exponential function", ACM TOMS 15, 1989, and "... of the logarithm function", TOMS 16, 1990), a short series gives the
+rest to about 2^-100, and that is rounded once: so a value is wrong in its last bit about once in 10^13, and then
+everywhere.
 
-The tables are made by Python's decimal arithmetic, whose ln and exp are correctly rounded. A change of any result here is a
-change of what keys group together: mars/computing.py numbers it.
+The tables are made by Python's decimal arithmetic, whose ln and exp are correctly rounded. A change of any result here
+changes which keys group together: mars/computing.py numbers it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from mars.algebra.evaluation.arrays import read_only
 from mars.algebra.evaluation.double_double import add, divide, fast_two_sum, multiply, rounded, scaled, two_product, two_sum
 from mars.kernel_cache import kernel
 
-STEPS, PLACES = 256, 128  # a doubling of exp has so many steps, the numbers from 1 to 2 so many places
+STEPS, PLACES = 256, 128  # how many steps a doubling of exp has, and how many places the numbers from 1 to 2
 FIRST, LAST = 90, 182  # places of sqrt(1/2) and sqrt(2), and one more
 DIGITS = 60
 
@@ -58,7 +59,7 @@ with localcontext(prec=DIGITS):
     FIFTH, FIFTH_LOW = _pair(Decimal(1) / 5)
     SIXTH, SIXTH_LOW = _pair(Decimal(1) / 6)
     F24, F24_LOW = _pair(Decimal(1) / 24)
-ROUND = 6755399441055744.0  # 1.5 * 2^52: what is added to it is rounded to a whole number
+ROUND = 6755399441055744.0  # 1.5 * 2^52: adding a number to it rounds the number to a whole one
 NEAR_1, TINY = 2.0**-20, 2.0**-54
 UNSIGNED, MANTISSA = 0x7FFFFFFFFFFFFFFF, (1 << 52) - 1
 
@@ -128,7 +129,7 @@ def _ln_rounded(x):
     if not x > 0.0 or x == np.inf:
         return x if x > 0.0 or x != x else np.nan if x < 0.0 else -np.inf
     z = x - 1.0
-    if abs(z) < NEAR_1:  # here z - z^2/2 may lie on the middle of two doubles, and what follows decides
+    if abs(z) < NEAR_1:  # here z - z^2/2 may be the middle of two doubles, and the next term decides
         square, lost = two_product(z, z)
         cubic = z * square * (THIRD - z * (0.25 - z * (0.2 - z / 6)))
         return rounded(z, -0.5 * square, cubic - 0.5 * lost)
@@ -182,12 +183,12 @@ def exp(values: np.ndarray) -> np.ndarray:
 
 
 def ln(values: np.ndarray) -> np.ndarray:
-    """The natural logarithm of each double: -infinity of 0, NaN of what is less."""
+    """The natural logarithm of each double: -infinity of 0, NaN of negative numbers."""
     return _ln_rows(doubles(values))
 
 
 def log10(values: np.ndarray) -> np.ndarray:
-    """The decimal logarithm of each double: -infinity of 0, NaN of what is less."""
+    """The decimal logarithm of each double: -infinity of 0, NaN of negative numbers."""
     return _log10_rows(doubles(values))
 
 

@@ -1,5 +1,5 @@
-"""Text as values, read as Spark SQL's cast reads it: spaces and control characters around are ignored, and what does not
-read is NULL."""
+"""Text as values, read as Spark SQL's cast reads it: spaces and control characters around it are ignored, and an invalid
+text is NULL."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TIME = re.compile(r"(?:(?P<date>[+-]?\d{4,6}(?:-\d{1,2}(?:-\d{1,2})?)?)(?:[ T]|$
                   r"\s*(?P<zone>.*))?$", re.DOTALL | re.ASCII)
 OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?$", re.ASCII)
 OFFSET_MAX = timedelta(hours=18)
-# What each machine has in its own files, and what Java does not have.
+# Zone names that depend on the machine's own files, and names that Java does not have.
 NO_ZONES = frozenset({"localtime", "posixrules", "Factory", "ROC"})
 TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
@@ -54,7 +54,7 @@ def to_integer(column: pa.Array, type_: pa.DataType) -> pa.Array:
     parts = pc.extract_regex(trimmed(column), INTEGER)
     sign, digits = pc.struct_field(parts, "sign"), pc.struct_field(parts, "digits")
     digits = pc.if_else(pc.less_equal(pc.utf8_length(digits), 19), digits, pa.scalar(None, STRING))
-    # A sign alone and the empty text are no numbers; '.' is 0 to Spark. Leading zeros were taken off.
+    # A sign alone and the empty text are not numbers; '.' is 0 in Spark. Leading zeros were removed before.
     some_digit = pc.match_substring_regex(column, "[0-9.]")
     signed = pc.binary_join_element_wise(pc.replace_substring(sign, "+", ""), "0", digits, "")
     values = pc.if_else(some_digit, signed, pa.scalar(None, STRING)).cast(pa.decimal128(38, 0))
@@ -86,12 +86,12 @@ def to_decimal(column: pa.Array, type_: pa.Decimal128Type) -> pa.Array:
 
 
 def to_date(column: pa.Array) -> pa.Array:
-    """DATE: yyyy, yyyy-M, yyyy-M-d, and anything behind a space or T."""
+    """DATE: yyyy, yyyy-M, yyyy-M-d, and anything after a space or T."""
     return by_distinct(trimmed(column), _date, pa.date32())
 
 
 def to_timestamp(column: pa.Array) -> pa.Array:
-    """TIMESTAMP: a date, a time behind a space or T, fraction, offset or zone; UTC where none is given."""
+    """TIMESTAMP: a date, a time after a space or T, fraction, offset or zone; UTC if none is given."""
     return by_distinct(trimmed(column), _timestamp, pa.timestamp("us", "UTC"))
 
 
@@ -105,8 +105,10 @@ def _date(text: str) -> date | None:
 
 def _timestamp(text: str) -> datetime | None:
     match = TIME.match(text)
-    day = match and match["date"] and _date(match["date"])
-    if not day:
+    if not match or not match["date"]:
+        return None
+    day = _date(match["date"])
+    if day is None:
         return None
     fraction = (match["fraction"] or "")[:6].ljust(6, "0")
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +12,16 @@ import pyarrow.compute as pc
 
 from mars.algebra.evaluation.arrays import numbers
 
-Value = pa.Array | pa.Scalar
+Value: TypeAlias = pa.Array | pa.Scalar
 
 
 @dataclass(frozen=True)
 class Function:
     """`compute(arguments, type)` gives the result for arguments of which at least one is an array.
 
-    `by_value` promises that NULL in gives NULL out and that rows do not depend on each other, so that the function may
-    be computed on the values of a dictionary. `setting` is the place of the argument that is a constant by the function's
-    rule: it is handed over as a scalar always.
+    `by_value` promises that NULL in gives NULL out and that rows do not depend on each other, so that the function may be
+    computed on the values of a dictionary. `setting` is the place of the argument that must be a constant by the
+    function's rule: it is always passed as a scalar.
     """
 
     compute: Callable[[list[Value], str], pa.Array]

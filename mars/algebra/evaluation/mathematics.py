@@ -1,7 +1,7 @@
 """Mathematical functions on doubles as java.lang.Math has them, and rounding of every number type.
 
-Every one gives the same bits on every CPU. Of numpy only what IEEE 754 rounds correctly is used for that (sqrt, floor, ceil,
-+ - * /): its exp, log, log10 and power are other code, with other last bits, from CPU to CPU.
+Each gives the same bits on every CPU. Therefore they use from numpy only what IEEE 754 rounds correctly (sqrt, floor,
+ceil, + - * /). numpy's exp, log, log10 and power run different code on different CPUs, with other last bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mars.algebra.evaluation.function import Function, Value, on_doubles
 from mars.model import types
 
 EXACT = 2.0 ** 52
-# No number has a digit so far from its point; rounding beyond costs what rounding there does.
+# No number has a digit this far from its point, so rounding beyond it is the same as rounding here.
 DIGITS_MAX = 400
 
 
@@ -71,7 +71,7 @@ def _round(arguments: list[Value], type_: str) -> pa.Array:
     if pa.types.is_integer(column.type):
         return column if digits >= 0 else _round_integers(column, -digits)
     if column.type == pa.float32():
-        # Spark rounds the decimal digits that a FLOAT prints, which are not those of the same DOUBLE.
+        # Spark rounds the decimal digits that a FLOAT prints, which differ from those of the same DOUBLE.
         column = column.cast(pa.string()).cast(pa.float64())
     return masked(round_doubles(numbers(column), digits), valid_mask(column), pa.float64()).cast(
         types.to_arrow(type_), safe=False)

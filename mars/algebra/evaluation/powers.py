@@ -2,8 +2,8 @@
 
 x^y = exp(y ln x) by mars/algebra/evaluation/elementary.py, to about 2^-100, and 2^-92 near the ends of the range. Powers
 that end exactly on a double or on the middle of two are computed in integers, and those to 2, 3, 1/2 and -1 exactly
-before they are rounded. So a value is wrong in its last bit about once in 10^12, and then everywhere; but for a number
-that differs from a short one in its last bits alone, and an exponent that is short too: their power may lie as near to a
+before they are rounded. So a value is wrong in its last bit about once in 10^12, and then everywhere; with one exception:
+if the number differs from a short one only in its last bits, and the exponent is short too, the power may be as near to a
 middle as 2^-104.
 """
 
@@ -18,7 +18,7 @@ from mars.kernel_cache import kernel
 
 @kernel
 def _square_root(value):
-    """The whole root of a square below 2^53, 0 for what is none."""
+    """The whole root of a square below 2^53; 0 if the number is not a square."""
     root = np.int64(np.sqrt(float(value)))
     return root if root * root == value else 0
 
@@ -80,7 +80,7 @@ def _finite_power(x, y):
         return value
     if y == 3.0:
         return _cube(m, exponent)
-    # Beside a power of two the whole part of the result's exponent must not cost precision.
+    # The whole part of the result's exponent is a power of two and must not cost precision.
     shift, lost = two_product(float(exponent), y)
     if lost != 0.0 or shift != np.floor(shift) or abs(shift) > 4096.0:
         shift = 0.0

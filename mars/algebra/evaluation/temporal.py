@@ -44,13 +44,13 @@ def _year(arguments: list[Value], type_: str) -> pa.Array:
 
 
 def _date_trunc(arguments: list[Value], type_: str) -> pa.Array:
-    """NULL where the unit began before any TIMESTAMP."""
+    """NULL if the unit began before the first TIMESTAMP."""
     unit, column = arguments
     near, cycles = _shifted(column)
     cut = pc.floor_temporal(near, unit=unit.as_py().lower(), week_starts_monday=True)
     if near is column:
         return cut
-    values = numbers(cut) + cycles * CYCLE  # wraps where it is too early
+    values = numbers(cut) + cycles * CYCLE  # wraps if it is too early
     began = values <= numbers(column)
     valid = valid_mask(column)
     return masked(values, began if valid is None else began & valid, pa.int64()).cast(INSTANT)

@@ -18,14 +18,13 @@ from mars.algebra.grouping import group
 def _with_constants(compute: Callable) -> Function:
     """A function of a text and constants that Arrow takes as options; NULL if any argument is.
 
-    Where the others are columns, it is computed once for each combination of them that occurs.
+    If the other arguments are columns, it is computed once for each combination of their values.
     """
     def run(arguments: list[Value], type_: str) -> pa.Array:
         column, *others = arguments
         if isinstance(column, pa.Array) and all(isinstance(other, pa.Scalar) for other in others):
             constants = [other.as_py() for other in others]
-            result = pa.nulls(len(column)) if None in constants else compute(column, *constants)
-            return result
+            return pa.nulls(len(column)) if None in constants else compute(column, *constants)
         return _by_combination(compute, arrays(arguments))
     return Function(run)
 
@@ -52,7 +51,7 @@ def _by_combination(compute: Callable, columns: list[pa.Array]) -> pa.Array:
 
 
 def _changed_case(arrow: Callable, python: Callable[[str], str]) -> Function:
-    """Arrow maps character by character; where that is not enough ('ß' becomes 'SS') Python's full mapping is used."""
+    """Arrow maps character by character. If that is not enough ('ß' becomes 'SS'), Python's full mapping is used."""
     def compute(arguments: list[Value], type_: str) -> pa.Array:
         column = arguments[0]
         if pc.all(pc.string_is_ascii(column)).as_py() is not False:

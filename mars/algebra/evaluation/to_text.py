@@ -16,8 +16,8 @@ LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), INSTANT
 FIRST_DAY, LAST_DAY = pa.scalar(date.min), pa.scalar(date.max)
 
 
-def by_distinct(column: pa.Array, convert: Callable[[object], object], type_: pa.DataType) -> pa.Array:
-    """`convert` on each distinct value that is not NULL, as an array of `type_`: the slow and sure way."""
+def by_distinct(column: pa.Array, convert: Callable[[str], object], type_: pa.DataType) -> pa.Array:
+    """`convert` on each distinct text that is not NULL, as an array of `type_`: the slow and sure way."""
     codes = column.dictionary_encode()
     values = [None if value is None else convert(value) for value in codes.dictionary.to_pylist()]
     return pa.array(values, type_).take(codes.indices)
@@ -64,7 +64,7 @@ def from_timestamp(column: pa.Array) -> pa.Array:
 
 
 def _between(column: pa.Array, first: pa.Scalar, last: pa.Scalar) -> pa.Array:
-    """NULL in place of what is less or greater."""
+    """NULL in place of values outside the bounds."""
     known = pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last))
     return pc.if_else(known, column, pa.scalar(None, column.type))
 

@@ -1,1 +1,1 @@
-"""DuckDB over results: `engine` runs a SELECT, `scan` gives it rows piece by piece, `watch` keeps its limits."""
+"""DuckDB over results: `engine` runs a SELECT, `scan` gives it rows piece by piece, `watch` enforces its limits."""

@@ -1,5 +1,5 @@
-"""The embedded SQL engine (DuckDB) over Arrow tables in memory and over results that it reads piece by piece: no file, no
-network, no settings, one SELECT at a time."""
+"""The embedded SQL engine (DuckDB). It reads Arrow tables in memory, and results piece by piece. It has no files, no
+network, no settings, and runs one SELECT at a time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from mars.results.embedded.refusal import refused
 from mars.results.embedded.scan import Closed, Scan, without_zone
 from mars.results.embedded.watch import Limits, Watch
 
-SETTINGS = {
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
     "allow_community_extensions": "false", "python_enable_replacements": "false", "temp_directory": "",
     "memory_limit": "1GB", "threads": "2", "lock_configuration": "true",
 }
-# Types of the engine that the dialect has too, or whose values fit one that it has; values of all others become text.
+# Types of the engine that the dialect has too, or whose values fit a type of the dialect. Values of all other types
+# become text.
 KEPT = {"boolean", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint", "hugeint",
         "float", "double", "decimal", "varchar", "date", "timestamp", "timestamp with time zone", "null"}
 BATCH_ROWS = 2_048
@@ -29,8 +30,8 @@ PLACES = 8
 
 
 class Engine:
-    """One locked database; every statement runs on a connection of its own that sees only the tables given to it. Who reads
-    whole results takes one of `places` meanwhile."""
+    """One locked database; every statement runs on a connection of its own that sees only the tables given to it. A
+    statement that reads whole results takes one of `places` meanwhile."""
 
     def __init__(self) -> None:
         self._database = duckdb.connect(":memory:", config=SETTINGS)
@@ -39,8 +40,8 @@ class Engine:
 
     def run(self, sql: str, tables: Mapping[str, pa.Table | Closed], limits: Limits | None = None) -> pa.Table:
         """The rows of a SELECT in DuckDB's dialect. TIMESTAMP columns go in and come out as instants in UTC. SqlError for
-        whatever the engine refuses, and beyond the limits but for the number of rows, of which the first ones come; what
-        the reading of a table raises is raised as it is."""
+        whatever the engine refuses, and for an answer beyond the limits. Beyond the limit of rows, only the first rows
+        are returned. An error that reading a table raises is passed on unchanged."""
         limits = limits or Limits()
         with self._lock:
             connection = self._database.cursor()
@@ -82,21 +83,22 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> p
 
 
 def _read(reader: pa.RecordBatchReader, sql: str, bytes_max: int | None) -> pa.Table:
-    """All rows of an answer, which the engine makes only while they are read."""
+    """All rows of an answer; the engine computes them only while they are read."""
     batches, bytes_ = [], 0
     for batch in reader:
         batches.append(batch)
         bytes_ += batch.nbytes
         if bytes_max is not None and bytes_ > bytes_max:
             raise SqlError("the answer is too large",
-                           f"it may have {bytes_max >> 20} MiB, and {sum(map(len, batches)):,} of its rows have more",
+                           f"it may have {bytes_max >> 20} MiB; its first {sum(map(len, batches)):,} rows already have more",
                            "give it a smaller LIMIT or fewer columns, or read /v1/queries/{name}/results?from= page by page",
                            sql=sql)
     return pa.Table.from_batches(batches, reader.schema)
 
 
 def _as_text(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """The relation with types that nobody else has as text, written by the engine: intervals, lists, times of day."""
+    """The relation, with types that only the engine has turned into text by the engine: intervals, lists, times of
+    day."""
     def column(place: int, type_: str) -> str:
         if type_ in KEPT:
             return f"#{place}"
@@ -111,8 +113,8 @@ def _as_text(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def _as_dialect_types(table: pa.Table, kinds: list[str]) -> pa.Table:
-    """The columns in types that the dialect has, each under a name of its own; counts stay whole numbers. `kinds` are the
-    engine's own types, as Arrow has none for its 128-bit integers and gets them as decimals."""
+    """The columns in types that the dialect has, each under a unique name; counts stay whole numbers. `kinds` are the
+    engine's own types: Arrow has no 128-bit integers and gets them as decimals."""
     columns = [_as_dialect_type(column, kind) for column, kind in zip(table.columns, kinds, strict=True)]
     free = FreeNames()
     return pa.Table.from_arrays(columns, names=[free.take(name) for name in table.column_names])
@@ -130,7 +132,7 @@ def _as_dialect_type(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
 
 
 def _whole_numbers(column: pa.ChunkedArray, wider: pa.DataType) -> pa.ChunkedArray:
-    """As BIGINT, else in the wider type: DuckDB sums BIGINT as a 128-bit integer."""
+    """As BIGINT if the values fit, else in the wider type: DuckDB sums BIGINT as a 128-bit integer."""
     try:
         return pc.cast(column, pa.int64())
     except pa.ArrowInvalid:

@@ -1,5 +1,5 @@
-"""Result rows as the embedded engine reads them: piece by piece while it asks, the columns that it names alone, and only
-pieces that its condition on the window may let through. So what a statement holds does not grow with the result."""
+"""Result rows as the embedded engine reads them: piece by piece, only the columns that it names, and only pieces with
+rows that its condition on the window may let through. So the memory of a statement does not grow with the result."""
 
 from __future__ import annotations
 
@@ -20,21 +20,18 @@ TOLD_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Closed:
-    """Rows of closed windows, not read yet. `size_us` is the length of every window; of the rows those are meant for which
-    `condition` is true, None for all."""
+    """Rows of closed windows, not read yet."""
 
     schema: pa.Schema
     pieces: tuple[Piece, ...]
-    size_us: int
-    condition: pc.Expression | None = None
 
 
 class Scan(ds.Dataset):
-    """A data set of which the engine asks `schema` and `scanner`, for each reading anew. `check` is called before each
-    piece and may end the reading by raising. What else a reading raises is kept as `failure`, because the engine tells
-    its text alone."""
+    """A data set. The engine asks it for `schema` and `scanner`, anew for each reading. `check` is called before each
+    piece and may end the reading by raising. Any other error of a reading is kept as `failure`, because the engine passes
+    on only its text."""
 
-    def __init__(self, rows: Closed, check: Callable[[], None]) -> None:  # the base class makes nothing of its own
+    def __init__(self, rows: Closed, check: Callable[[], None]) -> None:  # the base class has no constructor to call
         self._rows, self._check = rows, check
         self._schema = without_zone(rows.schema)
         self.failure: Exception | None = None
@@ -44,8 +41,8 @@ class Scan(ds.Dataset):
         return self._schema
 
     def scanner(self, columns: list[str] | None = None, filter: pc.Expression | None = None) -> _Reading:
-        """What reads the rows that meet the filter."""
-        return _Reading(self, self._schema.names if columns is None else columns, _both(self._rows.condition, filter))
+        """A reading of the rows that meet the filter."""
+        return _Reading(self, self._schema.names if columns is None else columns, filter)
 
     def batches(self, columns: list[str], condition: pc.Expression | None) -> Iterator[pa.RecordBatch]:
         """The columns of the rows that meet the condition."""
@@ -60,15 +57,15 @@ class Scan(ds.Dataset):
             yield from table.to_batches(BATCH_ROWS)
 
     def _wanted(self, condition: pc.Expression | None) -> Iterator[Piece]:
-        """The pieces that may have rows that meet the condition. Arrow knows how to tell that of files by what is known of
-        all their rows; of the files here no one is ever opened."""
+        """The pieces that may have rows that meet the condition. Arrow can decide this for files by what is known of all
+        their rows. So each piece is shown to Arrow as a file, which is never opened."""
         if condition is None:
             yield from self._rows.pieces
             return
         for first in range(0, len(self._rows.pieces), TOLD_AT_ONCE):
             self._check()
             pieces = self._rows.pieces[first:first + TOLD_AT_ONCE]
-            files = [FORMAT.make_fragment(str(number), FILES, partition_expression=_known(piece, self._rows.size_us))
+            files = [FORMAT.make_fragment(str(number), FILES, partition_expression=_known(piece))
                      for number, piece in enumerate(pieces)]
             for file in ds.FileSystemDataset(files, self._schema, FORMAT, FILES).get_fragments(condition):
                 yield pieces[int(file.path)]
@@ -76,7 +73,7 @@ class Scan(ds.Dataset):
 
 @dataclass(frozen=True)
 class _Reading:
-    """One reading of a data set, in the form that the engine knows."""
+    """One reading of a data set, with the interface that the engine expects."""
 
     scan: Scan
     columns: list[str]
@@ -94,18 +91,11 @@ def without_zone(schema: pa.Schema) -> pa.Schema:
 
 
 def instant(us: int) -> pa.Scalar:
-    """An instant as the engine's tables have it."""
+    """An instant in the form of the engine's tables."""
     return pa.scalar(us, pa.timestamp("us"))
 
 
-def _known(piece: Piece, size_us: int) -> pc.Expression:
-    spans = (("window_start", piece.first_us, piece.last_us),
-             ("window_end", piece.first_us + size_us, piece.last_us + size_us))
+def _known(piece: Piece) -> pc.Expression:
+    spans = (("window_start", piece.first_us, piece.last_us), ("window_end", piece.first_end_us, piece.last_end_us))
     start, end = ((ds.field(name) >= instant(first)) & (ds.field(name) <= instant(last)) for name, first, last in spans)
     return start & end
-
-
-def _both(one: pc.Expression | None, other: pc.Expression | None) -> pc.Expression | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other

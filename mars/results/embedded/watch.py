@@ -1,4 +1,4 @@
-"""Ends a running statement of the embedded engine when its time is over, or when somebody asks for that."""
+"""Ends a running statement of the embedded engine when its time is over, or on request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Limits:
-    """What a statement may take: rows and bytes of its answer (None: any number), and time since `began_s`. `stopped` says
-    whether somebody has asked to stop it."""
+    """The limits of a statement: rows and bytes of its answer (None: any number), and time since `began_s`. `stopped`
+    says whether somebody has asked to stop it."""
 
     rows_max: int | None = None
     bytes_max: int | None = None
@@ -28,8 +28,9 @@ class Limits:
 
 
 class Watch:
-    """Interrupts the connection from the moment on at which the statement is to end, until the block is left: once would
-    not do, as an interrupt between two steps of a statement is forgotten. `why` is empty until then."""
+    """Interrupts the connection, again and again, from the moment at which the statement is to end until the block is
+    left. Once is not enough, because the engine forgets an interrupt between two steps of a statement. `why` is empty
+    until then."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
         self._connection, self._limits = connection, limits
@@ -43,15 +44,16 @@ class Watch:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join()  # or it would interrupt a connection that is closed
+        self._thread.join()  # otherwise it would interrupt a closed connection
 
     def check(self) -> None:
-        """Raises once the statement is to end: a reading of which the engine gets no rows hears of no interrupt."""
+        """Raises once the statement is to end. This is needed because a reading from which the engine gets no rows
+        notices no interrupt."""
         if self.why:
             raise self.error("")
 
     def error(self, sql: str) -> SqlError:
-        """Of a statement that was ended: `why`, as its answer."""
+        """The answer to a statement that was ended: an error with `why`."""
         if self.why == "stopped":
             return stopped()
         return SqlError("the statement took too long", f"it was stopped after {self._limits.timeout_s:g} s",
@@ -68,5 +70,5 @@ class Watch:
 
 
 def stopped() -> SqlError:
-    """The answer of a statement that somebody has asked to stop."""
-    return SqlError("the statement was stopped", "as asked")
+    """The answer to a statement that was stopped on request."""
+    return SqlError("the statement was stopped", "on request")

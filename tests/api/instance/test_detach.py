@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from api.instance import supervise, up
+from api.instance import processes, up
 from api.instance.services.paths import log_dir
 from mars.config import Config
 from mars.errors import MarsError
@@ -23,7 +23,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
                 return subprocess.Popen([sys.executable, "-c", f"import sys; sys.stdin.read(); {code}"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
 
-        monkeypatch.setattr(supervise, "spawn", spawn)
+        monkeypatch.setattr(processes, "spawn", spawn)
         with pytest.raises(MarsError) as caught:
             up.detach(Config().model_copy(update={"data": tmp_path}), lambda *_: None)
         return caught.value.title, caught.value.detail

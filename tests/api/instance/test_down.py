@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from api.cli.program import mars
-from api.instance import runfile, supervise, up
+from api.instance import processes, runfile, up
 from api.instance.runfile import Process, Run
-from api.instance.server_process import ServerProcess
+from api.instance.supervisor import ServerProcess
 from mars.config import load
 from mars.errors import ConflictError, MarsError
 
@@ -49,7 +49,7 @@ def held(tmp_path):
 @pytest.mark.parametrize("program", [SLEEPER, STUBBORN], ids=["willing", "stubborn"])
 @pytest.mark.timeout(30)
 def test_the_server_process_ends_with_its_children_though_the_clock_was_set(tmp_path, monkeypatch, program):
-    monkeypatch.setattr(supervise, "spawn", lambda *_: child_of(program))
+    monkeypatch.setattr(processes, "spawn", lambda *_: child_of(program))
     monkeypatch.setattr(ServerProcess, "_listen", lambda _: None)
     server = ServerProcess(load({"data": tmp_path}, environment={}), lambda *_: None)
     grandchild = psutil.Process(int(server.process.stdout.readline()))
@@ -149,7 +149,7 @@ def test_purge_leaves_what_is_not_of_our_making(stopped):
     (stopped / "src").mkdir()
     (stopped / "src" / "a.py").write_text("theirs")
     done = purge(stopped)
-    assert (done.exit_code, "not of Mars's making (elsewhere, src)" in done.output) == (0, True), done.output
+    assert (done.exit_code, "files that Mars did not make (elsewhere, src)" in done.output) == (0, True), done.output
     assert sorted(path.name for path in stopped.iterdir()) == ["elsewhere", "lost+found", "src"]
     assert (stopped / "src" / "a.py").read_text() == "theirs"
 

@@ -72,7 +72,7 @@ def test_a_newer_format_is_refused_and_an_older_one_becomes_ours(admitted, tmp_p
     monkeypatch.setattr(identity, "FORMAT", 2)
     older = Identity(first.id, 2).dump()
     (tmp_path / "a" / FILE).write_bytes(older) if place == "ZooKeeper" else context.zk.client.set(names.INSTANCE, older)
-    with pytest.raises(ConflictError, match="(?s)is of a newer Mars.*format 3.*up to 2") as refused:
+    with pytest.raises(ConflictError, match=r"(?s)is of a newer Mars.*format 3.*up to 2") as refused:
         admitted("a", "a")
     assert (FILE if place == "folder" else "ZooKeeper at ") in refused.value.title
     assert "start the newer Mars again" in refused.value.hint
@@ -97,7 +97,7 @@ def test_a_redis_has_one_instance(redis, stack):
     one, other = stack.config.model_copy(update={"data": Path("/one")}), stack.config
     hold(redis, one, Identity("1"))
     hold(redis, one, Identity("1"))
-    with pytest.raises(ConflictError, match="in use by instance 1 .*:/one") as refused:
+    with pytest.raises(ConflictError, match=r"in use by instance 1 .*:/one") as refused:
         hold(redis, other, Identity("2"))
     assert "redis-cli -h 127.0.0.1" in refused.value.hint
 

@@ -15,7 +15,7 @@ from api.cli.lines import ensure_topic, send
 from api.instance.services import kafka
 from api.statements.adhoc_job import COUNTS, FAULT, Task, mapping
 from benchmarks.secure_kafka import PASSWORD, SecureKafka, secure_kafka
-from mapper.read import open_reader
+from mapper.fetch import open_reader
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.transactions import Transactions
@@ -24,6 +24,7 @@ from mars.config import Config, load
 from mars.errors import NotReadyError
 from tests.cluster import Cluster
 from tests.conftest import Stack
+from tests.mapper.confluent_reader import ConfluentReader
 
 pytestmark = pytest.mark.services
 PARTITIONS, TUPLES = 2, 40_000
@@ -70,7 +71,7 @@ def test_tuples_from_claim_to_result(broker: SecureKafka, stack: Stack, tmp_path
         assert found == {k: (len(range(k, TUPLES, 7)), WIDE) for k in range(7)}
         stream, query = cluster.context.catalog.query("q")
         task = Task(cluster.config, stream, query.plan, [(1, 10, 110)])
-        told = dict(mapping(task.to_json())(0))
+        told = dict(mapping(task)(0))
         assert FAULT not in told
         assert json.loads(told[COUNTS])["tuples"] == 100
         logs = "".join(file.read_text(errors="replace") for file in (tmp_path / "cluster" / "logs").iterdir())
@@ -87,11 +88,11 @@ def test_every_client_speaks_every_way(broker: SecureKafka, listener: str, mecha
     settings = broker.settings(listener, mechanism)
     address, security = settings["kafka_address"], security_of(load(settings, environment={}))
     admin, topic = KafkaAdmin(address, security=security), f"{listener}-{mechanism}"
-    id_ = admin.create(topic).id
+    id_ = admin.create(topic).topic_id
     sent = lines(5_000)
     assert send(iter(sent), address, security, topic, 1, None, lambda *_: None) == len(sent)
-    for kind in ("raw", "confluent"):
-        reader = open_reader(kind, address, security, topic, id_)
+    for opened in (open_reader, ConfluentReader):
+        reader = opened(address, security, topic, id_)
         assert reader.last_stable_offsets() == {0: len(sent)}
         messages = reader.read(0, 0, len(sent), 16 << 20).messages
         assert messages.buffer[messages.start[0]:messages.start[0] + 3].tobytes() == sent[0][:3]

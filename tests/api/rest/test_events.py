@@ -109,7 +109,7 @@ def test_where_leaves_out_rows_and_a_break_within_a_commit_loses_none(url, new_q
 def test_what_the_stream_does_not_take_is_refused(url, new_query):
     stream = f"{url}/v1/queries/{new_query().query.name}/results/stream"
     for parameters, title in (({"partial": "true"}, "unknown parameter partial"),
-                              ({"from": ["now", "0"]}, "parameter from stands twice")):
+                              ({"from": ["now", "0"]}, "parameter from is given twice")):
         answer = httpx.get(stream, params=parameters)
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
         assert answer.json()["title"] == title
@@ -147,7 +147,7 @@ def test_a_place_outlives_older_windows_and_is_gone_with_its_own(url, new_query,
     assert read(url, name, 1)[0]["id"] == events[3]["id"], "who begins anew gets what is whole"
     stream = f"{url}/v1/queries/{name}/results/stream"
     lost = httpx.get(stream, headers={"Last-Event-ID": events[2]["id"]})
-    assert (lost.status_code, lost.json()["title"]) == (410, "the rows behind this place are no longer kept")
+    assert (lost.status_code, lost.json()["title"]) == (410, "the rows after this place are no longer kept")
     assert "begin again" in lost.json()["hint"]
     committer.forget(1, 120)  # of this window the other key part still has its rows
     assert httpx.get(stream, headers={"Last-Event-ID": events[3]["id"]}).status_code == 410
@@ -191,7 +191,7 @@ def test_a_wrong_event_id_is_refused(url, new_query):
     id_, stream = query.id, f"{url}/v1/queries/{query.name}/results/stream"
     for wrong in ("/nonsense", "q0:::0:", "/0/60/-1", "/0/60/0", "/60/0/1", f"/0/{2**63}/1", "/0/60/1/a/b"):
         answer = httpx.get(stream, headers={"Last-Event-ID": wrong if "q" in wrong else id_ + wrong})
-        assert (answer.status_code, answer.json()["title"]) == (422, "this is no event id")
+        assert (answer.status_code, answer.json()["title"]) == (422, "this is not an event id")
     for wrong, title in ((f"{id_}::65000000:25:2,1", "the event id is of an older Mars"),
                          ("q0/0/60/1", "the event id belongs to another query"),
                          (f"{id_}/0/60/1/0123456789ab", "the event id belongs to other rows")):

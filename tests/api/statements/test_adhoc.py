@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
+from pyspark import cloudpickle
 
 from api.instance.spark_session import session
+from api.rest.problems import status_of
 from api.statements import adhoc, adhoc_job
 from api.statements.adhoc import split
 from mars.config import load
@@ -73,9 +76,9 @@ def test_grouped_windowed_ordered_and_cut(client, stream, on_spark, monkeypatch)
 
 @pytest.mark.parametrize(("rest", "reason"), [
     ("sip, count(*) FROM {s} WHERE bytes < 10 GROUP BY sip HAVING count(*) > 1000",
-     "of 2001 tuples, 1 does not read, 1990 are left out by WHERE, HAVING leaves out every group of the other 10"),
-    ("sip, count(*) FROM {s} WHERE bytes < 0 GROUP BY sip", "of 2001 tuples, 1 does not read, 2000 are left out by WHERE"),
-    ("sip FROM {s} WHERE bytes < 0", "of 2001 tuples, 1 does not read, WHERE leaves out the other 2000"),
+     "of 2001 tuples, 1 cannot be read, 1990 are left out by WHERE, HAVING leaves out every group of the other 10"),
+    ("sip, count(*) FROM {s} WHERE bytes < 0 GROUP BY sip", "of 2001 tuples, 1 cannot be read, 2000 are left out by WHERE"),
+    ("sip FROM {s} WHERE bytes < 0", "of 2001 tuples, 1 cannot be read, WHERE leaves out the other 2000"),
     ("sip FROM {s} LIMIT 0", "LIMIT 0 asks for none"),
     ("sip FROM {s} FROM LATEST", "topic 'adhoc' holds no tuple from where the SELECT begins")])
 def test_an_empty_answer_says_where_the_tuples_went(client, stream, on_spark, rest, reason):
@@ -156,13 +159,13 @@ def test_no_tuple_has_the_columns_of_the_select_list(monkeypatch):
         assert (len(found.rows), found.truncated) == (0, False)
 
 
-def test_a_fault_of_a_task_keeps_its_status(monkeypatch):
+def test_a_fault_of_a_task_keeps_its_kind(monkeypatch):
     def away(*_: object) -> None:
         raise NotReadyError("Kafka does not answer", "at 127.0.0.1:9", "wait")
 
     def without_spark(_context: object, task: adhoc_job.Task, _progress: object) -> list:
-        text = task.to_json()
-        return [adhoc_job.merging(text)((part, [data])) for part, data in adhoc_job.mapping(text)(0)]
+        mapping, merging = (pickle.loads(cloudpickle.dumps(stage(task))) for stage in (adhoc_job.mapping, adhoc_job.merging))
+        return [merging((part, [data])) for part, data in mapping(0)]
 
     monkeypatch.setattr(adhoc_job, "_aggregate_range", away)
     monkeypatch.setattr(adhoc, "_on_spark", without_spark)
@@ -170,4 +173,4 @@ def test_a_fault_of_a_task_keeps_its_status(monkeypatch):
     plan = compile_select(parse("SELECT count(*) FROM s"), STREAM, continuous=False)
     with pytest.raises(MarsError) as caught:
         adhoc.run(context, STREAM, plan, {0: 0}, {0: 9}, lambda *_: True)
-    assert (caught.value.status, caught.value.title, caught.value.hint) == (503, "Kafka does not answer", "wait")
+    assert (status_of(caught.value), caught.value.title, caught.value.hint) == (503, "Kafka does not answer", "wait")

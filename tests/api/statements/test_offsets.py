@@ -9,6 +9,7 @@ from api.statements import offsets, status
 from api.statements.offsets import EndOffsets
 from mars.adapters.kafka.errors import TopicRecreated
 from mars.errors import NotReadyError
+from tests.clock import ManualClock
 
 T, OTHER = SimpleNamespace(topic="t", topic_id="id"), SimpleNamespace(topic="other", topic_id="id")
 
@@ -92,15 +93,14 @@ def test_a_lag_that_nobody_knows_says_why():
     assert "Kafka does not answer" in reason
 
 
-def test_a_broker_that_is_back_is_asked_again_soon(monkeypatch):
-    broker, clock = Broker(), SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(offsets, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    ends = EndOffsets(broker)
+def test_a_broker_that_is_back_is_asked_again_soon():
+    broker, clock = Broker(), ManualClock()
+    ends = EndOffsets(broker, clock)
     broker.dead = True
     with pytest.raises(NotReadyError):
         ends.read(T, [0])
     broker.dead = False
-    clock.now += offsets.AWAY_S
+    clock.now_s += offsets.AWAY_S
     assert ends.read(T, [0]) == {0: 2}
     assert offsets.AWAY_S <= 1
 
@@ -125,4 +125,4 @@ def test_the_ends_of_another_topic_by_the_name_are_no_lag():
         ends.read(T, [0])
     lag, reason = status._lag(SimpleNamespace(ends=ends), T, {0: 0}, 1e-9)
     assert (lag, broker.asked) == (None, 1)
-    assert "was deleted and made anew" in reason
+    assert "was deleted and created again" in reason

@@ -5,18 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
 from api.statements import select_results
-from mars.results.embedded.engine import Engine
-from mars.results.embedded.scan import Closed
-from mars.results.embedded.watch import Limits
-from mars.results.tables import Piece
-from sql.read.window_order import window_order
 
 MINUTE_US = 60_000_000
 LONG = "SELECT count(*) FROM {q} AS q, range(10000000000) AS a, range(10000) AS b"
@@ -53,12 +45,11 @@ def post(client):
 
 @pytest.mark.services
 @pytest.mark.parametrize(("sql", "counts", "segments"), [
-    ("SELECT * FROM {q} ORDER BY window_start DESC LIMIT 5", [39, 39, 38, 38, 37], 20),
-    ("SELECT sip, window_start, count FROM {q} WHERE count % 2 = 0 ORDER BY window_end DESC, sip LIMIT 1", [38], 20),
+    ("SELECT * FROM {q} ORDER BY window_start DESC LIMIT 5", [39, 39, 38, 38, 37], 40),
+    ("SELECT sip, window_start, count FROM {q} WHERE count % 2 = 0 ORDER BY window_end DESC, sip LIMIT 1", [38], 40),
     ("SELECT * FROM {q} WHERE window_start >= '1970-01-01T00:38:00Z' AND window_end < '1970-01-01T00:40:00Z'", [38, 38], 1),
     ("SELECT 1, 2, max(count) FROM {q} WHERE window_start < '1970-01-01T00:03:00Z'", [2], 3)])
-def test_no_more_is_read_than_a_statement_needs(post, minutes, reads, monkeypatch, sql, counts, segments):
-    monkeypatch.setattr(select_results, "LOOK_ROWS", 8, raising=False)
+def test_no_more_is_read_than_a_statement_needs(post, minutes, reads, sql, counts, segments):
     status, document = post(sql.format(q=minutes))
     place = [column["name"] for column in document["columns"]].index("count") if "max" not in sql else 2
     assert (status, [row[place] for row in document["rows"]]) == (200, counts)
@@ -113,39 +104,3 @@ def test_a_damaged_file_is_named(post, context, new_query):
     file.write_bytes(b"\0" * file.stat().st_size)
     status, document = post(f"SELECT * FROM {committer.query.name}")
     assert (status, file.name in document["detail"]) == (500, True)
-
-
-SCHEMA = pa.schema({"window_start": pa.timestamp("us", "UTC"), "window_end": pa.timestamp("us", "UTC"), "k": pa.int64()})
-STATEMENTS = [
-    f"SELECT * FROM q {where} ORDER BY {order}, k {way} LIMIT {limit}"
-    for where in ("", "WHERE k % 7 = 0", "WHERE k % 1000 = 1", "WHERE window_start < '1970-01-01 00:06:00'",
-                  "WHERE window_end > '1970-01-01 00:06:00' AND k > 500")
-    for way in ("", "DESC") for order in ("window_start", "window_start DESC", "q.window_end DESC", "Window_End")
-    for limit in ("0", "1", "20", "60", "400", "5000", "10 OFFSET 70", "10 OFFSET 5000")]
-
-
-def result(rng: np.random.Generator) -> Closed:
-    """Pieces of any length of time, in any order, one over the other, as key parts and files put together give them."""
-    pieces, k = [], 0
-    for _ in range(rng.integers(1, 25)):
-        first, rows = int(rng.integers(0, 12)), int(rng.integers(1, 100))
-        starts = np.sort(first + rng.integers(0, rng.choice([1, 3, 6]), rows)) * MINUTE_US
-        columns = [pa.array(starts + size).cast(SCHEMA[0].type) for size in (0, MINUTE_US)]
-        table = pa.Table.from_arrays([*columns, pa.array(range(k, k + rows))], schema=SCHEMA)
-        pieces.append(Piece(int(starts[0]), int(starts[-1]), rows, lambda table=table: table))
-        k += rows
-    return Closed(SCHEMA, tuple(pieces), MINUTE_US)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_first_windows_have_the_first_rows(monkeypatch, seed):
-    rng = np.random.default_rng(seed)
-    closed, known = result(rng), SimpleNamespace(query=lambda name: (name, name), read_whole=lambda *_: None)
-    context = SimpleNamespace(engine=Engine(), catalog=known, snapshots=known)
-    monkeypatch.setattr(select_results, "_closed", lambda *_: closed)
-    monkeypatch.setattr(select_results, "LOOK_ROWS", 30)
-    monkeypatch.setattr(select_results, "WIDER", 2)
-    for sql in rng.choice(STATEMENTS, 40, replace=False).tolist():
-        assert window_order(sql), sql
-        statement = SimpleNamespace(queries=("q",), engine_sql=sql)
-        assert select_results._run(context, statement, Limits())[1] == context.engine.run(sql, {"q": closed}), sql

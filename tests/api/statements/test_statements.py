@@ -155,7 +155,7 @@ def test_a_query_that_others_make_and_drop_meanwhile_is_made_or_in_conflict(clie
     assert client.delete(f"/v1/queries/{name}").status_code == 204
     monkeypatch.setattr(define, "_start", lambda *_: (None, []))
     answer = client.post("/v1/queries", json=body)
-    assert (answer.status_code, answer.json()["title"]) == (409, "the query was dropped meanwhile")
+    assert (answer.status_code, answer.json()["title"]) == (409, "the query has just been dropped")
 
 
 def test_rest_makes_a_query_once(client, stream, fresh_name):
@@ -197,7 +197,7 @@ def test_peek_shows_the_begin_of_long_messages(sql, kafka, stack, fresh_name):
     producer.flush(20)
     _, document = sql(f"PEEK '{name}'")
     assert [row[3] for row in document["rows"]] == ["1,a", "2," + "é" * 9_998, None]
-    assert document["notes"][0] == "Of longer messages the first 10,000 characters are shown."
+    assert document["notes"][0] == "Longer messages are cut to their first 10,000 characters."
 
 
 def test_peek_shows_a_message_whose_time_is_too_far_for_a_timestamp(sql, kafka, stack, fresh_name):
@@ -248,7 +248,7 @@ def test_an_empty_result_says_why(client, new_query, stack):
     assert "No tuple has come yet" in client.get(url).json()["reason"]
     stack.produce(committer.stream.topic, [b"a,1,30"])
     deadline = time.monotonic() + 60
-    while "1 of topic" not in (reason := client.get(url).json()["reason"]):
+    while "about 1 more to read" not in (reason := client.get(url).json()["reason"]):
         assert time.monotonic() < deadline, reason
     for part in (0, 1):
         committer.commit(part, counters={"tuples": 2 if part == 0 else 0, "bad": 2 if part == 0 else 0}, watermark=None)
@@ -285,7 +285,7 @@ def test_a_paused_query_whose_topic_was_made_anew_is_not_resumed_and_has_no_lag(
     assert (answer.status_code, answer.json()["title"]) == (409, "the stream's topic is another one")
     document = client.get(f"/v1/queries/{query.query.name}").json()
     assert (document["state"], document["lag"]) == ("PAUSED", None)
-    assert "was deleted and made anew" in document["lag_unknown"]
+    assert "was deleted and created again" in document["lag_unknown"]
 
 
 def test_a_full_state_folder_is_named(client, sql, context, monkeypatch, new_query):

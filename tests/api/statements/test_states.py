@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from api.cli.commands.status import describe
 from api.rest.app import create_app
-from api.statements.context import Context
+from api.statements.context import Context, connect
 from mars.adapters.view import stop_queries
 from mars.config import Config
 from mars.model import names
@@ -63,7 +63,7 @@ def test_rows_that_are_made_again_are_waited_for_and_never_missing(context, clie
     made.commit(0, watermark=600)
     monkeypatch.setattr(snapshot, "COMMIT_WAIT_S", 0.2)
     refused = client.get(f"/v1/queries/{made.query.name}/results")
-    assert (refused.status_code, refused.json()["title"]) == (503, "closed windows are made again")
+    assert (refused.status_code, refused.json()["title"]) == (503, "closed windows are computed again")
     assert client.get(f"/v1/queries/{made.query.name}").json()["state"] == "RUNNING"
 
     def heal() -> None:
@@ -88,7 +88,7 @@ def unreadable(context, new_query):
     made.commit(0, rows=[], positions={0: 5})
     pointer = Pointer.load(context.zk.get(names.pointer(made.stream.id, 0)).data)
     (context.storage.root / pointer.manifest.path).unlink()
-    again = Context(context.config)
+    again = Context(context.config, connect(context.config))
     yield made, TestClient(create_app(again), "http://localhost", raise_server_exceptions=False)
     again.close()
     context.catalog.drop_query(made.query.name)

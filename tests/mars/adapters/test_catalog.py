@@ -60,9 +60,9 @@ def test_dropping_deletes_them_and_ids_are_never_used_again(store, stream):
 def test_nothing_is_made_that_could_not_be_changed_afterwards(store, stream, monkeypatch):
     store.create_query(f"q{stream.name}", plan(stream.name), {0: 1})
     monkeypatch.setattr(catalog, "CREATED_BYTES_MAX", 200)
-    with pytest.raises(ConflictError, match="no more fits in ZooKeeper"):
+    with pytest.raises(ConflictError, match="ZooKeeper has no room for this"):
         store.create_query(f"r{stream.name}", plan(stream.name), {0: 1})
-    with pytest.raises(ConflictError, match="no more fits in ZooKeeper"):
+    with pytest.raises(ConflictError, match="ZooKeeper has no room for this"):
         store.create_stream(replace(stream, name=f"{stream.name}2"), [0])
     assert store.pause(f"q{stream.name}").state == PAUSED
     store.drop_query(f"q{stream.name}")

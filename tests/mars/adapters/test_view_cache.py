@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +18,8 @@ from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import Znode, ZooKeeper
 from mars.errors import NotFoundError
 from mars.model.plan import Stream, StreamColumn
+from mars.runtime.system import SYSTEM
+from tests.clock import ManualClock
 
 pytestmark = pytest.mark.services
 ROOT = "/mars-view-cache"
@@ -61,16 +64,14 @@ def stream_of() -> Callable[[str], Stream]:
 
 
 @pytest.fixture
-def clock(monkeypatch) -> SimpleNamespace:
+def clock() -> ManualClock:
     """The cache's clock, which stands: what is read anew is so because a watch fired, however slow this machine is."""
-    made = SimpleNamespace(now_s=1_000.0)
-    monkeypatch.setattr(view_cache, "time", SimpleNamespace(monotonic=lambda: made.now_s))
-    return made
+    return ManualClock()
 
 
 @pytest.fixture
 def cache(zookeeper, changed, clock) -> Counted:
-    return Counted(zookeeper, changed.set)
+    return Counted(zookeeper, changed.set, replace(SYSTEM, clock=clock))
 
 
 def test_what_does_not_change_is_read_once(cache, path):

@@ -27,7 +27,7 @@ def stream_id(fresh_name) -> int:
 def exchange(stack, stream_id) -> Exchange:
     """Generation 1 of the stream is installed, with one query."""
     made = Exchange(stack.config.redis_address)
-    made.install(stream_id, 1, 1, made.standing(stream_id, ()).server, EMPTY)
+    made.lead(stream_id, generation=1, epoch=1).install(made.standing(stream_id, ()).server, EMPTY)
     yield made
     made.forget(stream_id)
 
@@ -60,9 +60,10 @@ def test_a_push_wakes_those_who_wait_for_entries(exchange, heard, stream_id):
 
 
 def test_the_end_of_a_check_wakes_and_its_beginning_does_not(exchange, heard, stream_id):
-    exchange.publish_facts(stream_id, 1, 1, {"begun": 1})
+    leader = exchange.lead(stream_id, generation=1, epoch=1)
+    leader.publish_facts({"begun": 1})
     assert not _more(heard)
-    exchange.publish_facts(stream_id, 1, 1, {"done": 1})
+    leader.publish_facts({"done": 1})
     assert heard.get(timeout=LONG_S) == (ENTRIES, stream_id)
 
 

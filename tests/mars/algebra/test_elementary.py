@@ -11,6 +11,7 @@ import pytest
 
 from mars.algebra.evaluation import double_double, elementary, powers
 
+pytestmark = pytest.mark.slow
 RANDOM = 100_000
 QUICK, SURE = 45, 1_250  # digits; no middle of two doubles has more than 1,100
 LEAST, GREATEST, NORMAL = 5e-324, 1.7976931348623157e308, 2.2250738585072014e-308

@@ -18,6 +18,8 @@ from mars.algebra.functions import resolve
 from mars.model import types
 from mars.model.expressions import Call, Column, Expression, Literal
 
+pytestmark = pytest.mark.slow
+
 NAN, INF = math.nan, math.inf
 DOUBLES = [None, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 1.005, 2.675, 0.125, 123456.789, 1e-3, 9.99e-4,
            1e7, 9999999.5, 1e10, 1.5e300, 5e-324, -1e20, 2.0 ** 63, 2147483648.0, 1e15 + 0.5, NAN, INF, -INF]

@@ -13,7 +13,7 @@ import pytest
 
 from mars.adapters import letters as adapter
 from mars.adapters.letters import LetterStore, folder
-from mars.adapters.redriven import Redriven
+from mars.adapters.redrive_marks import Redriven
 from mars.adapters.storage import CorruptFileError, Storage
 from mars.model import letters
 from mars.model.letters import LetterFile
@@ -92,22 +92,15 @@ def test_the_oldest_go_first_and_are_counted(store):
     assert store.deleted(STREAM + 1) == 0
 
 
-def test_of_a_file_above_the_limit_the_last_letters_are_kept_and_the_others_counted(store):
-    file = write(store, table(*((0, n, 0, "bad", random.randbytes(500)) for n in range(200))), 0, 200, age_s=50)
-    limit = 10 * adapter.BLOCK_BYTES
-    gone = store.retain(STREAM, limit)
-    kept = places(store.in_order(STREAM))
-    assert len(kept) > 40
-    assert (kept, gone, store.deleted(STREAM)) == ([(0, n, 0) for n in range(gone, 200)], 200 - len(kept), 200 - len(kept))
-    cut, = store.files(STREAM)
-    assert (cut.partition, cut.start, cut.end, cut.count) == (0, gone, file.end, len(kept))
-    assert store.retain(STREAM, limit) == 0
-    assert store.retain(STREAM, 100) == len(kept)
-    assert store.files(STREAM) == []
-    file = write(store, table((0, 1, 0), (0, 2, 0)), 1, 3)
-    (store.storage.root / folder(STREAM) / file.name).write_bytes(b"x" * 50_000)
-    assert store.retain(STREAM, limit) == 2
-    assert store.files(STREAM) == []
+def test_the_newest_file_stays_whole_unless_none_are_kept(store):
+    old, new = (write(store, table(*((0, n, 0, "bad", random.randbytes(500)) for n in range(at, at + 100))), at, at + 100,
+                      age_s=100 - at) for at in (0, 50))
+    assert store.retain(STREAM, adapter.BLOCK_BYTES) == old.count
+    assert store.files(STREAM) == [new]
+    (store.storage.root / folder(STREAM) / new.name).write_bytes(b"x" * 50_000)
+    assert store.retain(STREAM, adapter.BLOCK_BYTES) == 0
+    assert store.retain(STREAM, 0) == new.count
+    assert (store.files(STREAM), store.deleted(STREAM)) == ([], old.count + new.count)
 
 
 def test_files_are_put_together_only_to_a_part_of_what_is_kept(store):
@@ -141,7 +134,6 @@ def test_marks_are_read_only_for_the_letters_that_are_looked_at(store):
         marks.confirm(STREAM, f"{number:016x}")
     marks.begin(STREAM, "ff", "t", held[0])
     path = store.storage.root / folder(STREAM)
-    (path / "0000000000000000.0-2-0-4.redriven").rename(path / "0000000000000000.redriven")  # as older versions name them
     now = marks.marks(STREAM)
     (path / "0000000000000001.1-2-1-4.redriven").write_bytes(b"is not read")
     assert now.of(held[0]).to_pylist() == [2 <= n < 5 for n in range(10)]
@@ -149,6 +141,13 @@ def test_marks_are_read_only_for_the_letters_that_are_looked_at(store):
     marks.settle(STREAM, lambda topic: "ff")
     assert marks.marks(STREAM).of(held[0]).to_pylist() == [True] * 10
     assert marks.marks(STREAM).of(held[1].slice(5)).to_pylist() == [False] * 5
+
+
+def test_a_mark_whose_stream_is_dropped_meanwhile_is_settled_by_that(store, monkeypatch):
+    marks = Redriven(store.storage)
+    marks.begin(STREAM, "ff", "t", table((0, 1, 0)))
+    monkeypatch.setattr(store.storage, "get", lambda path: None)
+    marks.settle(STREAM, lambda topic: "ff")
 
 
 def test_small_files_are_put_together(store):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mars.adapters.kafka.cluster import TopicInfo
 from mars.model.log_epochs import NOTED_MAX, Epochs, compare, note, together
 from reducer.leading.watch_topic import Seen, TopicWatch
+from tests.reducer import handed
 
 LOG = Epochs(7, ((2, 100), (4, 180), (6, 300)))
 
@@ -83,8 +84,7 @@ class Partition:
 
     def told(self) -> Epochs:
         """What the leader of Mars tells of it."""
-        watch = object.__new__(TopicWatch)
-        watch.wire = self
+        watch = TopicWatch(handed.connections(wire=self))
         facts = watch._logs(Seen(), TopicInfo("t", "id", {0: (1, self.epoch)}))
         return Epochs.load(facts["log:0"])
 

@@ -84,10 +84,10 @@ def test_a_read_costs_what_was_committed_since_the_last(part):
 
 
 def test_no_more_than_its_share_of_memory_is_kept(part):
-    part.kept.kept_bytes = 0
+    kept = OpenWindows(part.storage, kept_bytes=0)
     part.commit([1])
-    assert len(part.rows(part.kept)) == 1
-    assert not part.kept._held
+    assert len(part.rows(kept)) == 1
+    assert list(kept._held) == []
 
 
 def test_what_a_fall_back_has_left_out_is_not_counted_twice(part):
@@ -97,7 +97,8 @@ def test_what_a_fall_back_has_left_out_is_not_counted_twice(part):
     part.commit([3, 4])
     part.rows(part.kept)
     part.manifest.queries["q1"] = replace(before, fell_at=3)
-    part.state.open, part.state.commit, part.end = part.state.open[:1], part.manifest.queries["q1"].copy(), 2
+    part.state.adopt(part.manifest.queries["q1"], part.state.open[:1])
+    part.end = 2
     part.commit([3, 4])
     assert part.rows(part.kept).equals(part.rows(OpenWindows(part.storage)))
 

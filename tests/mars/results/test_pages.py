@@ -73,7 +73,7 @@ def test_rows_that_are_deleted_are_missing_from_no_page_in_silence(client, fille
     for cursor in (in_first, backwards, of_one):
         answer = get(client, filled, cursor=cursor)
         assert (answer.status_code, answer.json()["type"]) == (410, "urn:mars:problem:gone")
-        assert "windows from 1970-01-01T00:01:00Z on are still whole" in answer.json()["detail"]
+        assert "windows from 1970-01-01T00:01:00Z on are still complete" in answer.json()["detail"]
     assert get(client, filled, cursor=begun(2, order="desc")).json()["rows"][0][2:] == ["a", 5, 1]
     rows = client.post("/v1/sql", json={"sql": f"SELECT count(*) FROM {filled.query.name}"}).json()["rows"]
     assert rows == [[3]]
@@ -114,7 +114,7 @@ def test_a_read_behind_the_last_closed_window_says_what_the_next_one_waits_for(c
     plan = client.post("/v1/sql", json={"sql": f"EXPLAIN QUERY {name} WHY"}).json()["rows"]
     assert plan[-1][0].startswith(f"next      the watermark is {watermark}, and partition 0")
     assert client.post(f"/v1/queries/{name}/pause").status_code == 200
-    assert f"{name} is PAUSED: RESUME QUERY {name} lets it go on." in why(**{"from": 900_000})
+    assert f"{name} is PAUSED: RESUME QUERY {name} continues it." in why(**{"from": 900_000})
     plan = client.post("/v1/sql", json={"sql": f"EXPLAIN QUERY {name} WHY"}).json()["rows"]
     assert plan[-1][0].startswith("counted ")
 
@@ -138,7 +138,7 @@ def test_a_wrong_parameter_is_a_422(client, filled, parameters):
 @pytest.mark.parametrize("time", [1_767_225_600_000_000_000, -1_767_225_600_000_000_000, 2**63 // 1000, "9" * 5_000])
 def test_a_time_in_other_units_than_milliseconds_is_a_422(client, filled, name, time):
     answer = get(client, filled, limit=1, **{name: time})
-    assert (answer.status_code, answer.json()["title"]) == (422, f"{name} is no time")
+    assert (answer.status_code, answer.json()["title"]) == (422, f"{name} is not a time")
     assert "milliseconds" in answer.json()["hint"]
 
 
@@ -152,7 +152,7 @@ def test_the_farthest_times_are_times(client, filled):
 @pytest.mark.parametrize(("parameters", "title", "hint"), [
     ({"wher": "count > 1"}, "unknown parameter wher", "did you mean where?"),
     ({"nothing_like_it": 1}, "unknown parameter nothing_like_it", "it takes partial, from, to, where, limit"),
-    ({"limit": [1, 2]}, "parameter limit stands twice", "give it once")])
+    ({"limit": [1, 2]}, "parameter limit is given twice", "give it once")])
 def test_a_parameter_that_would_be_ignored_is_refused(client, filled, parameters, title, hint):
     answer = get(client, filled, **parameters)
     assert (answer.status_code, answer.json()["title"]) == (422, title)
@@ -166,7 +166,7 @@ def test_a_cursor_that_no_page_gave_out_is_refused(client, filled, change):
     document = json.loads(base64.urlsafe_b64decode(given + "=="))
     forged = base64.urlsafe_b64encode(json.dumps({**document, **change}).encode()).decode().rstrip("=")
     answer = get(client, filled, cursor=forged)
-    assert (answer.status_code, answer.json()["title"]) == (422, "this is no cursor")
+    assert (answer.status_code, answer.json()["title"]) == (422, "this is not a cursor")
 
 
 def test_a_cursor_that_contradicts_is_told_in_the_words_of_the_request(client, filled):

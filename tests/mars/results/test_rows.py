@@ -59,7 +59,7 @@ def test_the_order_is_that_of_another_engine(where, descending):
     for seed in range(10):
         rows = table(seed)
         halves = rows.slice(0, len(rows) // 2), rows.slice(len(rows) // 2)
-        pieces = [Piece(-30_000_000, 60_000_000, len(half), lambda half=half: half) for half in halves]
+        pieces = [Piece.of(half) for half in halves]
         choice = Choice.of(PLAN, Selection(where=where, descending=descending), result_condition)
         found = first_rows(choice, pieces, len(rows))
         counts = found["count"].to_pylist()
@@ -76,7 +76,7 @@ def keys(rows: pa.Table, numbers: list[int]) -> list[str]:
 
 def test_pages_follow_each_other_without_gap_or_double():
     rows = table(1)
-    piece = [Piece(-30_000_000, 60_000_000, len(rows), lambda: rows)]
+    piece = [Piece.of(rows)]
     whole = first_rows(Choice.of(PLAN, Selection(), result_condition), piece, 1_000)
     start, end = (whole[name].cast(pa.int64())[29].as_py() for name in ("window_start", "window_end"))
     same = [(s, e) for s, e in zip(whole["window_start"].cast(pa.int64()).to_pylist()[:30],
@@ -87,18 +87,36 @@ def test_pages_follow_each_other_without_gap_or_double():
 
 def test_a_page_of_few_rows_reads_few_pieces_however_few_are_chosen(monkeypatch):
     monkeypatch.setattr(tables, "STRATUM_ROWS", 20)
-    whole = table(2).sort_by("window_start")
-    starts, loaded = whole["window_start"].cast(pa.int64()).to_pylist(), []
+    whole, loaded = table(2).sort_by("window_start"), []
 
     def load(at: int) -> pa.Table:
         loaded.append(at)
         return whole.slice(at, 10)
 
     places = range(0, len(whole), 10)
-    pieces = [Piece(starts[at], starts[min(at + 9, len(whole) - 1)], 10, lambda at=at: load(at)) for at in places]
+    pieces = [replace(Piece.of(whole.slice(at, 10)), load=lambda at=at: load(at)) for at in places]
     found = first_rows(Choice.of(PLAN, Selection(where="count % 7 = 0"), result_condition), pieces, 1)
     assert len(found) == 1
     assert len(loaded) < len(places) / 2
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_of_windows_that_begin_together_few_pieces_are_read(monkeypatch, descending):
+    """As of a landmark: [0, 10 s), [0, 20 s), ... lie one behind the other."""
+    monkeypatch.setattr(tables, "STRATUM_ROWS", 20)
+    type_, loaded = schema_of(PLAN).field("window_end").type, []
+    whole = table(2).set_column(0, "window_start", pa.array([0] * 60).cast(type_)).set_column(
+        1, "window_end", pa.array([10_000_000 * (n // 3 + 1) for n in range(60)]).cast(type_))
+
+    def load(at: int) -> pa.Table:
+        loaded.append(at)
+        return whole.slice(at, 10)
+
+    pieces = [replace(Piece.of(whole.slice(at, 10)), load=lambda at=at: load(at)) for at in range(0, 60, 10)]
+    choice = Choice.of(PLAN, Selection(descending=descending), result_condition)
+    found = first_rows(choice, pieces, 10)
+    assert len(loaded) == 2
+    assert str(found.to_pylist()) == str(choice.ordered(whole).slice(0, 10).to_pylist())
 
 
 @pytest.mark.parametrize(("where", "column"), [("count >", 7), ("nothing > 1", 1), ("count > 1 LIMIT 3", 1), ("", 1),

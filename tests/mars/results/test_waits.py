@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from mars.model.commits import QueryCommit, ResultSegment
-from mars.model.plan import Stream
+from mars.model.plan import Stream, Window
 from mars.model.registry import Query
 from mars.results.cursors import Selection
 from mars.results.reason import why_empty
@@ -20,7 +20,7 @@ def snapshot(times, watermark, idle_ms=30_000, state="RUNNING", reason="", publi
     """Of two key parts, seconds, windows of 60 s and 5 s of delay; `times` by partition; the second part is the one of
     `published`; `segments` are (first start, last start) of each part."""
     plan = SimpleNamespace(idle_ms=idle_ms, watermark_ms=5_000, grace_ms=0, start="EARLIEST", having=None,
-                           window=SimpleNamespace(size_ms=60_000))
+                           window=Window("tumbling", 60_000))
     parts = []
     for spans, known in zip(segments, (None, published), strict=True):
         part = QueryCommit(1, positions=dict.fromkeys(times, 5), watermark=watermark, published=known,
@@ -33,37 +33,39 @@ def snapshot(times, watermark, idle_ms=30_000, state="RUNNING", reason="", publi
 
 
 @pytest.mark.parametrize(("given", "told"), [
-    ({"times": {0: 3600, 1: 3700}, "watermark": 3595}, "partition 0 of topic 'topic' holds it, with 1970-01-01T01:00:00Z"),
-    ({"times": {0: 3700, 1: 3600}, "watermark": 3595}, "partition 1 of topic 'topic' holds it, with 1970-01-01T01:00:00Z"),
+    ({"times": {0: 3600, 1: 3700}, "watermark": 3595},
+     "partition 0 of topic 'topic' holds it back (newest event time: 1970-01-01T01:00:00Z)"),
+    ({"times": {0: 3700, 1: 3600}, "watermark": 3595},
+     "partition 1 of topic 'topic' holds it back (newest event time: 1970-01-01T01:00:00Z)"),
     ({"times": {0: 3600, 1: 300}, "watermark": 595, "idle_ms": None},
-     "partition 1 of topic 'topic' holds it, with 1970-01-01T00:05:00Z"),
+     "partition 1 of topic 'topic' holds it back (newest event time: 1970-01-01T00:05:00Z)"),
     ({"times": {0: 3600, 1: NO_TIME}, "watermark": 595, "idle_ms": None},
-     "partition 1 of topic 'topic' has shown no event time yet (IDLE is OFF, so it is waited for)"),
+     "partition 1 of topic 'topic' has shown no event time yet (IDLE is OFF, so the query waits for it)"),
     ({"times": {0: 3600, 1: NO_TIME}, "watermark": None},
-     "partition 1 of topic 'topic' has shown no event time yet (it is left out once it has been idle for 30 s)"),
+     "partition 1 of topic 'topic' has shown no event time yet (the query waits for it until it has been idle for 30 s)"),
     ({"times": {0: 3600, 1: 1800}, "watermark": 3595},
-     "partition 0 of topic 'topic' holds it, with 1970-01-01T01:00:00Z, or partition 1, which is behind it, unless that has "
-     "been idle for 30 s"),
+     "partition 0 of topic 'topic' holds it back (newest event time: 1970-01-01T01:00:00Z); so does partition 1, which is "
+     "further behind, unless it has been idle for 30 s"),
     ({"times": {0: 3600, 1: NO_TIME}, "watermark": 3595},
-     "partition 0 of topic 'topic' holds it, with 1970-01-01T01:00:00Z, or partition 1, which is behind it, unless that has "
-     "been idle for 30 s"),
+     "partition 0 of topic 'topic' holds it back (newest event time: 1970-01-01T01:00:00Z); so does partition 1, which is "
+     "further behind, unless it has been idle for 30 s"),
     ({"times": {0: 3600}, "watermark": 125},
-     "partition 0 of topic 'topic', the last one, has reached 1970-01-01T01:00:00Z, so that one of the next commits moves "
-     "it")])
+     "partition 0 of topic 'topic', the last one to wait for, has reached 1970-01-01T01:00:00Z, so one of the next commits "
+     "will move it")])
 def test_the_partition_that_holds_the_watermark_is_named(given, told):
     assert what_it_waits_for(snapshot(**given)).partition(", and ")[2] == told
 
 
 @pytest.mark.parametrize(("given", "told"), [
-    ({"state": "PAUSED"}, "q is PAUSED: RESUME QUERY q lets it go on"),
+    ({"state": "PAUSED"}, "q is PAUSED: RESUME QUERY q continues it"),
     ({"state": "DATA_LOSS", "reason": "[3, 5) of partition 0"}, "q is DATA_LOSS: [3, 5) of partition 0"),
-    ({"published": 3595}, "windows whose rows were lost are made again")])
+    ({"published": 3595}, "windows whose rows were lost are computed again")])
 def test_no_partition_is_named_where_none_is_to_blame(given, told):
     assert what_it_waits_for(snapshot({0: 3600}, 3590, **given)) == told
 
 
 CONTEXT = SimpleNamespace(tables=SimpleNamespace(segments=lambda part: part.results, gone_us=lambda _: None))
-ROWS = "No row matches: windows with rows begin from 1970-01-01T00:00:00Z to 1970-01-01T00:01:00Z, and from, to or where "
+ROWS = "No row matches: the windows that have rows begin between 1970-01-01T00:00:00Z and 1970-01-01T00:01:00Z, but from, "
 LATER = "Windows of q that begin after 1970-01-01T00:01:00Z are not closed yet: "
 
 

@@ -142,7 +142,7 @@ class TopicMadeAnew(Named):
         self.admin.delete_topics([self.topic])[self.topic].result(20)
         self._make_topic()
         self.produce(1_500)
-        return ["made anew"]
+        return ["created again"]
 
 
 class TopicGone(Named):

@@ -15,7 +15,7 @@ from mars.algebra.cells_layout import schema
 from mars.algebra.cells_wire import decode
 from mars.model import commits
 from mars.model.commits import Manifest, Pointer, Segment, dump_index
-from reducer.committing import commit
+from reducer.committing import commit, results, sweep
 from reducer.state.merge import QueryState
 from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments
 
@@ -139,10 +139,10 @@ def close_windows(storage: Storage, count: int, retention_ms: int) -> Manifest:
 
 
 def test_many_results_are_put_together_and_stay_in_order(storage):
-    count = 2 * commit.RECENT_MAX + 5
+    count = 2 * results.RECENT_MAX + 5
     manifest = close_windows(storage, count, WEEK_MS)
     entry = manifest.queries["q1"]
-    assert len(entry.results) <= commit.RECENT_MAX
+    assert len(entry.results) <= results.RECENT_MAX
     assert entry.results_index is not None
     assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(count)]
 
@@ -150,14 +150,14 @@ def test_many_results_are_put_together_and_stay_in_order(storage):
 @pytest.mark.parametrize("segments", [0, 3.5])
 def test_large_results_are_put_together_a_few_at_a_time(storage, monkeypatch, segments):
     """All of them at once would not fit in memory, whoever owns the key part."""
-    monkeypatch.setattr(commit, "RECENT_MAX", 8)
+    monkeypatch.setattr(results, "RECENT_MAX", 8)
     state, manifest = closing(storage, 5)
     bound = int(segments * manifest.queries["q1"].results[0].segment.length)
-    monkeypatch.setattr(commit, "RESULTS_BYTES_MAX", bound, raising=False)
-    count = 2 * commit.RECENT_MAX + 5
+    monkeypatch.setattr(results, "RESULTS_BYTES_MAX", bound)
+    count = 2 * results.RECENT_MAX + 5
     for number in range(5, count):
         manifest = close_one(storage, manifest, state, number)
-        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
+        assert len(manifest.queries["q1"].results) <= results.RECENT_MAX
     together = [r for r in result_segments(storage, manifest.queries["q1"]) if "/results-" in r.segment.path]
     assert {r.rows for r in together} == {max(1, int(segments))}
     assert [r.rows for r in together] + [1] * len(manifest.queries["q1"].results) == [
@@ -166,14 +166,14 @@ def test_large_results_are_put_together_a_few_at_a_time(storage, monkeypatch, se
 
 
 def test_large_results_that_do_not_read_hinder_no_others(storage, monkeypatch):
-    monkeypatch.setattr(commit, "RECENT_MAX", 8)
-    monkeypatch.setattr(commit, "RESULTS_BYTES_MAX", 0, raising=False)
+    monkeypatch.setattr(results, "RECENT_MAX", 8)
+    monkeypatch.setattr(results, "RESULTS_BYTES_MAX", 0)
     state, manifest = closing(storage, 6)
     segment, _ = lost_in_between(storage, manifest)
-    count = 2 * commit.RECENT_MAX + 5
+    count = 2 * results.RECENT_MAX + 5
     for number in range(6, count):
         manifest = close_one(storage, manifest, state, number)
-        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
+        assert len(manifest.queries["q1"].results) <= results.RECENT_MAX
     assert [r.segment for r in result_segments(storage, manifest.queries["q1"])].count(segment) == 1
     assert readable(storage, manifest) == [number for number in range(count) if number != 3]
 
@@ -181,7 +181,7 @@ def test_large_results_that_do_not_read_hinder_no_others(storage, monkeypatch):
 @pytest.mark.parametrize("kind", ["index", "commit"])
 def test_a_commit_that_finds_no_room_leaves_no_file(storage, monkeypatch, kind):
     """Its results were put together before it: each further try would leave them there once more."""
-    state, manifest = closing(storage, commit.RECENT_MAX)
+    state, manifest = closing(storage, results.RECENT_MAX)
     before = sorted(path for path, _ in storage.files("0/0"))
     write = NewFile.write
 
@@ -190,43 +190,43 @@ def test_a_commit_that_finds_no_room_leaves_no_file(storage, monkeypatch, kind):
             raise OSError(28, "No space left on device")
         write(file)
 
-    state.accept(piece(commit.RECENT_MAX, 0, commit.RECENT_MAX, [commit.RECENT_MAX * 10]))
-    state.close(commit.RECENT_MAX * 10 + 13)
+    state.accept(piece(results.RECENT_MAX, 0, results.RECENT_MAX, [results.RECENT_MAX * 10]))
+    state.close(results.RECENT_MAX * 10 + 13)
     with monkeypatch.context() as patch:
         patch.setattr(NewFile, "write", full)
         with pytest.raises(OSError, match="No space left"):
             step(storage, manifest, state)
     assert sorted(path for path, _ in storage.files("0/0")) == before
     manifest = step(storage, manifest, state)
-    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(commit.RECENT_MAX + 1)]
+    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(results.RECENT_MAX + 1)]
 
 
 def test_results_older_than_their_retention_are_dropped(storage):
-    count = 2 * commit.RECENT_MAX + 5
+    count = 2 * results.RECENT_MAX + 5
     manifest = close_windows(storage, count, retention_ms=-1)
-    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(commit.RECENT_MAX, count)]
-    assert gone_us(storage, manifest) == commit.RECENT_MAX * 10_000_000
-    state, manifest = closing(storage, 3 * commit.RECENT_MAX + 1)
+    assert closed_rows(storage, manifest) == [(number * 10, 1) for number in range(results.RECENT_MAX, count)]
+    assert gone_us(storage, manifest) == results.RECENT_MAX * 10_000_000
+    state, manifest = closing(storage, 3 * results.RECENT_MAX + 1)
     assert gone_us(storage, manifest) is None
-    for number in range(3 * commit.RECENT_MAX + 1, 4 * commit.RECENT_MAX + 1):
+    for number in range(3 * results.RECENT_MAX + 1, 4 * results.RECENT_MAX + 1):
         manifest = close_one(storage, manifest, state, number, retention_ms=-1)
-    assert gone_us(storage, manifest) == 3 * commit.RECENT_MAX * 10_000_000
-    for number in range(4 * commit.RECENT_MAX + 1, 5 * commit.RECENT_MAX + 1):
+    assert gone_us(storage, manifest) == 3 * results.RECENT_MAX * 10_000_000
+    for number in range(4 * results.RECENT_MAX + 1, 5 * results.RECENT_MAX + 1):
         manifest = close_one(storage, manifest, state, number)
-    assert gone_us(storage, manifest) == 3 * commit.RECENT_MAX * 10_000_000, "nothing more is missing"
-    assert closed_rows(storage, manifest)[0] == (3 * commit.RECENT_MAX * 10, 1)
+    assert gone_us(storage, manifest) == 3 * results.RECENT_MAX * 10_000_000, "nothing more is missing"
+    assert closed_rows(storage, manifest)[0] == (3 * results.RECENT_MAX * 10, 1)
 
 
 def test_what_stands_before_rows_that_are_missing_ends_no_sooner(storage):
     """One file of a span that was put together does not read: readers take all windows up to a missing one for gone."""
     state, manifest = closing(storage, 20)
     lost_in_between(storage, manifest)
-    for number in range(20, commit.RECENT_MAX + 1):
+    for number in range(20, results.RECENT_MAX + 1):
         manifest = close_one(storage, manifest, state, number)
     together, unread, _ = result_segments(storage, manifest.queries["q1"])
-    assert (together.rows, unread.rows) == (commit.RECENT_MAX - 1, 1)
+    assert (together.rows, unread.rows) == (results.RECENT_MAX - 1, 1)
     state.commit.results_index, = storage.write("0/0", "index", [dump_index([together, replace(unread, committed_ms=0)])])
-    for number in range(commit.RECENT_MAX + 1, 2 * commit.RECENT_MAX + 1):
+    for number in range(results.RECENT_MAX + 1, 2 * results.RECENT_MAX + 1):
         manifest = close_one(storage, manifest, state, number)
     assert gone_us(storage, manifest) is None
     assert 0 in readable(storage, manifest)
@@ -268,10 +268,10 @@ def test_results_that_do_not_read_hinder_no_others(storage):
     """They stay described, so that who asks for their windows is told the file."""
     state, manifest = closing(storage, 20)
     segment, data = lost_in_between(storage, manifest)
-    count = 2 * commit.RECENT_MAX + 5
+    count = 2 * results.RECENT_MAX + 5
     for number in range(20, count):
         manifest = close_one(storage, manifest, state, number)
-        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
+        assert len(manifest.queries["q1"].results) <= results.RECENT_MAX
     assert [r.segment for r in result_segments(storage, manifest.queries["q1"])].count(segment) == 1
     assert readable(storage, manifest) == [number for number in range(count) if number != 3]
     put_back(storage, segment, data)
@@ -281,41 +281,41 @@ def test_results_that_do_not_read_hinder_no_others(storage):
 def test_results_that_do_not_read_end_with_their_retention(storage):
     state, manifest = closing(storage, 20, retention_ms=-1)
     segment, _ = lost_in_between(storage, manifest)
-    for number in range(20, 2 * commit.RECENT_MAX + 5):
+    for number in range(20, 2 * results.RECENT_MAX + 5):
         manifest = close_one(storage, manifest, state, number, retention_ms=-1)
     assert segment not in [r.segment for r in result_segments(storage, manifest.queries["q1"])]
 
 
 def test_without_its_index_results_gather_until_it_is_put_back(storage):
     """Nothing that an index may name is lost, and commits do not grow by every window."""
-    state, manifest = closing(storage, 2 * commit.RECENT_MAX + 5)
+    state, manifest = closing(storage, 2 * results.RECENT_MAX + 5)
     index = manifest.queries["q1"].results_index
     data = delete(storage, index)
-    for number in range(2 * commit.RECENT_MAX + 5, 5 * commit.RECENT_MAX):
+    for number in range(2 * results.RECENT_MAX + 5, 5 * results.RECENT_MAX):
         manifest = close_one(storage, manifest, state, number)
-        assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX + 4
+        assert len(manifest.queries["q1"].results) <= results.RECENT_MAX + 4
     with pytest.raises(CorruptFileError, match=index.path):
         readable(storage, manifest)
     put_back(storage, index, data)
-    assert readable(storage, manifest) == list(range(5 * commit.RECENT_MAX))
-    for number in range(5 * commit.RECENT_MAX, 7 * commit.RECENT_MAX):
+    assert readable(storage, manifest) == list(range(5 * results.RECENT_MAX))
+    for number in range(5 * results.RECENT_MAX, 7 * results.RECENT_MAX):
         manifest = close_one(storage, manifest, state, number)
-    assert len(manifest.queries["q1"].results) <= commit.RECENT_MAX
-    assert readable(storage, manifest) == list(range(7 * commit.RECENT_MAX))
+    assert len(manifest.queries["q1"].results) <= results.RECENT_MAX
+    assert readable(storage, manifest) == list(range(7 * results.RECENT_MAX))
 
 
 def test_an_index_that_does_not_read_ends_with_its_retention(storage):
-    state, manifest = closing(storage, commit.RECENT_MAX + 5)
+    state, manifest = closing(storage, results.RECENT_MAX + 5)
     delete(storage, manifest.queries["q1"].results_index)
-    for number in range(commit.RECENT_MAX + 5, 2 * commit.RECENT_MAX + 5):
+    for number in range(results.RECENT_MAX + 5, 2 * results.RECENT_MAX + 5):
         manifest = close_one(storage, manifest, state, number, retention_ms=-1)
-    assert readable(storage, manifest) == list(range(commit.RECENT_MAX, 2 * commit.RECENT_MAX + 5))
-    assert gone_us(storage, manifest) == commit.RECENT_MAX * 10_000_000
+    assert readable(storage, manifest) == list(range(results.RECENT_MAX, 2 * results.RECENT_MAX + 5))
+    assert gone_us(storage, manifest) == results.RECENT_MAX * 10_000_000
 
 
 def test_older_results_that_cannot_be_looked_at_now_hold_no_commit(storage, monkeypatch):
     """Neither in putting results together, nor in looking for files that nothing names: both are done later."""
-    state, manifest = closing(storage, 2 * commit.RECENT_MAX)
+    state, manifest = closing(storage, 2 * results.RECENT_MAX)
     index, real = manifest.queries["q1"].results_index, storage.read
 
     def read(segment: Segment) -> bytes:
@@ -325,30 +325,30 @@ def test_older_results_that_cannot_be_looked_at_now_hold_no_commit(storage, monk
 
     with monkeypatch.context() as patch:
         patch.setattr(storage, "read", read)
-        manifest = close_one(storage, manifest, state, 2 * commit.RECENT_MAX)
+        manifest = close_one(storage, manifest, state, 2 * results.RECENT_MAX)
         prepared = commit.prepare(storage, manifest, {"q1": state}, WEEK_MS)
-        patch.setattr(commit, "KEEP_UNUSED_S", -1)
-        assert commit.unused_files(storage, prepared) == []
+        patch.setattr(sweep, "KEEP_UNUSED_S", -1)
+        assert sweep.unused_files(storage, prepared.manifest, prepared.segment) == []
     assert manifest.queries["q1"].results_index == index
-    manifest = close_one(storage, manifest, state, 2 * commit.RECENT_MAX + 1)
+    manifest = close_one(storage, manifest, state, 2 * results.RECENT_MAX + 1)
     assert manifest.queries["q1"].results_index != index
-    assert readable(storage, manifest) == list(range(2 * commit.RECENT_MAX + 2))
+    assert readable(storage, manifest) == list(range(2 * results.RECENT_MAX + 2))
 
 
 def test_without_an_index_what_it_may_name_is_kept_and_the_rest_deleted(storage):
-    state, manifest = closing(storage, commit.RECENT_MAX + 5)
+    state, manifest = closing(storage, results.RECENT_MAX + 5)
     index = manifest.queries["q1"].results_index
     delete(storage, index)
     state.accept(piece(1000, 0, 1000, [2000]))
     prepared = commit.prepare(storage, manifest, {"q1": state}, WEEK_MS)
-    long_ago = time.time() - 2 * commit.KEEP_UNUSED_S
+    long_ago = time.time() - 2 * sweep.KEEP_UNUSED_S
     files = [path for path, _ in storage.files("0/0")]
     for path in files:
         os.utime(storage.root / path, (long_ago, long_ago))
     named = {r.segment.path for r in prepared.manifest.queries["q1"].results} | {prepared.segment.path}
     together = {path for path in files if "/results-" in path}
     assert together
-    assert set(commit.unused_files(storage, prepared)) == set(files) - named - together
+    assert set(sweep.unused_files(storage, prepared.manifest, prepared.segment)) == set(files) - named - together
 
 
 def test_only_old_files_that_nothing_names_are_unused(storage):
@@ -361,12 +361,12 @@ def test_only_old_files_that_nothing_names_are_unused(storage):
         commit.adopt({"q1": state}, prepared)
         manifest = prepared.manifest
         written.append(prepared.segment.path)
-    assert commit.unused_files(storage, prepared) == []
-    long_ago = time.time() - 2 * commit.KEEP_UNUSED_S
+    assert sweep.unused_files(storage, prepared.manifest, prepared.segment) == []
+    long_ago = time.time() - 2 * sweep.KEEP_UNUSED_S
     for path, _ in storage.files("0/0"):
         os.utime(storage.root / path, (long_ago, long_ago))
     # The cells of the first two lie in windows that have closed; the third holds their results.
-    assert sorted(commit.unused_files(storage, prepared)) == sorted(written[:2])
+    assert sorted(sweep.unused_files(storage, prepared.manifest, prepared.segment)) == sorted(written[:2])
 
 
 def test_a_commit_is_one_file(storage):
@@ -385,7 +385,7 @@ def test_a_segment_whose_windows_have_closed_is_named_no_more(storage):
     for number, times in enumerate([[1, 2], [3, 14], [15]]):
         state.accept(piece(number, 0, number * 2, times))
         manifest = step(storage, manifest, state)
-    first, second, third = manifest.queries["q1"].state
+    _first, second, third = manifest.queries["q1"].state
     state.close(13)
     manifest = step(storage, manifest, state)
     assert manifest.queries["q1"].state == [second, third]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -16,7 +17,8 @@ from mars.algebra.cells_wire import decode
 from mars.model import names
 from mars.model.commits import Earlier, Manifest, Pointer, Segment
 from mars.model.registry import PAUSED, QuerySet
-from reducer.committing import commit, fallback, history
+from reducer.committing import commit, fallback, history, sweep
+from reducer.committing.assignment import Assignment
 from reducer.committing.history import History, Point, pointer_to
 from reducer.state.merge import QueryState
 from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments
@@ -67,6 +69,11 @@ def view(**changes: object) -> StreamView:
     return StreamView(STREAM, QuerySet(2, (0, 1), {"q1": replace(QUERY, **changes)}), 1, 1, 1)
 
 
+def assigned(pointer: Pointer | None, **changes: object) -> Assignment:
+    """The key part as its owner knows it; what falls back reads the pointer again."""
+    return Assignment(view(**changes), 0, 3, 5, pointer)
+
+
 def rows(storage: Storage, manifest: Manifest) -> list[tuple]:
     tables = [pa.ipc.open_stream(storage.read(result.segment)).read_all()
               for result in result_segments(storage, manifest.queries["q1"])]
@@ -108,7 +115,7 @@ def test_whatever_is_damaged_rows_and_counters_are_the_same(storage, whole, vict
         number += 1
     owner.commit()  # the last one closes a window
     damage(storage, victims(owner)[victim])
-    found = fallback.find(storage, owner.pointer, view(), 0)
+    found = fallback.find(storage, assigned(owner.pointer))
     assert not found.lost
     assert found.manifest.commit == owner.manifest.commit + 1
     entry, before = found.manifest.queries["q1"], owner.manifest.queries["q1"]
@@ -131,14 +138,14 @@ def test_a_second_damaged_file_before_the_first_is_made_good_changes_nothing(sto
     """Neither what had been counted before the first one, nor what came between the two, counts twice."""
     owner = Owner(storage).run(range(30))
     damage(storage, owner.manifest.queries["q1"].state[-1])
-    found = fallback.find(storage, owner.pointer, view(), 0)
+    found = fallback.find(storage, assigned(owner.pointer))
     start = found.manifest.queries["q1"].positions[0] // 3
     pointer = pointer_to(*storage.write("0/0", "commit", [found.manifest.dump()]), found.manifest, History.of(found.points))
     fallen = go_on(storage, found, start + between)
     if between:
         pointer = fallen.pointer
     damage(storage, pointer.manifest)
-    found = fallback.find(storage, pointer, view(), 0)
+    found = fallback.find(storage, assigned(pointer))
     assert not found.lost
     assert found.manifest.queries["q1"].published >= owner.manifest.queries["q1"].watermark
     again = go_on(storage, found, 40)
@@ -155,7 +162,7 @@ def test_a_commit_that_reads_again_lies_ahead_of_what_is_made_again(storage, who
     kept = {path: (storage.root / path).read_bytes() for path in damaged}
     for segment in damaged.values():
         damage(storage, segment)
-    found = fallback.find(storage, owner.pointer, view(), 0)
+    found = fallback.find(storage, assigned(owner.pointer))
     fallen, newest = found.manifest.queries["q1"], owner.history.points()[0].manifest.queries["q1"]
     assert fallen.watermark < newest.watermark
     for path, data in kept.items():
@@ -163,7 +170,7 @@ def test_a_commit_that_reads_again_lies_ahead_of_what_is_made_again(storage, who
     for segment in set(fallen.state) - set(newest.state):
         damage(storage, segment)
     pointer = pointer_to(*storage.write("0/0", "commit", [found.manifest.dump()]), found.manifest, History.of(found.points))
-    found = fallback.find(storage, pointer, view(), 0)
+    found = fallback.find(storage, assigned(pointer))
     assert found.manifest.queries["q1"].positions == newest.positions
     assert found.manifest.queries["q1"].commits > fallen.commits
     assert found.manifest.queries["q1"].published == fallen.published
@@ -175,7 +182,7 @@ def test_a_commit_that_reads_again_lies_ahead_of_what_is_made_again(storage, who
 def test_a_missing_file_is_a_damaged_one(storage):
     owner = Owner(storage).run(range(30))
     storage.delete(owner.pointer.manifest.path)
-    found = fallback.find(storage, owner.pointer, view(), 0)
+    found = fallback.find(storage, assigned(owner.pointer))
     assert found.manifest.queries["q1"].positions == {0: 29 * 3}
 
 
@@ -183,7 +190,7 @@ def test_an_old_segment_needs_the_old_point(storage):
     owner = Owner(storage).run(range(30))
     first = owner.manifest.queries["q1"].state[0]
     damage(storage, first)
-    found = fallback.find(storage, owner.pointer, view(), 0)
+    found = fallback.find(storage, assigned(owner.pointer))
     assert first.path not in {segment.path for segment in found.manifest.queries["q1"].state}
     assert found.manifest.queries["q1"].positions.get(0, 0) < 29 * 3
 
@@ -192,15 +199,15 @@ def test_where_nothing_reads_the_query_is_lost_and_named_with_the_file(storage):
     owner = Owner(storage).run(range(30))
     for path, _ in list(storage.files("0/0")):
         storage.delete(path)
-    found = fallback.find(storage, replace(owner.pointer, earlier=tuple(e for e in owner.pointer.earlier if e.manifest)),
-                          view(), 0)
+    found = fallback.find(storage, assigned(replace(
+        owner.pointer, earlier=tuple(e for e in owner.pointer.earlier if e.manifest))))
     assert owner.pointer.manifest.path in found.lost["q1"]
     assert "RESUME QUERY q" in found.lost["q1"]
 
 
 def test_a_query_without_damage_keeps_its_commit(storage):
     owner = Owner(storage).run(range(30))
-    found = fallback.find(storage, owner.pointer, view(), 0)
+    found = fallback.find(storage, assigned(owner.pointer))
     assert (found.notes, found.lost) == ({}, {})
 
 
@@ -209,7 +216,7 @@ def test_a_query_that_rests_falls_back_too_unless_it_is_lost_already(storage, st
     """When it is resumed, the commits that still read may be gone."""
     owner = Owner(storage).run(range(30))
     damage(storage, owner.manifest.queries["q1"].state[0])
-    found = fallback.find(storage, owner.pointer, view(state=state), 0)
+    found = fallback.find(storage, assigned(owner.pointer, state=state))
     assert (found.manifest.queries["q1"] != owner.manifest.queries["q1"]) == ("q1" in found.notes) == goes_back
 
 
@@ -223,7 +230,7 @@ def test_a_query_that_rests_and_of_which_nothing_reads_is_lost(storage, state, s
     sets: list[tuple] = []
     nodes = {names.pointer(0, 0): Znode(pointer.dump(), 5), names.queries(0): Znode(view(state=state).queries.dump(), 1)}
     zookeeper = SimpleNamespace(get_synced=nodes.get, transact=lambda *operations: sets.extend(operations) or True)
-    assert fallback.fall_back(zookeeper, storage, view(state=state), 0, 3) == bool(stopped)
+    assert fallback.fall_back(zookeeper, storage, assigned(None, state=state)) == bool(stopped)
     assert [QuerySet.load(data).queries["q1"].state for _, _, data, _ in sets] == ["STATE_LOST" for _ in stopped]
 
 
@@ -241,7 +248,7 @@ def test_without_the_state_folder_nothing_is_lost(storage, instead):
     zookeeper = SimpleNamespace(get_synced=lambda path: Znode(owner.pointer.dump(), 5), get=lambda path: None,
                                 transact=lambda *operations: done.extend(operations) or True)
     with pytest.raises(StateAwayError):
-        fallback.fall_back(zookeeper, there, view(), 0, 3)
+        fallback.fall_back(zookeeper, there, assigned(None))
     assert done == []
 
 
@@ -259,7 +266,7 @@ def test_a_file_server_that_comes_back_meanwhile_stops_nobody(storage, monkeypat
     monkeypatch.setattr(storage, "read", read)
     pointer = replace(owner.pointer, earlier=tuple(e for e in owner.pointer.earlier if e.manifest))
     zookeeper = SimpleNamespace(get_synced=lambda path: Znode(pointer.dump(), 5))
-    assert fallback.fall_back(zookeeper, storage, view(), 0, 3)
+    assert fallback.fall_back(zookeeper, storage, assigned(None))
 
 
 def test_three_points_are_kept_and_the_oldest_shares_no_file(storage):
@@ -282,7 +289,7 @@ def test_a_state_that_stands_still_is_written_anew(storage, monkeypatch):
     for number in range(80):
         for id_ in owner.history.standing_still(owner.manifest, ["q1"]):
             assert id_ == "q1"
-            owner.state.rewrite = owner.state.changed = True
+            owner.state.mark_for_rewrite()
         if number < 3:
             owner.merge(number)
         owner.commit()
@@ -317,14 +324,14 @@ def test_no_more_than_fits_is_written_anew_at_once(storage, monkeypatch):
 
 
 def test_files_of_kept_commits_are_not_deleted(storage, monkeypatch):
-    monkeypatch.setattr(commit, "KEEP_UNUSED_S", -1)
+    monkeypatch.setattr(sweep, "KEEP_UNUSED_S", -1)
     owner = Owner(storage).run(range(30))
-    prepared = SimpleNamespace(manifest=owner.manifest, segment=owner.pointer.manifest)
-    assert set(commit.unused_files(storage, prepared)) > set(commit.unused_files(storage, prepared, owner.history.points()))
-    for path in commit.unused_files(storage, prepared, owner.history.points()):
+    unused = partial(sweep.unused_files, storage, owner.manifest, owner.pointer.manifest)
+    assert set(unused()) > set(unused(owner.history.points()))
+    for path in unused(owner.history.points()):
         storage.delete(path)
     damage(storage, owner.manifest.queries["q1"].state[0])
-    assert not fallback.find(storage, owner.pointer, view(), 0).lost
+    assert not fallback.find(storage, assigned(owner.pointer)).lost
 
 
 @pytest.mark.parametrize(("state", "reason", "then"), [
@@ -336,7 +343,7 @@ def test_pointer_reason_and_recovery_are_one_transaction(storage, state, reason,
     done: list[tuple] = []
     zookeeper = SimpleNamespace(get_synced=lambda path: Znode(owner.pointer.dump(), 5), get=lambda path: None,
                                 transact=lambda *operations: done.extend(operations) or True)
-    assert fallback.fall_back(zookeeper, storage, view(state=state, reason=reason), 0, 3)
+    assert fallback.fall_back(zookeeper, storage, assigned(None, state=state, reason=reason))
     checks, sets = ([op for op in done if op[0] == kind] for kind in ("check", "set"))
     assert {(path.rsplit("/", 1)[1], version) for _, path, version in checks} == {("generation", 1), ("owner", 3)}
     written = {path.rsplit("/", 1)[1]: data for _, path, data, _ in sets}
@@ -349,4 +356,4 @@ def test_pointer_reason_and_recovery_are_one_transaction(storage, state, reason,
 def test_files_that_came_back_need_no_fall_back(storage):
     owner = Owner(storage).run(range(30))
     zookeeper = SimpleNamespace(get_synced=lambda path: Znode(owner.pointer.dump(), 5))
-    assert fallback.fall_back(zookeeper, storage, view(), 0, 3)
+    assert fallback.fall_back(zookeeper, storage, assigned(None))

@@ -23,7 +23,9 @@ def candidate(stack) -> Iterator[Callable[[str], Candidate]]:
 
     def make(name: str) -> Candidate:
         sessions.append(ZooKeeper(stack.config.zookeeper_address, 4_000))
-        return Candidate(sessions[-1], name, ViewCache(sessions[-1]))
+        made = Candidate(sessions[-1], name, ViewCache(sessions[-1]))
+        made.stand()
+        return made
 
     yield make
     for session in sessions:

@@ -11,7 +11,6 @@ import pytest
 
 from mars.adapters.letters import LetterStore
 from mars.adapters.storage import Storage
-from mars.config import Config
 from mars.model import letters
 from mars.model.letters import LetterFile
 from reducer.leading.letters import TIDY_ROUNDS, keep_letters
@@ -44,8 +43,7 @@ def store(tmp_path) -> LetterStore:
 def test_the_thread_goes_on_and_keeps_the_other_streams_in_bounds(store, monkeypatch):
     monkeypatch.setattr("reducer.leading.letters.ROUND_S", 0.01)
     stopping, rounds = threading.Event(), []
-    config = Config().model_copy(update={"dead_letter_bytes_max": LIMIT})
-    keep_letters(config, store.storage, stopping, lambda: rounds.append(0) or [DAMAGED, WHOLE])
+    keep_letters(store, LIMIT, stopping, lambda: rounds.append(0) or [DAMAGED, WHOLE])
     until = time.monotonic() + 20
     while len(rounds) < 2 * TIDY_ROUNDS + 1 and time.monotonic() < until:
         time.sleep(0.01)

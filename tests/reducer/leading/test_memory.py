@@ -12,6 +12,7 @@ from mars.adapters.view import StreamView
 from mars.model.registry import QuerySet
 from reducer.leading import memory
 from reducer.leading.memory import MemoryWatch
+from tests.clock import ManualClock
 from tests.reducer.pieces import QUERY, STREAM
 
 LIMIT = 1_000_000
@@ -34,19 +35,19 @@ class World:
     """Two running queries; `stopped` and `written` say what the watch did."""
 
     def __init__(self, monkeypatch) -> None:
-        self.now_s, self.stopped, self.written = 100.0, [], []
+        self.clock, self.stopped, self.written = ManualClock(100.0), [], []
         self.redis = Redis(used=0, limit=LIMIT, weights={("q1", 1): 200_000, ("q2", 2): 300_000, ("q2", 1): 900_000})
-        monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: self.now_s))
         monkeypatch.setattr(memory, "stop_queries",
                             lambda zk, stream, ids, state, why: self.stopped.append((*ids, state, why)))
         zookeeper = SimpleNamespace(transact=lambda *operations: self.written.append(operations[-1]) or True)
-        self.watch = MemoryWatch(self.redis, zookeeper, SimpleNamespace(guard=lambda: ("check", "/mars/leader", 1)))
+        leads = SimpleNamespace(guard=lambda: ("check", "/mars/leader", 1))
+        self.watch = MemoryWatch(self.redis, zookeeper, leads, self.clock)
         self.queries = QuerySet(9, (0, 1), {"q1": replace(QUERY), "q2": replace(QUERY, id="q2", incarnation=2)})
 
     def pass_(self, seconds: float, used: int) -> None:
-        self.redis.used, end = used, self.now_s + seconds
-        while self.now_s < end:
-            self.now_s += memory.LOOK_S
+        self.redis.used, end_s = used, self.clock.now_s + seconds
+        while self.clock.now_s < end_s:
+            self.clock.now_s += memory.LOOK_S
             self.watch.look([StreamView(STREAM, self.queries, 1, 1, 1)])
 
 
@@ -68,7 +69,7 @@ def test_a_stream_that_cannot_be_weighed_protects_nobody(world):
     world.redis.used = 900_000
     view = StreamView(STREAM, world.queries, 1, 1, 1)
     for _ in range(int(memory.FULL_S / memory.LOOK_S) + 1):
-        world.now_s += memory.LOOK_S
+        world.clock.now_s += memory.LOOK_S
         world.watch.look([replace(view, stream=replace(STREAM, id=UNRECOVERED)), view])
     assert [id_ for id_, _, _ in world.stopped] == ["q2"]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -14,10 +16,12 @@ from confluent_kafka import Consumer, KafkaException
 from mars.adapters.kafka.cluster import TopicInfo
 from mars.adapters.kafka.errors import KafkaUnreachable, TopicRecreated, UnknownTopic
 from mars.adapters.view import StreamView
-from mars.config import Config
 from mars.model.registry import QuerySet
+from reducer import connections
 from reducer.leading import watch_topic
-from reducer.leading.watch_topic import TopicWatch
+from reducer.leading.watch_topic import Seen, TopicWatch
+from tests.clock import ManualClock
+from tests.reducer import handed
 from tests.reducer.pieces import QUERY, STREAM
 
 VIEW = StreamView(replace(STREAM, topic_id="t1"), QuerySet(2, (0, 1), {"q1": QUERY}), 1, 1, 1)
@@ -28,7 +32,7 @@ GONE, AWAY = UnknownTopic("t"), KafkaUnreachable("t", 0, "no answer")
 class Broker:
     """Stands for Wire: a topic of two partitions that never moves."""
 
-    def __init__(self, *_: object, **__: object) -> None:
+    def __init__(self) -> None:
         self.partitions = (0, 1)
 
     def topic(self, name: str, topic_id: str) -> TopicInfo:
@@ -43,9 +47,12 @@ class Broker:
 
 
 class Told(list):
-    """Stands for the exchange: keeps what is published."""
+    """Stands for the exchange and for its streams as the leader has them: keeps what is published."""
 
-    def publish_facts(self, stream_id: int, generation: int, epoch: int, facts: dict) -> None:
+    def lead(self, stream_id: int, **_: int) -> Told:
+        return self
+
+    def publish_facts(self, facts: dict) -> None:
         self.append(facts)
 
     def least_positions(self, stream_id: int, key_parts: int) -> dict:
@@ -53,29 +60,33 @@ class Told(list):
 
 
 @pytest.fixture
-def told(monkeypatch) -> Told:
+def told() -> Told:
     """What leaders publish, in order."""
-    monkeypatch.setattr(watch_topic, "Wire", Broker)
     return Told()
+
+
+def watch_of(told: Told | None, clock: ManualClock | None = None, open_group: Callable | None = None) -> TopicWatch:
+    """One that asks a Broker, and tells Kafka nothing unless it may open a group."""
+    known = handed.connections(exchange=told, wire=Broker(), open_group=open_group or Group)
+    return TopicWatch(known, handed.runtime(clock))
 
 
 def look(told: Told, epoch: int, times: int) -> None:
     """A leader of this epoch checks the topic so many times."""
-    watch = TopicWatch(Config(), told)
+    watch = watch_of(told)
     for _ in range(times):
         watch.look(VIEW, SimpleNamespace(epoch=epoch), None)
 
 
 def test_a_check_is_numbered_before_the_broker_is_asked_and_done_afterwards(told):
     look(told, 1, 2)
-    assert [list(facts)[0] for facts in told] == ["begun", "done"] * 2
+    assert [next(iter(facts)) for facts in told] == ["begun", "done"] * 2
     assert told[0]["begun"] == told[1]["done"] < told[2]["begun"] == told[3]["done"]
 
 
-def test_the_numbers_of_the_next_leader_are_higher_whatever_its_clock_says(told, monkeypatch):
+def test_the_numbers_of_the_next_leader_are_higher_whatever_its_clock_says(told):
     look(told, 3, 3)
-    monkeypatch.setattr(watch_topic.time, "time_ns", lambda: 0)
-    look(told, 4, 1)
+    watch_of(told, ManualClock(0.0)).look(VIEW, SimpleNamespace(epoch=4), None)
     assert told[-2]["begun"] > told[-3]["done"]
 
 
@@ -87,7 +98,7 @@ class Group:
     polled: int
     refuses = False
 
-    def __init__(self, *_: object, **__: object) -> None:
+    def __init__(self, stream: object) -> None:
         if self.refuses:
             raise KafkaException("no such certificate")
 
@@ -105,7 +116,6 @@ class Group:
 @pytest.fixture
 def group(told, monkeypatch) -> type[Group]:
     """What Kafka hears of a query whose committed positions stand at 5."""
-    monkeypatch.setattr(watch_topic, "Consumer", Group)
     monkeypatch.setattr(told, "least_positions", lambda *_: {(0, "q1"): 5, (1, "q1"): 5}, raising=False)
     monkeypatch.setattr(Group, "committed", [], raising=False)
     monkeypatch.setattr(Group, "polled", 0, raising=False)
@@ -113,12 +123,12 @@ def group(told, monkeypatch) -> type[Group]:
     return Group
 
 
-def test_kafka_hears_offsets_anew_though_nothing_moves(told, group, monkeypatch):
+def test_kafka_hears_offsets_anew_though_nothing_moves(told, group):
     """The commit before may have been lost, and old offsets are forgotten by brokers."""
-    watch, clock = TopicWatch(Config(), told), [100.0]
-    monkeypatch.setattr(watch_topic.time, "monotonic", lambda: clock[0])
+    clock = ManualClock()
+    watch = watch_of(told, clock)
     for waited_s in (0.0, watch_topic.OFFSETS_S, watch_topic.TELL_ANEW_S):
-        clock[0] += waited_s
+        clock.now_s += waited_s
         watch.look(VIEW, SimpleNamespace(epoch=1), None)
     assert group.committed == [{0: 5, 1: 5}] * 2
     assert group.polled == 2
@@ -128,13 +138,13 @@ def test_kafka_hears_offsets_anew_though_nothing_moves(told, group, monkeypatch)
 def test_what_kafka_answers_to_offsets_does_not_pile_up(stack, fresh_name, monkeypatch):
     """The library keeps each answer until it is taken, and the leader tells offsets for months."""
     heard: list[object] = []
-    monkeypatch.setattr(watch_topic, "Consumer", lambda config, **options: Consumer(
+    monkeypatch.setattr(connections, "Consumer", lambda config, **options: Consumer(
         config | {"on_commit": lambda error, places: heard.append(error)}, **options))
-    watch = TopicWatch(Config(kafka_address=stack.config.kafka_address), None)
+    watch = watch_of(None, open_group=partial(connections.open_group, stack.config.kafka_address, {}))
     view = replace(VIEW, stream=replace(VIEW.stream, name=fresh_name("group"), topic=fresh_name("none")))
     deadline = time.monotonic() + 60
     while len(heard) < 3 and time.monotonic() < deadline:
-        watch._tell_kafka(view, watch_topic.Seen(), {(0, "q1"): 5})
+        watch._tell_kafka(view, Seen(), {(0, "q1"): 5})
         time.sleep(0.1)
     assert len(heard) >= 3
     watch.groups[view.stream.id].close()
@@ -147,7 +157,7 @@ def test_a_group_that_cannot_be_made_does_not_end_the_leader(told, group, monkey
 
 
 def test_nothing_is_kept_of_dropped_streams_and_nobody_waits_until_their_groups_are_closed(told, group):
-    watch = TopicWatch(Config(), told)
+    watch = watch_of(told)
     for stream_id in (1, 2):
         watch.look(replace(VIEW, stream=replace(VIEW.stream, id=stream_id)), SimpleNamespace(epoch=1), None)
     began = time.monotonic()
@@ -165,10 +175,10 @@ def test_nothing_is_kept_of_dropped_streams_and_nobody_waits_until_their_groups_
     ([GONE] * 2 + [None] + [GONE] * 2, False, 0),
 ])
 def test_a_topic_is_lost_that_no_broker_knows_for_a_while(told, monkeypatch, answers, elsewhere, stopped):
-    clock, left, stops = [100.0], list(answers), []
+    clock, left, stops = ManualClock(), list(answers), []
 
     def topic(broker: Broker, name: str, topic_id: str) -> TopicInfo:
-        clock[0] += 4.0
+        clock.now_s += 4.0
         if (error := left.pop(0)) is not None:
             raise error
         return known(broker, name, topic_id)
@@ -176,9 +186,8 @@ def test_a_topic_is_lost_that_no_broker_knows_for_a_while(told, monkeypatch, ans
     known = Broker.topic
     monkeypatch.setattr(Broker, "topic", topic)
     monkeypatch.setattr(Broker, "newest", lambda self, *of: known(self, *of) if elsewhere else None)
-    monkeypatch.setattr(watch_topic.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(watch_topic, "stop_queries", lambda *stop: stops.append(stop[3]))
-    watch = TopicWatch(Config(), told)
+    watch = watch_of(told, clock)
     for _ in answers:
         with contextlib.suppress(KafkaUnreachable):
             watch.look(VIEW, SimpleNamespace(epoch=1), None)
@@ -195,7 +204,7 @@ def test_queries_stop_of_a_topic_that_was_made_anew(told, monkeypatch):
     look(told, 1, 1)
     (*_, state, reason), = stops
     assert state == "TOPIC_RECREATED"
-    assert "made anew: its id was t1 and is t2; DROP" in reason
+    assert "created again: its id was t1 and is t2; DROP" in reason
 
 
 @pytest.mark.parametrize(("position", "end", "latest", "stopped"), [
@@ -236,17 +245,16 @@ def test_epochs_of_a_log_are_asked_for_once_for_each_leader(told, monkeypatch):
 
 
 def test_a_topic_that_does_not_answer_rests_so_that_others_need_not_wait_for_it(told, monkeypatch):
-    clock, asked, answers = [100.0], [], [AWAY]
+    clock, asked, answers = ManualClock(), [], [AWAY]
 
     def topic(_self: object, name: str, id_: str) -> TopicInfo:
-        asked.append(clock[0])
+        asked.append(clock.now_s)
         if answers[0]:
             raise answers[0]
         return TopicInfo(name, id_, {0: (1, 0), 1: (1, 0)})
 
-    monkeypatch.setattr(watch_topic.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(Broker, "topic", topic)
-    watch = TopicWatch(Config(), told)
+    watch = watch_of(told, clock)
 
     def pass_time(seconds: float) -> list[float]:
         """When it was asked meanwhile, from now on."""
@@ -254,8 +262,8 @@ def test_a_topic_that_does_not_answer_rests_so_that_others_need_not_wait_for_it(
         for _ in range(int(seconds * 4)):
             with contextlib.suppress(KafkaUnreachable):
                 watch.look(VIEW, SimpleNamespace(epoch=1), None)
-            clock[0] += 0.25
-        return [at - clock[0] + seconds for at in asked]
+            clock.now_s += 0.25
+        return [at - clock.now_s + seconds for at in asked]
 
     assert pass_time(20.0) == [0.0, 0.5, 1.5, 3.5, 7.5, 12.5, 17.5]
     assert watch.silent_s() == 20.0
@@ -266,7 +274,7 @@ def test_a_topic_that_does_not_answer_rests_so_that_others_need_not_wait_for_it(
 
 @pytest.mark.parametrize("others", [GONE, TopicRecreated("t", "t1", "t2")])
 def test_a_broker_that_answers_anything_is_heard(told, monkeypatch, others):
-    watch = TopicWatch(Config(), told)
+    watch = watch_of(told)
     watch.silent_since = 1.0
     monkeypatch.setattr(Broker, "topic", lambda *_: _raised(others))
     monkeypatch.setattr(watch_topic, "stop_queries", lambda *_: None)

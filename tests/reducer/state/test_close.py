@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mars.model.commits import QueryCommit
-from reducer.state.close import CheckedWatermark, Facts, watermark
+from reducer.state.close import CheckedWatermark, Facts, watermark_of
 from tests.reducer.pieces import PLAN, STREAM
 
 QUIET, SHORT = 1_001, 1_000  # IDLE of the plan is 1 s, its WATERMARK 2 s
@@ -19,7 +19,7 @@ def reached(positions: dict, times: dict, idle: dict, plan=PLAN, heard: bool = T
     """The watermark of a query that starts at offset 0 of partitions 0 and 1."""
     commit = QueryCommit(1, positions=positions, max_event_time=times)
     facts = Facts(1, 1, idle) if heard else None
-    return watermark(plan, STREAM, (0, 1), commit, {0: 0, 1: 0}, facts)
+    return watermark_of(plan, STREAM, (0, 1), commit, {0: 0, 1: 0}, facts)
 
 
 def test_the_slowest_partition_counts_less_the_delay():
@@ -49,8 +49,8 @@ def test_an_empty_partition_is_left_out_from_its_start():
 def test_a_partition_holds_the_watermark_that_only_the_query_or_only_the_query_set_knows():
     commit = QueryCommit(1, positions={0: 5}, max_event_time={0: 100})
     for partitions, start in [((0,), {0: 0, 1: 0}), ((0, 1), {0: 0})]:
-        assert watermark(PLAN, STREAM, partitions, commit, start, None) is None
-    assert watermark(PLAN, STREAM, (0,), commit, {0: 0}, None) == 98
+        assert watermark_of(PLAN, STREAM, partitions, commit, start, None) is None
+    assert watermark_of(PLAN, STREAM, (0,), commit, {0: 0}, None) == 98
 
 
 def test_idle_off_and_a_silent_leader_leave_out_none():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import ast
+from dataclasses import fields, replace
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mars.errors import InvariantError
+from reducer.state.merge import QueryState
 from tests.reducer.pieces import QUERY, content, fresh, piece
 
 TIMES = [3, 12, 5, 25, 14, 1, 33, 8, 19, 41, 2, 30]
@@ -20,7 +24,7 @@ def logs(draw) -> list:
     ranges = []
     for partition in (0, 1):
         cuts = sorted(draw(st.sets(st.integers(1, len(TIMES) - 1))) | {0, len(TIMES)})
-        ranges += [(partition, start, TIMES[start:end]) for start, end in zip(cuts, cuts[1:], strict=False)]
+        ranges += [(partition, start, TIMES[start:end]) for start, end in pairwise(cuts)]
     ranges += draw(st.lists(st.sampled_from(ranges), max_size=4))
     order = draw(st.permutations(range(len(ranges))))
     return [piece(seq, *range_) for seq, range_ in zip(order, ranges, strict=True)]
@@ -88,7 +92,7 @@ def test_a_partition_that_is_not_known_waits_for_the_query_set():
     state.accept(piece(1, 2, 10, [1, 2]))
     state.retry_waiting()
     assert state.position(2) is None
-    state.query = replace(QUERY, start={**QUERY.start, 2: 10})
+    state.follow(replace(QUERY, start={**QUERY.start, 2: 10}))
     state.retry_waiting()
     assert state.position(2) == 12
 
@@ -132,3 +136,15 @@ def test_which_watermark_would_close_a_window():
     assert (state.would_close(32), state.would_close(33)) == (False, True)
     state.close(33)
     assert not state.would_close(10**9)
+
+
+def test_only_a_state_changes_its_own_fields():
+    """Whoever wants something of it says so by a method, so that there is one place to read."""
+    root, names = Path(__file__).parents[3] / "reducer", {field.name for field in fields(QueryState)}
+    written = []
+    for file in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in names
+                    and ast.unparse(node.value) != "self"):
+                written.append(f"{file.relative_to(root)}:{node.lineno} {ast.unparse(node)}")
+    assert written == []

@@ -43,12 +43,12 @@ def test_a_name_that_the_statement_defines_and_a_column_are_no_streams(sql: str)
     "SELECT (WITH flows AS (SELECT 1) SELECT 1 FROM flows), (SELECT 1 FROM flows) FROM talkers",
     "SELECT extract(hour FROM (SELECT max(t) FROM flows)) FROM talkers", "SELECT 1 FROM talkers WHERE EXISTS (FROM flows)"])
 def test_a_stream_is_met_at_any_depth(sql: str) -> None:
-    with pytest.raises(SqlError, match="stream flows is not joined") as refused:
+    with pytest.raises(SqlError, match="stream flows cannot be joined") as refused:
         parse(sql, KINDS.get)
     assert sql[refused.value.column - 1:].startswith("flows")
 
 
 @pytest.mark.parametrize("clause", ["WINDOWING 5 min", "WINDOWING 5min", "WATERMARK 5s", "GRACE 1h"])
 def test_our_clauses_do_not_fit_results(clause: str) -> None:
-    with pytest.raises(SqlError, match="does not fit the results of a query"):
+    with pytest.raises(SqlError, match="cannot follow the results of a query"):
         parse(f"SELECT * FROM talkers {clause}", KINDS.get)

@@ -17,7 +17,7 @@ def test_the_line_and_carets_are_drawn() -> None:
 error: unexpected FORM
   2 | FORM s
     | ^^^^
-  the statement does not read here
+  the statement cannot be parsed here
   hint: did you mean FROM?"""
 
 

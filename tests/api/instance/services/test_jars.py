@@ -53,7 +53,7 @@ def test_jars_are_fetched_once(repository: Path) -> None:
 def test_another_content_is_refused(repository: Path) -> None:
     jar = jars.pinned()[0]
     (repository / jar.url_path).write_bytes(b"x" * jar.size_bytes)
-    with pytest.raises(SetupError, match="org.example:one:1.0.*SHA-256"):
+    with pytest.raises(SetupError, match=r"org\.example:one:1\.0.*SHA-256"):
         jars.fetch(load({"maven_url": repository.as_uri()}, environment={}))
     assert not jar.file.exists()
 
@@ -61,7 +61,7 @@ def test_another_content_is_refused(repository: Path) -> None:
 def test_an_absent_jar_is_named(repository: Path) -> None:
     jar = jars.pinned()[1]
     (repository / jar.url_path).unlink()
-    with pytest.raises(SetupError, match="org.example:two:1.0") as caught:
+    with pytest.raises(SetupError, match=r"org\.example:two:1\.0") as caught:
         jars.fetch(load({"maven_url": repository.as_uri()}, environment={}))
     assert "MARS_MAVEN_URL" in caught.value.hint
 

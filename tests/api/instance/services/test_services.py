@@ -112,7 +112,7 @@ def test_redis_refuses_rather_than_forgets(services: Services) -> None:
 
 
 def test_all_listen_on_loopback_only(services: Services) -> None:
-    for service in services.all():
+    for service in services:
         connections = psutil.Process(service.pid).net_connections("tcp")
         listening = {found.laddr.ip for found in connections if found.status == psutil.CONN_LISTEN}
         assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}, service
@@ -123,9 +123,9 @@ def test_a_named_service_is_used_and_left_running(tmp_path: Path, services: Serv
                    "redis_address": services.redis.address, "zookeeper_address": services.zookeeper.address},
                   environment={})
     foreign = start_all(config, tmp_path)
-    assert [service.pid for service in foreign.all()] == [None] * 3
+    assert [service.pid for service in foreign] == [None] * 3
     foreign.stop()
-    services.check()
+    assert [service.fault() for service in services] == [None] * 3
 
 
 def test_an_ensemble_whose_first_server_is_down_is_used(tmp_path: Path, services: Services) -> None:
@@ -159,13 +159,12 @@ def test_a_dead_service_is_noticed(config: Config) -> None:
     service = redis.start(config, config.data / "other")
     psutil.Process(service.pid).kill()
     service.child.stop()
-    with pytest.raises(NotReadyError, match="redis ended"):
-        service.check()
+    assert "redis ended" in service.fault().title
 
 
 def test_nothing_at_an_address_is_said_with_its_setting(tmp_path: Path) -> None:
     config = load({"zookeeper_address": "127.0.0.1:9"}, environment={})
-    with pytest.raises(NotReadyError, match="zookeeper_address = 127.0.0.1:9"):
+    with pytest.raises(NotReadyError, match=r"zookeeper_address = 127\.0\.0\.1:9"):
         zookeeper.start(config, tmp_path)
     with pytest.raises(ConfigurationError, match="kafka_address"):
         load({"kafka_address": "127.0.0.1"}, environment={})

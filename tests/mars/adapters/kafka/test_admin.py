@@ -6,9 +6,13 @@ import time
 import uuid
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import Producer
 
-from mars.adapters.kafka.admin import LEADERLESS, KafkaAdmin, Topic
+from mars.adapters.kafka import admin
+from mars.adapters.kafka.admin import KafkaAdmin
+from mars.adapters.kafka.cluster import TopicInfo
+from mars.adapters.kafka.errors import FENCED_OR_MOVED, UnknownTopic
+from mars.adapters.kafka.wire import Wire
 from mars.errors import NotFoundError, NotReadyError
 
 pytestmark = pytest.mark.services
@@ -20,13 +24,14 @@ def test_asking_for_a_topic_does_not_make_it(kafka, fresh_name):
     with pytest.raises(NotFoundError):
         kafka.require(name)
     assert name not in kafka.topics()
+    assert kafka.describe("no topic, as it has blanks") is None
 
 
 def test_a_topic_has_an_id_and_partitions(kafka, fresh_name):
     made = kafka.create(fresh_name("t"), 3)
-    assert str(uuid.UUID(made.id)) == made.id
-    assert made.partitions == (0, 1, 2)
-    assert kafka.create(made.name, 3) == made
+    assert str(uuid.UUID(made.topic_id)) == made.topic_id
+    assert list(made.partitions) == [0, 1, 2]
+    assert kafka.create(made.name, 3).topic_id == made.topic_id
 
 
 def test_the_end_is_the_last_stable_offset(kafka, stack, fresh_name):
@@ -69,34 +74,36 @@ def test_peek_takes_the_oldest_or_the_newest(kafka, stack, fresh_name):
 
 
 def test_a_dead_broker_is_said_so_in_seconds():
-    admin = KafkaAdmin("127.0.0.1:1", timeout_s=0.3)
+    away = KafkaAdmin("127.0.0.1:1", timeout_s=0.3)
     began = time.monotonic()
-    for call in (admin.topics, lambda: admin.describe("t"), lambda: admin.end_offsets("t", [0]), lambda: admin.peek("t", 1)):
-        with pytest.raises(NotReadyError, match="127.0.0.1:1"):
+    for call in (away.topics, lambda: away.describe("t"), lambda: away.end_offsets("t", [0]), lambda: away.peek("t", 1)):
+        with pytest.raises(NotReadyError, match=r"127\.0\.0\.1:1"):
             call()
     assert time.monotonic() - began < 30
 
 
 def test_a_topic_that_the_broker_hears_of_late_is_waited_for(kafka, monkeypatch):
-    topic = Topic("late", "id", (0,))
-    answers = iter([None, None, topic])
-    monkeypatch.setattr(kafka, "describe", lambda _name: next(answers))
-    assert kafka.describe_new("late", 60) == topic
-    assert kafka.describe_new.__defaults__[0] <= 1, "who mistypes a name waits no longer than that"
+    answers = [UnknownTopic("late"), UnknownTopic("late"), TopicInfo("late", "id", {0: (1, 0)})]
+
+    def topic(_wire: Wire, _name: str) -> TopicInfo:
+        answer = answers.pop(0)
+        if isinstance(answer, TopicInfo):
+            return answer
+        raise answer
+
+    monkeypatch.setattr(Wire, "topic", topic)
+    assert kafka.describe("late", 60).topic_id == "id"
+    assert admin.HEARD_S <= 1, "who mistypes a name waits no longer than that"
 
 
-@pytest.mark.parametrize("code", LEADERLESS)
+@pytest.mark.parametrize("code", FENCED_OR_MOVED)
 def test_a_leader_that_is_not_known_everywhere_is_waited_for(kafka, fresh_name, monkeypatch, code):
     """So it is with a topic that was just made: the broker's first answers are errors."""
-    name, whole, errors = kafka.create(fresh_name("t")).name, KafkaAdmin._result, [code, code]
+    name, check, codes = kafka.create(fresh_name("t")).name, Wire._check, [code, code]
 
-    def result(self, future):
-        found = whole(self, future)
-        return self._call(lambda: fail(errors.pop())) if errors else found
+    def failing_first(self, topic: str, found: int, partition: int) -> None:
+        check(self, topic, codes.pop() if codes and partition >= 0 else found, partition)
 
-    def fail(code):
-        raise KafkaException(KafkaError(code))
-
-    monkeypatch.setattr(KafkaAdmin, "_result", result)
+    monkeypatch.setattr(Wire, "_check", failing_first)
     assert kafka.end_offsets(name, [0]) == {0: 0}
-    assert not errors
+    assert not codes

@@ -20,19 +20,17 @@ def opened():
     """Brokers whose library has opened a connection to broker 1, and both ends of it."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    brokers = Brokers.__new__(Brokers)
-    brokers._net, brokers._timeout_s, brokers._channels = NetworkSelector(), 1.0, {}
-    connection = KafkaConnection(brokers._net, node_id=1)
-    connection.connection_made(KafkaTCPTransport(brokers._net, ours))
+    net = NetworkSelector()
+    connection = KafkaConnection(net, node_id=1)
+    connection.connection_made(KafkaTCPTransport(net, ours))
     connection.broker_version_data = SimpleNamespace(api_version=lambda request: 0)
     connection._init_complete()
 
     async def get_connection(node: int) -> KafkaConnection:
         return connection
 
-    brokers._manager = SimpleNamespace(get_connection=get_connection)
-    yield brokers, connection, ours
-    brokers._net.close()
+    yield Brokers("a:1", net, SimpleNamespace(get_connection=get_connection), 1.0), connection, ours
+    net.close()
     ours.close()
     theirs.close()
 
@@ -82,8 +80,7 @@ def test_a_cluster_that_is_slow_to_admit_is_given_time_at_each_try(bootstrap, re
         asked.append(timeout_ms)
         raise errors.KafkaTimeoutError
 
-    brokers = Brokers.__new__(Brokers)
-    brokers._bootstrap, brokers._timeout_s, brokers._manager = bootstrap, 10.0, SimpleNamespace(bootstrap=give_up)
+    manager, net = SimpleNamespace(bootstrap=give_up, close=lambda: None, fault=""), SimpleNamespace(close=lambda: None)
     with pytest.raises(errors.KafkaTimeoutError):
-        brokers._find(retry_s)
+        Brokers(bootstrap, net, manager, 10.0).find(retry_s)
     assert asked == tries_ms

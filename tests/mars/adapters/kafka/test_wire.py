@@ -9,7 +9,7 @@ from kafka import errors
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, RawReader
+from mapper.fetch import AWAITED_BYTES, AWAITED_BYTES_MAX, Reader
 from mars.adapters.kafka.channel import FETCH_MAX, RESPONSE_MAX
 from mars.adapters.kafka.cluster import TopicInfo
 from mars.adapters.kafka.errors import KafkaUnreachable, LogTruncated, OffsetOutOfRange, TopicRecreated
@@ -35,11 +35,11 @@ class Brokers:
 
 
 @pytest.fixture
-def reader() -> RawReader:
+def reader() -> Reader:
     """Of a topic of 5,000 partitions with two leaders."""
     wire = Wire("nobody:1")
     wire._brokers, wire._topics["t"] = Brokers(), TopicInfo("t", ID, {p: (p % 2, 0) for p in range(5_000)})
-    return RawReader(wire, "t", ID)
+    return Reader(wire, "t", ID)
 
 
 @pytest.mark.parametrize("partitions", [1, 30, 1_024, 2_048, 5_000])
@@ -158,7 +158,7 @@ def test_a_log_is_cut_or_gone_only_by_the_word_of_its_latest_leader(refusal, rai
     """A broker that is cut off goes on with what it led, and its log ends before what the next leader has taken."""
     wants = {0: Want(100, last_epoch=6)}
     fetched, = wire_of(Cluster(refusal, _1=(ID, 1, 5), _2=(ID, 2, 6))).fetch("t", ID, wants)
-    assert fetched.high_watermark == 100
+    assert fetched.last_stable_offset == 100
     with pytest.raises(raised):
         wire_of(Cluster(refusal, _1=(ID, 1, 6), _2=(ID, 1, 6))).fetch("t", ID, wants)
 

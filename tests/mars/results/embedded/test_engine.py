@@ -63,7 +63,7 @@ def test_a_statement_ends_when_asked(engine, sql):
     threading.Timer(0.3, asked.set).start()
     with pytest.raises(SqlError) as caught:
         engine.run(sql, {}, Limits(stopped=asked.is_set))
-    assert (caught.value.title, caught.value.detail) == ("the statement was stopped", "as asked")
+    assert (caught.value.title, caught.value.detail) == ("the statement was stopped", "on request")
 
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM range(10000000000) LIMIT 10000000000",

@@ -30,8 +30,9 @@ class Result:
         self.loaded: list[int] = []
         self.fails = fails
         self.held = self.most = 0
-        pieces = [Piece(n * MINUTE_US, n * MINUTE_US, ROWS, lambda n=n: self.load(n)) for n in range(count)]
-        self.closed = Closed(SCHEMA, tuple(pieces), MINUTE_US)
+        spans = ((n * MINUTE_US, (n + 1) * MINUTE_US) for n in range(count))
+        pieces = [Piece(start, start, end, end, ROWS, lambda n=n: self.load(n)) for n, (start, end) in enumerate(spans)]
+        self.closed = Closed(SCHEMA, tuple(pieces))
 
     def load(self, number: int) -> pa.Table:
         self.loaded.append(number)

@@ -1,0 +1,91 @@
+"""The queue from a mapper's fetching thread to its computing thread: a few batches, in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from mapper.batch import CountedBatch, Messages, ParsedBatch
+from mapper.records import Records
+from mars.adapters.view import StreamView
+from mars.model.claims import Claim
+from mars.model.plan import QueryPlan
+from mars.runtime.system import SYSTEM, Runtime
+
+PLACES = 2  # batches that may wait: one is ready when the current one is computed, and another may come meanwhile
+
+
+@dataclass
+class Fetched:
+    """A claim whose tuples are here: as records or messages, or, if the local file was found, parsed or counted. `log`:
+    see Range."""
+
+    view: StreamView
+    claim: Claim
+    plans: dict[str, QueryPlan]
+    content: Records | Messages | ParsedBatch | CountedBatch | None
+    log: tuple[int, int] | None = None
+    letters_kept: bool = True
+
+
+class Handoff:
+    """Batches in the order in which they were put, at most PLACES of them waiting beside the one that is computed.
+
+    The fetching thread reserves a place before it claims, and then either puts a batch or releases the place. The
+    computing thread takes a batch, which frees its place, and says when it is done. The computing thread is idle while
+    each batch that was put is done: not from `put` on, even before it has taken the batch.
+    """
+
+    def __init__(self, runtime: Runtime = SYSTEM) -> None:
+        self._changed = runtime.condition()
+        self._waiting: deque[Fetched] = deque()
+        self._free = PLACES
+        self._undone = 0
+
+    # -- the fetching thread --------------------------------------------------------------------------------------
+
+    def reserve(self, timeout_s: float) -> bool:
+        """Take a place as soon as one is free; False if none is within that time."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._free, timeout_s):
+                return False
+            self._free -= 1
+            return True
+
+    def release(self) -> None:
+        """Give back a reserved place that was not used."""
+        with self._changed:
+            self._free += 1
+
+    def put(self, fetched: Fetched) -> None:
+        """Put a batch into a reserved place."""
+        with self._changed:
+            self._waiting.append(fetched)
+            self._undone += 1
+            self._changed.notify_all()
+
+    def is_idle(self) -> bool:
+        """Has the computing thread nothing to do?"""
+        return not self._undone
+
+    def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until it has nothing to do; False if it still has after that time."""
+        with self._changed:
+            return bool(self._changed.wait_for(self.is_idle, timeout_s))
+
+    # -- the computing thread -------------------------------------------------------------------------------------
+
+    def take(self, timeout_s: float) -> Fetched | None:
+        """The batch that was put first, as soon as there is one; None if there is none within that time."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._waiting, timeout_s):
+                return None
+            self._free += 1
+            self._changed.notify_all()
+            return self._waiting.popleft()
+
+    def done(self) -> None:
+        """What was taken last is computed."""
+        with self._changed:
+            self._undone -= 1
+            self._changed.notify_all()

@@ -1,0 +1,75 @@
+"""How what was fetched becomes a batch: by which parser, and by which of two ways (step 3; for some queries step 5 too)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mapper.batch import CountedBatch, Messages, ParsedBatch
+from mapper.fused import FusedReader, can_read
+from mapper.fused_batch import FusedBatches
+from mapper.fused_cells import can_count
+from mapper.handoff import Fetched
+from mapper.letters import LetterBox
+from mapper.parse import Parser
+from mapper.records import Records
+from mapper.steps import Steps
+from mars.model.plan import Stream
+
+WAYS_MAX = 16  # parsers kept; each holds dictionaries of its columns' texts
+
+
+@dataclass
+class Way:
+    """What reads some columns of a stream; `fused` is None if the kernel cannot."""
+
+    parser: Parser
+    fused: FusedBatches | None
+
+
+class Parsing:
+    """Ways by stream and columns, for the computing thread."""
+
+    def __init__(self, steps: Steps, letters: LetterBox, future_limit_ms: int) -> None:
+        self.steps, self.letters, self.future_limit_ms = steps, letters, future_limit_ms
+        self._ways: dict[tuple, Way] = {}
+
+    def parse(self, fetched: Fetched) -> ParsedBatch | CountedBatch:
+        """The batch, judged, with the columns that its queries name; or what its queries make of it, if all of them are of
+        the plainest kind. Its dead letters are written, or `letters_kept` is False. Raises CorruptRecords."""
+        way, content = self._way(fetched), fetched.content
+        found = self._fused(way.fused, fetched, content) if way.fused and isinstance(content, Records) else None
+        if found is not None:
+            batch, rest = found
+            if rest is not None:
+                fetched.letters_kept = self.letters.keep(way.parser, fetched.claim, rest.messages, rest.batch)
+            return batch
+        messages = content.messages() if isinstance(content, Records) else content
+        assert isinstance(messages, Messages), "what is parsed or counted comes here no more"
+        batch = self.steps.judge(fetched.view.stream, way.parser.parse(messages), messages, self.future_limit_ms)
+        fetched.letters_kept = self.letters.keep(way.parser, fetched.claim, messages, batch)
+        return batch
+
+    def _fused(self, batches: FusedBatches, fetched: Fetched, records: Records) -> tuple | None:
+        """By the kernel. Of a claim that was given before it must be known whether reading or computing ends workers (rule
+        10), so that the two are not done at once."""
+        claim, plans = fetched.claim, fetched.plans
+        if not claim.is_suspect and all(can_count(plan) for plan in plans.values()):
+            found = batches.count(records, plans, claim.partition)
+            if found is not None:
+                return found
+        return batches.parse(records)
+
+    def _way(self, fetched: Fetched) -> Way:
+        stream = fetched.view.stream
+        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
+        way = self._ways.pop((stream.id, columns), None) or self._new(stream, columns)
+        self._ways[(stream.id, columns)] = way  # the most recently used one is last
+        if len(self._ways) > WAYS_MAX:
+            del self._ways[next(iter(self._ways))]
+        return way
+
+    def _new(self, stream: Stream, columns: tuple[str, ...]) -> Way:
+        parser = self.steps.parser(stream, columns)
+        if not can_read(stream, columns):
+            return Way(parser, None)
+        return Way(parser, FusedBatches(FusedReader(stream, columns, self.future_limit_ms), parser, self.steps))

@@ -1,0 +1,84 @@
+"""What every kind of window tells, over whole arrays. Pure.
+
+A *pane* is the piece of event time that cells are kept for. A *window* is what a result row is about; it consists of one
+pane or of several. Both are named by an int64. *Emission* is a third thing: it says when rows are given out, and is no
+business of the kinds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from mars.model.plan import Stream, Window
+
+NEVER = 2**63 - 1  # the end of a window that no watermark closes
+Times = np.ndarray  # int64, in the stream's unit
+
+
+class Windows(ABC):
+    """The windows of one query over one stream. What holds for every kind:
+
+    - The event time alone decides which pane a tuple is in, and the pane alone which windows it is in.
+    - Of two panes the greater one is in no window that ends before the other's first one, and its last one ends no earlier.
+    - The names of windows ascend in the order of (start, end), and in this order windows close.
+
+    The methods here are those of a kind whose panes are its windows; another kind has its own `of_panes`, `first_end` and
+    `last_end`.
+    """
+
+    panes_are_windows: ClassVar[bool] = True  # a pane is in one window, which bears its name
+    holds_its_end: ClassVar[bool] = False  # a tuple at window_end belongs to it, so the watermark must have come further
+    shown: ClassVar[bool] = True  # results have the columns window_start and window_end
+
+    def __init__(self, window: Window | None, stream: Stream, grace_ms: int) -> None:
+        self.delay = stream.units(grace_ms) + self.holds_its_end
+        self.delay_us = grace_ms * 1_000 + self.holds_its_end
+
+    @property
+    @abstractmethod
+    def shortest_us(self) -> int:
+        """How long the shortest window is, in microseconds."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """Which windows there are, for people."""
+
+    @abstractmethod
+    def panes(self, event_times: Times) -> Times:
+        """The pane of each event time."""
+
+    @abstractmethod
+    def start(self, windows: Times) -> Times:
+        """The start of each window."""
+
+    @abstractmethod
+    def end(self, windows: Times) -> Times:
+        """The first time after each window; NEVER if there is none."""
+
+    def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
+        """(rows, windows): panes[rows[i]] is in windows[i]. Those windows that end in (above, up_to]; None for no bound.
+        Without an upper bound an endless series of windows is given up to the first that holds all these panes."""
+        ends = self.end(panes)
+        within = np.ones(len(panes), np.bool_)
+        if above is not None:
+            within &= ends > above
+        if up_to is not None:
+            within &= ends <= up_to
+        rows = np.flatnonzero(within)
+        return rows, panes[rows]
+
+    def first_end(self, panes: Times, above: int | None) -> Times:
+        """The end of the first window of each pane that ends after `above`."""
+        return self.end(panes)
+
+    def last_end(self, panes: Times) -> Times:
+        """The end of the last window of each pane: once that is closed, the pane is not needed any more."""
+        return self.end(panes)
+
+    def closed_end(self, watermark: int) -> int:
+        """The windows that end at or before it are closed at this watermark, and no others."""
+        return watermark - self.delay

@@ -1,0 +1,42 @@
+"""The kinds of workers of an instance. Each worker is one long Spark task, and registered in ZooKeeper while it lives.
+
+Whatever starts, counts or shows workers goes by the table here: a further kind is a line in it, and a setting that says how
+many there are.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mars.model import names
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`job` is module and function of what such a worker runs: it is called with the configuration as JSON and the number of
+    the slot, and returns when the worker is to end. Live ones have a znode each in `folder`. A kind with `needed_by` is
+    started while that znode has children."""
+
+    name: str
+    job: tuple[str, str]
+    folder: str
+    needed_by: str | None = None
+
+    @property
+    def plural(self) -> str:
+        """What they are called together; the setting of this name says how many there are."""
+        return f"{self.name}s"
+
+    def load(self) -> Callable[[str, int], None]:
+        """What such a worker runs, imported."""
+        module, function = self.job
+        return getattr(importlib.import_module(module), function)
+
+
+KINDS = (
+    Kind("mapper", ("mapper.job", "run_mapper"), names.MAPPERS),
+    Kind("reducer", ("reducer.job", "run_reducer"), names.REDUCERS),
+    Kind("publisher", ("mars.publisher.job", "run_publisher"), names.PUBLISHERS, names.SINKS),
+)

@@ -1,0 +1,47 @@
+"""Parts of our clauses in places where no clause takes them. They are recognised, and refused with what was meant.
+
+Plain SQL never has these words in these places, so nothing else is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mars.errors import SqlError
+from sql.read.reader import is_duration
+from sql.read.words import Word
+from sql.refusals import refusal
+
+KINDS = ("SESSION", "SLIDING", "TUMBLING", "HOPPING", "LANDMARK", "COUNT")
+FATES = ("DROP", "UPDATE", "TO")
+ORDER = "the order is WATERMARK d IDLE d, GRACE d LATE DROP"
+
+
+def stray(sql: str, words: list[Word], index: int, places: Mapping[str, tuple[int, int]]) -> SqlError | None:
+    """The refusal of words[index], which follows the end of an expression or a clause; None if it is allowed there.
+    `places` has (start, end) of the clauses before it."""
+    word, following = words[index], words[min(index + 1, len(words) - 1)]
+    if word.is_("IDLE") and (is_duration(words, index + 1) or following.is_("OFF")):
+        last = words[index + 1] if following.is_("OFF") or is_whole(following) else words[index + 2]
+        idle = " ".join(sql[word.start:last.end].split())
+        return refusal(sql, word.start, last.end, "IDLE must follow WATERMARK", ORDER,
+                       f"write {written(sql, places, 'WATERMARK', '5 s')} {idle}")
+    if word.is_("LATE") and following.is_(*FATES):
+        return refusal(sql, word.start, following.end, "LATE must follow GRACE", ORDER,
+                       f"write {written(sql, places, 'GRACE', '0 s')} LATE DROP: late tuples are dropped and counted")
+    if word.is_(*KINDS) and (is_duration(words, index + 1) or following.is_("GAP", "EACH") or following.kind == "number"):
+        return refusal(sql, word.start, following.end, f"{word.value.upper()} without WINDOWING",
+                       "a window begins with WINDOWING, and is of one kind only today",
+                       "write WINDOWING 60 s: windows of one length side by side")
+    return None
+
+
+def is_whole(word: Word) -> bool:
+    """True for a duration in one word: 2s."""
+    return not word.value.isdigit()
+
+
+def written(sql: str, places: Mapping[str, tuple[int, int]], keyword: str, duration: str) -> str:
+    """The clause as it is in the statement, or as it could be."""
+    start, end = places.get(keyword, (0, 0))
+    return " ".join(sql[start:end].split()) or f"{keyword} {duration}"

@@ -33,13 +33,15 @@ def collect(config: Config) -> dict:
         return {"state": "stopped"}
     found: dict[str, Any] = {
         "state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-        **{kind.plural: [] for kind in KINDS}, "queries": [], "data": str(config.data)}
+        **{kind.plural: [] for kind in KINDS}, "queries": [], "sinks": [],
+        "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:
             found |= workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
+                found["sinks"] = client.get("/v1/sinks")["sinks"]
                 client.get("/readyz")  # a full state folder, or a Kafka that is away
         except MarsError as error:
             found["state"] = "degraded"
@@ -69,7 +71,9 @@ def describe(found: dict, config: Config) -> str:
     lines += [f"  {name:<10}{found[name]}" for name in ("kafka", "redis", "zookeeper")]
     for kind in KINDS:
         lines += [f"  {kind.name:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
-                  for w in found[kind.plural]]
+                  for w in found.get(kind.plural, [])]
     lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
               for q in found["queries"]] or ["  no queries"]
+    lines += [f"  sink      {s['name']}  {s['state']}" + (f": {s['reason']}" if s["reason"] else "")
+              for s in found.get("sinks", [])]
     return "\n".join(lines)

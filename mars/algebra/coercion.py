@@ -17,11 +17,6 @@ class CastLiteral(Literal):
     """A whole constant that was written with a cast. Beside a DECIMAL it is as wide as its type, while a bare constant is
     only as wide as its digits. Elsewhere, and in a plan, it is the plain literal, which it equals."""
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal) and (self.value, self.type) == (other.value, other.type)
-
-    __hash__ = Literal.__hash__
-
 
 class TypeMismatch(Exception):
     """Why types do not fit, and what to write instead."""

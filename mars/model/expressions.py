@@ -21,12 +21,19 @@ class Column:
     type: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Literal:
-    """A constant. `value` is None, bool, int, float, or text (DECIMAL, DATE, TIMESTAMP and STRING are text)."""
+    """A constant. `value` is None, bool, int, float, or text (DECIMAL, DATE, TIMESTAMP and STRING are text). Equal ones have
+    one text, so that 0.0 is another one than -0.0: what is equal in two expressions is computed once."""
 
     value: Constant
     type: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and (repr(self.value), self.type) == (repr(other.value), other.type)
+
+    def __hash__(self) -> int:
+        return hash((repr(self.value), self.type))
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,11 @@ def test_the_same_aggregate_is_computed_once(flows: Stream) -> None:
     assert [a.function for a in plan.aggregates] == ["sum", "count", "max"]
 
 
+def test_aggregates_that_differ_in_the_sign_of_zero_are_two(flows: Stream) -> None:
+    plan = plan_of("SELECT first(ratio * 0e0), first(ratio * -0e0), first(ratio * 0e0) + 1 FROM flows", flows)
+    assert [unparse(a.argument, plain=True) for a in plan.aggregates] == ["ratio * 0.0", "ratio * -0.0"]
+
+
 def test_filter_ignore_nulls_and_count_if_are_filters(flows: Stream) -> None:
     plan = plan_of("SELECT first(dip) IGNORE NULLS, count_if(ok), sum(bytes) FILTER (WHERE type = 6) FROM flows", flows)
     assert [unparse(a.filter, plain=True) for a in plan.aggregates] == ["dip IS NOT NULL", "ok", "type = 6"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import api.rest.problems
@@ -80,8 +82,7 @@ def test_a_fault_of_a_task_on_spark_keeps_kind_and_words(error, monkeypatch):
 
     job = api.statements.adhoc_job
     monkeypatch.setattr(job, "_aggregate_range", fail)
-    monkeypatch.setattr(job.Task, "from_json", lambda _: type("Made", (), {"ranges": [(0, 0, 1)]}))
-    [(part, data)] = job.mapping("")(0)
+    [(part, data)] = job.mapping(SimpleNamespace(ranges=[(0, 0, 1)]))(0)
     found = job.fault(data)
     assert part == job.FAULT
     assert (found.title, found.detail, found.hint) == (error.title, error.detail, error.hint)

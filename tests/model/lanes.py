@@ -64,9 +64,9 @@ class Lanes(Model[State]):
         "incarnation raised before reading": "Leader._reconcile_lanes: the view, then the pointers",
         "stops": "attach.lua: no claim crosses another key part's committed position",
         "unknown incarnations kept": "KeyPart._is_done: an entry of an incarnation not known yet stays in the log",
-        "unknown incarnations deferred": "KeyPart._route: and is merged once the query set was read again",
+        "unknown incarnations deferred": "QueryStates._route: and is merged once the query set was read again",
         "share at equal cursors": "claim.lua: queries share a claim only where their cursors are equal",
-        "other incarnations dropped": "KeyPart._route: cells of an old attachment are never merged",
+        "other incarnations dropped": "QueryStates._route: cells of an old attachment are never merged",
         "manifest keeps unknown queries": "KeyPart.commit: what the view lacks goes where the transaction proves it",
     }
 
@@ -183,7 +183,7 @@ class Lanes(Model[State]):
     def _merge(self, state: State, k: int, part: Part) -> Iterator[tuple[str, State]]:
         for i, entry in enumerate(state.logs[k]):
             if entry.q > part.incarnation and not self.on("unknown incarnations deferred"):
-                yield f"KeyPart._route: key part {k} has no q as {entry.q}", self._forget(
+                yield f"QueryStates._route: key part {k} has no q as {entry.q}", self._forget(
                     state, k, without(state.logs[k], i))
             live = self.same(entry.q, part.incarnation) or not self.on("other incarnations dropped")
             if part.running and live and entry.start <= part.position < entry.end:

@@ -61,7 +61,7 @@ class Owners(Model[State]):
         "trim refuses older owners": "trim.lua: by the assignment's epoch",
         "new owner tells first": "KeyPart.step: the committed positions lift the bound",
         "durable before the pointer": "Storage.write: fsync of file and folder",
-        "listed before the commit": "KeyPart._unused_files: what a successor writes is not on the list",
+        "listed before the commit": "Truth._unused_files: what a successor writes is not on the list",
     }
     def start(self) -> State:
         return State()
@@ -87,7 +87,7 @@ class Owners(Model[State]):
         for i, part in enumerate(state.parts):
             if part is None:
                 if state.assigned == i:
-                    yield f"Reducer._keep_up: {i} is the owner", self._set(state, i, Part(state.owner, step="loading"))
+                    yield f"Holdings._keep_up: {i} is the owner", self._set(state, i, Part(state.owner, step="loading"))
                 continue
             for step, after in self._reducer(state, i, part):
                 yield f"{step} (reducer {i})", after

@@ -65,7 +65,7 @@ class Recovery(Model[State]):
         "commit checks the generation": "set_pointer: in the pointer's transaction",
         "scripts check the generation": "mars/lua/*.lua: refused at any other",
         "stops": "lanes.install_state: no claim crosses another key part's committed position",
-        "new generation, committed state": "Reducer._keep_up: what was not committed is thrown away",
+        "new generation, committed state": "Holdings._keep_up: what was not committed is thrown away",
         "every run raises": "Leader._recover_if_needed: a leader that goes on with another's recovery raises anew",
         "install refuses old generations": "install.lua: a generation is installed once, also if a copy comes late",
     }

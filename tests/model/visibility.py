@@ -49,7 +49,7 @@ class Visibility(Model[State]):
     rules = (21, 24, 25, 27)
     safeguards = {
         "every key part has passed": "mars/results/pages.py: a window shows once all pointers are past it",
-        "commit when only positions moved": "KeyPart._commit_is_due: a key part without groups must not hide a window",
+        "commit when only positions moved": "KeyPart.due_in_s: a key part without groups must not hide a window",
         "closed windows stay closed": "cells.late_split: rows at or below the published watermark are not written again",
         "readers wait for lost rows": "SnapshotReader.read_whole: what they have seen is made again first",
         "a second fall-back remembers too": "history.pointer_to: the watermark that readers knew before the first one",

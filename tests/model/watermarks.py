@@ -154,7 +154,7 @@ class Watermarks(Model[State]):
             yield from self._commit(state)
         if state.view != state.known:
             kept = None if self.on("new partitions, committed state") else state.closed
-            yield f"Reducer._keep_up: {state.known} partitions", state._replace(
+            yield f"Holdings._keep_up: {state.known} partitions", state._replace(
                 view=state.known, closed=kept, waiting=() if kept is None else state.waiting)
 
     def _commit(self, state: State) -> Iterator[tuple[str, State]]:
@@ -211,7 +211,7 @@ class NewPartitions(Watermarks):
     safeguards = {
         "checks see partitions first": "TopicWatch.look: done only once whatever is new stands in the query set",
         "commit checks the query set": "set_pointer: its version tells of partitions not known here",
-        "new partitions, committed state": "Reducer._keep_up: windows that were closed without them are not committed",
+        "new partitions, committed state": "Holdings._keep_up: windows that were closed without them are not committed",
     }
 
     def start(self) -> State:

@@ -104,6 +104,10 @@ def test_a_log_that_was_cut_and_written_again_is_told_from_the_one_that_was_read
     assert ends.read(stream, [0]) == {0: COUNTED}
     admin = AdminClient({"bootstrap.servers": address})
     admin.create_partitions([NewPartitions("t", 2)])["t"].result(20)
+    deadline = time.monotonic() + 60
+    while 1 not in wire.topic("t").partitions:  # the controller knows it first, and tells the broker
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     assert ends.read(stream, [0, 1]) == {0: COUNTED, 1: 0}
     noted = [read.log]
     assert noted[0][1] == COUNTED

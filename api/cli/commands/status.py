@@ -12,7 +12,7 @@ from api.cli.commands.instance import settings
 from api.instance import runfile
 from api.instance.runfile import Run
 from mars.config import Config
-from mars.errors import MarsError
+from mars.errors import MarsError, NotFoundError
 from mars.workers import KINDS
 
 
@@ -41,13 +41,21 @@ def collect(config: Config) -> dict:
             found |= workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
-                found["sinks"] = client.get("/v1/sinks")["sinks"]
+                found["sinks"] = sinks(client)
                 client.get("/readyz")  # a full state folder, or a Kafka that is away
         except MarsError as error:
             found["state"] = "degraded"
             leads_here = "`mars status`" in (error.hint or "")
             reasons.append(f"{error} ({error.hint})" if error.hint and not leads_here else str(error))
     return found | ({"reason": "; ".join(reasons)} if reasons else {})
+
+
+def sinks(client: Client) -> list[dict]:
+    """The sinks; none of an API that is older than sinks are, as after an update until the next `mars up`."""
+    try:
+        return client.get("/v1/sinks")["sinks"]
+    except NotFoundError:
+        return []
 
 
 def workers(run: Run, config: Config) -> dict[str, list[dict]]:

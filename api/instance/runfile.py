@@ -23,7 +23,7 @@ from mars.errors import ConfigurationError, ConflictError, NotReadyError
 STARTING, READY = "starting", "ready"
 LOCK = "run.lock"  # held by the process that has the folder; this file shows that a folder is ours
 OWN = frozenset({LOCK, "run.json", "ports.json", "ports.json.new", "expected.arrow", "kafka", "logs", "redis", "spark",
-                 "spill", "state", "zookeeper"})
+                 "secret.key", "spill", "state", "zookeeper"})
 BESIDE = ("demo", "lost+found")  # the demo's own folder in the default one, and what file systems make
 
 

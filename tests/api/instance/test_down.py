@@ -158,7 +158,7 @@ def test_purge_leaves_what_is_not_of_our_making(stopped):
 def test_no_command_takes_an_empty_name_for_the_current_folder(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(mars, [command, "--data", ""])
-    assert (done.exit_code, "it names no folder" in done.output) == (2, True), done.output
+    assert (done.exit_code, "the name is empty" in done.output) == (2, True), done.output
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,8 +18,8 @@ from mars.model.registry import Catalog, Query
 from mars.model.sinks import Into, Sink
 from mars.publisher.target import Shape, Way, check_shape
 from mars.publisher.targets import open_target
-from mars.results.instants import instant_us
 from mars.results.schema import columns_of
+from mars.results.times import instant_us
 from sql import statements as kinds
 from sql.check.condition import result_condition
 from sql.refusals import did_you_mean, refusal, refusal_at

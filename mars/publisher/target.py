@@ -32,12 +32,12 @@ class Shape:
     def of(plan: QueryPlan) -> Shape:
         """The shape of a query's result."""
         shown: dict[str, str] = {}
-        for output in plan.outputs:
+        for output in plan.presentation.outputs:
             if isinstance(output.expression, Column):
                 shown.setdefault(output.expression.name, output.name)
-        keys = [shown.get(f"k{i}") for i in range(len(plan.keys))]
+        keys = [shown.get(f"k{i}") for i in range(len(plan.aggregation.keys))]
         return Shape(tuple(columns_of(plan)), tuple(key for key in keys if key is not None),
-                     tuple(plan.keys[i].name for i, key in enumerate(keys) if key is None))
+                     tuple(plan.aggregation.keys[i].name for i, key in enumerate(keys) if key is None))
 
 
 class Target(Protocol):

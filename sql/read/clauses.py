@@ -1,7 +1,6 @@
 """Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
-    window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
-    then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
+    window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
     · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
 
 The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
@@ -10,18 +9,16 @@ outside parentheses, and after the FROM of the stream.
 
 from __future__ import annotations
 
-import datetime
-import re
 from dataclasses import replace
 
-from mars.model.plan import Window
+from sql.read.instants import take_instant
 from sql.read.reader import Reader, is_duration
 from sql.read.strays import stray
+from sql.read.windowing import read_windowing
 from sql.read.words import Word
 from sql.refusals import not_supported, refusal_at
 from sql.statements import Clauses
 
-FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
 EXPECTS_MORE = (
     "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
@@ -74,19 +71,6 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
     return replace(clauses, **values, places={**clauses.places, keyword: (word.start, end)})
 
 
-def read_windowing(reader: Reader, word: Word) -> dict:
-    """WINDOWING d; the other windows of the dialect are recognised and refused."""
-    if reader.word.is_("LANDMARK", "SLIDING", "SESSION", "COUNT"):
-        raise not_supported(reader.sql, word.start, reader.word.end, f"WINDOWING {reader.word.value.upper()}",
-                            "write WINDOWING 60 s: windows of one length side by side")
-    window_ms = reader.take_duration("WINDOWING")
-    if reader.word.is_("EVERY", "SLIDE", "OFFSET"):
-        raise not_supported(reader.sql, reader.word.start, reader.word.end,
-                            f"WINDOWING ... {reader.word.value.upper()}",
-                            "write WINDOWING 60 s alone: windows of one length side by side")
-    return {"window": Window("tumbling", window_ms)}
-
-
 def read_watermark(reader: Reader, word: Word) -> dict:
     """WATERMARK d [IDLE d | OFF]."""
     values = {"watermark_ms": reader.take_duration("WATERMARK", zero=True)}
@@ -119,29 +103,12 @@ def read_emit(reader: Reader, word: Word) -> dict:
 def read_start(reader: Reader, word: Word) -> dict:
     """FROM EARLIEST | LATEST | 't'."""
     if reader.word.kind == "text":
-        place = reader.advance()
-        instant = parse_instant(place.value)
-        if instant is None:
-            raise refusal_at(reader.sql, place, f"'{place.value}' is not a time", "expected ISO 8601",
-                             "write FROM '2026-01-31T12:00:00Z'")
-        return {"start": instant}
+        return {"start": take_instant(reader, "FROM")}
     return {
         "start": reader.take(
             "EARLIEST", "LATEST", hint="write FROM EARLIEST, FROM LATEST or FROM '2026-01-31T12:00:00Z'"
         ).value.upper()
     }
-
-
-def parse_instant(text: str) -> str | None:
-    """An ISO 8601 time (without an offset: UTC) as the text of the instant in UTC, to the microsecond at or after it, or
-    None."""
-    try:
-        time = datetime.datetime.fromisoformat(text.strip())
-        time = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
-        time += datetime.timedelta(microseconds=bool(FINER.search(text)))  # fromisoformat cuts it off
-    except (ValueError, OverflowError):
-        return None
-    return time.replace(tzinfo=None).isoformat() + "Z"
 
 
 READERS = {"WINDOWING": read_windowing, "WATERMARK": read_watermark, "GRACE": read_grace, "EMIT": read_emit,

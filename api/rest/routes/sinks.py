@@ -14,7 +14,7 @@ from api.statements import sink_status, sinks
 from api.statements.context import Context
 from mars.errors import SqlError
 from sql import statements as kinds
-from sql.read.clauses import parse_instant
+from sql.read.instants import parse_instant
 from sql.read.sinks import parse_into
 
 router = APIRouter(prefix="/v1/sinks", tags=["Sinks"])

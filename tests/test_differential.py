@@ -104,8 +104,9 @@ def random_select(rng: random.Random) -> str:
     where = f" WHERE {rng.choice(CONDITIONS)} AND {rng.choice(CONDITIONS)}" if rng.random() < 0.4 else ""
     group = f" GROUP BY {', '.join(f'key{n}' for n in range(len(keys)))}" if keys else ""
     having = f" HAVING count(*) > {rng.randrange(4)}" if rng.random() < 0.3 else ""
-    window = rng.choice(("20 s", "1 min", "300 s", "1 h", "1 min OFFSET 11 s", "1 min EVERY 10 s", "90 s EVERY 60 s OFFSET -1 s",
-                         "LANDMARK EACH 10 min EVERY 1 min", "LANDMARK EACH HOUR EVERY 20 min"))
+    window = rng.choice(("20 s", "1 min", "300 s", "1 h", "1 min OFFSET 11 s", "1 min EVERY 10 s",
+                         "90 s EVERY 60 s OFFSET -1 s", "LANDMARK EACH 10 min EVERY 1 min",
+                         "LANDMARK EACH HOUR EVERY 20 min"))
     return f"SELECT {', '.join(keys + calls)} FROM s{where}{group} WINDOWING {window}{having}"
 
 

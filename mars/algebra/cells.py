@@ -151,7 +151,9 @@ def settle(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark:
         return cells
     panes = numbers(single(cells["w"]))
     settled = kind.settled(panes, kind.closed_end(watermark))
-    return cells if np.array_equal(panes, settled) else _merged(aggregation, stream, cells.set_column(0, "w", pa.array(settled)))
+    if np.array_equal(panes, settled):
+        return cells
+    return _merged(aggregation, stream, cells.set_column(0, "w", pa.array(settled)))
 
 
 def first_pane(cells: pa.Table) -> int:

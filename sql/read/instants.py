@@ -9,7 +9,7 @@ from sql.read.reader import Reader
 from sql.refusals import refusal_at
 
 FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
-EPOCH = datetime.datetime(1970, 1, 1)
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def take_instant(reader: Reader, clause: str) -> str:
@@ -36,4 +36,4 @@ def parse_instant(text: str) -> str | None:
 
 def us_of(instant: str) -> int:
     """Microseconds since the epoch of a text that `parse_instant` gave."""
-    return (datetime.datetime.fromisoformat(instant.removesuffix("Z")) - EPOCH) // datetime.timedelta(microseconds=1)
+    return (datetime.datetime.fromisoformat(instant) - EPOCH) // datetime.timedelta(microseconds=1)

@@ -36,7 +36,8 @@ def hopping(window: Window, stream: Stream) -> SparkWindow:
 
     def starts(time: str) -> str:
         since = f"pmod({time} - {offset}L, {every}L)"  # from the last start
-        return f"explode(sequence({time} - {since} - ({size - 1}L - {since}) div {every}L * {every}L, {time} - {since}, {every}L))"
+        last = f"{time} - {since}"
+        return f"explode(sequence({last} - ({size - 1}L - {since}) div {every}L * {every}L, {last}, {every}L))"
 
     return SparkWindow(starts, "_window", f"(_window + {size}L)")
 
@@ -46,7 +47,8 @@ def landmark_each(window: Window, stream: Stream) -> SparkWindow:
     size, every = stream.units(window.size_ms), stream.units(window.every_ms or 0)
 
     def ends(time: str) -> str:
-        return f"explode(sequence({time} - pmod({time}, {every}L) + {every}L, {time} - pmod({time}, {size}L) + {size}L, {every}L))"
+        first, last = (f"{time} - pmod({time}, {length}L) + {length}L" for length in (every, size))
+        return f"explode(sequence({first}, {last}, {every}L))"
 
     return SparkWindow(ends, f"(_window - 1L - pmod(_window - 1L, {size}L))", "_window")
 

@@ -1,5 +1,6 @@
-"""Hopping windows: [start, start + size), start = a multiple of `every`, moved by an offset. Tumbling ones with an offset are
-those whose step is their size. A pane is as long as the greatest common divisor of both, so each tuple is aggregated once."""
+"""Hopping windows: [start, start + size), start = a multiple of `every`, moved by an offset. Tumbling ones with an offset
+are those whose step is their size. A pane is as long as the greatest common divisor of both, so each tuple is aggregated
+once."""
 
 from __future__ import annotations
 

@@ -83,9 +83,10 @@ class Windows(ABC):
         rows = np.flatnonzero(within)
         return rows, panes[rows]
 
-    def spans(self, panes: Times, above: int | None, up_to: int | None, most: int) -> Iterator[tuple[int | None, int | None]]:
-        """Bounds for `of_panes`, one after the other, that together give what these bounds give: each gives about `most` rows
-        or fewer, unless one window has more."""
+    def spans(self, panes: Times, above: int | None, up_to: int | None,
+              most: int) -> Iterator[tuple[int | None, int | None]]:
+        """Bounds for `of_panes`, one after the other, that together give what these bounds give: each gives `most` rows or
+        fewer, unless one window has more."""
         yield above, up_to
 
     def first_end(self, panes: Times, above: int | None) -> Times:

@@ -33,7 +33,7 @@ class Stepped(Windows):
     def first_end(self, panes: Times, above: int | None) -> Times:
         assert self.step is not None, self
         first = self._at_or_after(panes + self.step)
-        return first if above is None else np.maximum(first, self._at_or_after(np.int64(above + 1)))
+        return first if above is None else np.maximum(first, self._at_or_after(np.array(above + 1)))
 
     def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
         first, counts = self._reach(panes, above, up_to)

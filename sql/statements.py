@@ -43,7 +43,8 @@ class CreateStream:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `time` is
+    the column that a window function names as the event time. `places` has (start,
     end) of each clause by its keyword."""
 
     window: Window | None = None
@@ -51,6 +52,7 @@ class Clauses:
     idle_ms: int | None = None
     grace_ms: int | None = None
     start: str | None = None
+    time: Name | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 

@@ -14,6 +14,9 @@ PANES_MAX = 10_000  # of a window: a row merges the cells of all its panes
 def check(select: SelectStatement, stream: Stream) -> None:
     """SqlError if a duration is no whole number of the event time's units, or a window has too many panes."""
     clauses, window = select.clauses, select.clauses.window
+    if (time := clauses.time) is not None and time.text.lower() != stream.time_column.lower():
+        raise refusal(select.sql, time.start, time.end, f"{time.text} is not the event time of {stream.name}",
+                      "windows are of the event time", f"write {stream.time_column}")
     if window is not None:
         for milliseconds in (window.size_ms, window.every_ms, abs(window.offset_ms or 0)):
             _check_unit(select, stream, "WINDOWING", milliseconds or 0)

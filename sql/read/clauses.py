@@ -12,12 +12,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sql.read.instants import take_instant
+from sql.read.other_spellings import Spelled, begins_table, read_table, replace_call
 from sql.read.reader import Reader, is_duration
 from sql.read.strays import stray
 from sql.read.windowing import read_windowing
 from sql.read.words import Word
-from sql.refusals import not_supported, refusal_at
-from sql.statements import Clauses
+from sql.refusals import not_supported, refusal, refusal_at
+from sql.statements import Clauses, Name
 
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
 EXPECTS_MORE = (
@@ -34,6 +35,11 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
     reader = Reader(sql, words)
     while reader.word.kind != "end":
         word = reader.word
+        if depth == 0 and not from_seen and begins_table(words, reader.position):
+            table, spelled = read_table(reader)
+            rest += table
+            clauses, from_seen = _with(sql, clauses, spelled), True
+            continue
         if depth == 0 and from_seen and word.is_(*OPENING) and begins_clause(words, reader.position):
             clauses = read_clause(reader, clauses)
             continue
@@ -47,7 +53,16 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
             depth == 0 and word.is_("FROM") and not words[reader.position - 1].is_("DISTINCT")
         )
         rest.append(reader.advance())
-    return [*rest, reader.word], clauses
+    plain, called = replace_call(sql, [*rest, reader.word])
+    return plain, _with(sql, clauses, called) if called else clauses
+
+
+def _with(sql: str, clauses: Clauses, spelled: Spelled) -> Clauses:
+    """The clauses with a window that is written as another system does; refuses a second window."""
+    if clauses.window is not None:
+        raise refusal(sql, spelled.start, spelled.end, "the window is given twice", "", "remove one of the two")
+    return replace(clauses, window=spelled.window, time=Name(spelled.time.value, spelled.time.start, spelled.time.end),
+                   places={**clauses.places, "WINDOWING": (spelled.start, spelled.end)})
 
 
 def begins_clause(words: list[Word], index: int) -> bool:

@@ -82,7 +82,8 @@ def replace_call(sql: str, words: list[Word]) -> tuple[list[Word], Spelled | Non
     if at is None:
         return words, None
     reader = Reader(sql, words, at + 2)
-    time, lengths = reader.take_name("the event-time column"), []
+    time = reader.take_name("the event-time column")
+    lengths: list[int] = []
     while reader.accept(","):
         lengths.append(_text_duration(reader, zero=len(lengths) == 2))
     end = reader.take(")", hint=SPARK_HINT).end

@@ -48,7 +48,8 @@ def connect(config: Config) -> Connections:
     return Connections(
         ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms),
         KafkaAdmin(config.kafka_address, security=security),
-        EndOffsets(Wire(config.kafka_address, security, ASK_S, RETRY_S)), Storage(config.state_root), Engine())
+        EndOffsets(Wire(config.kafka_address, security, ASK_S, RETRY_S, asks_all=True)),
+        Storage(config.state_root), Engine())
 
 
 @dataclass

@@ -19,6 +19,7 @@ from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.results.embedded.engine import Engine
+from mars.results.first_pages import FirstPages
 from mars.results.partial_pages import PartialPages
 from mars.results.snapshot import SnapshotReader
 from mars.results.source import ResultSource
@@ -77,7 +78,9 @@ class Context:
         self.sinks, self.sink_definitions = SinkStore(self.zk, GLANCE_S), SinkStore(self.zk, PATIENCE_S)
         self.secrets = SecretStore(self.zk, self.config, PATIENCE_S)
         self.tables = ResultTables(self.storage, self.runtime)
-        self.results = ResultSource(self.catalog, self.snapshots, self.tables, PartialPages(self.runtime), self.ends,
+        partial_pages = PartialPages(self.runtime)
+        self.results = ResultSource(self.catalog, self.snapshots, self.tables, partial_pages,
+                                    FirstPages(partial_pages, self.runtime), self.ends,
                                     self.config.result_retention_days, result_condition, self.runtime.clock)
         self.progress = ProgressBoard()
 

@@ -203,6 +203,14 @@ class ResumeSink:
 
 
 @dataclass(frozen=True)
+class ReplaySink:
+    """`start` is EARLIEST or an instant."""
+
+    name: Name
+    start: str
+
+
+@dataclass(frozen=True)
 class DropConnection:
     name: Name
 
@@ -254,6 +262,7 @@ Statement = (
     | DropSink
     | PauseSink
     | ResumeSink
+    | ReplaySink
     | DropConnection
     | ShowSinks
     | ShowConnections

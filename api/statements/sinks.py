@@ -1,4 +1,4 @@
-"""Sinks: CREATE, DROP, PAUSE, RESUME. What they are shown as lies in api/statements/sink_status.py."""
+"""Sinks: CREATE, DROP, PAUSE, RESUME, ALTER. What they are shown as lies in api/statements/sink_status.py."""
 
 from __future__ import annotations
 
@@ -49,6 +49,22 @@ def pause_sink(context: Context, statement: kinds.PauseSink) -> Answer:
 def resume_sink(context: Context, statement: kinds.ResumeSink) -> Answer:
     """Let a sink go on."""
     return Answer("resumed", context.sink_definitions.resume(statement.name.text).name)
+
+
+def replay_sink(context: Context, statement: kinds.ReplaySink) -> Answer:
+    """Let a sink deliver again what is kept of windows from a time on."""
+    return Answer("altered", replay(context, statement.name.text, statement.start).name)
+
+
+def replay(context: Context, name: str, start: str) -> Sink:
+    """As replay_sink; `start` is EARLIEST or an instant. ConflictError if the sink's query is not there any more."""
+    sink = context.sink_definitions.sink(name)
+    stream, query = context.definitions.query(sink.query)
+    if query.id != sink.query_id:
+        raise ConflictError("the query was dropped", f"sink {sink.name} delivered another query {query.name}",
+                            f"DROP SINK {identifier(sink.name)}")
+    first_us = None if start == "EARLIEST" else instant_us("FROM", start)
+    return context.sink_definitions.replay(name, first_us, context.tables.gone_us(context.snapshots.read(stream, query)))
 
 
 @dataclass(frozen=True)

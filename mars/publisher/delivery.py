@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
 
 from mars import faults
-from mars.adapters.sink_catalog import SinkStore
 from mars.adapters.target_errors import FencedError, ProgressLostError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
 from mars.model import expressions
@@ -30,14 +29,14 @@ from mars.model.sinks import (
     Sink,
     SinkStatus,
 )
-from mars.publisher.target import Shape, Target, Way
+from mars.publisher.desk import Desk, Stopped
+from mars.publisher.target import Shape, Target
 from mars.publisher.targets import open_target
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
 from mars.results.rows import Place
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
-from mars.results.source import ResultSource
 from mars.results.tails import LOOK_S as QUERY_LOOK_S
 from mars.results.tails import Block, Tail, next_block
 from mars.runtime.periods import Backoff, Every
@@ -49,26 +48,6 @@ BATCH_ROWS = 20_000
 LOOK_S, TELL_S = 1.0, 1.0
 BACKOFF_S, BACKOFF_MAX_S = 0.5, 60.0
 RENEW_S = 3_600.0  # Kafka forgets the mark of a group that is idle; and what WHERE leaves out counts as delivered
-
-
-class Stopped(Exception):
-    """The sink comes to a stop, in this state and for this reason, until somebody does something."""
-
-    def __init__(self, state: str, reason: str) -> None:
-        super().__init__(reason)
-        self.state, self.reason = state, reason
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What deliveries work with. `tell` writes what is said of a sink; FencedError if the epoch is not the owner's any more,
-    NotReadyError if ZooKeeper does not answer."""
-
-    store: SinkStore
-    source: ResultSource
-    way: Way
-    publisher: str
-    tell: Callable[[Sink, int, SinkStatus], None]
 
 
 class Delivery:
@@ -138,7 +117,7 @@ class Delivery:
         self.desk.tell(self.sink, self.epoch, self.status)  # opening a target shuts others out: only its owner may
         target = self._opened(query.plan)
         try:
-            mark = self._claimed(target)
+            mark = self._claimed(target, query.plan)
             faults.point("publisher.claimed")
             tail = self._tail(stream, query, mark)
             self.renewals.begin()
@@ -148,7 +127,7 @@ class Delivery:
                 if not len(rows) and not self.renewals.is_due():
                     self._rest(tail, mark)
                     continue
-                mark = Mark(self.epoch, _triple(tail.place), mark.rows + len(rows), tail.above_us)
+                mark = replace(mark, place=_triple(tail.place), rows=mark.rows + len(rows), above_us=tail.above_us)
                 self._guarded(partial(target.deliver, rows, mark))
                 faults.point("publisher.committed")
                 self.renewals.begin()
@@ -171,15 +150,20 @@ class Delivery:
         connection = None if name is None else self._guarded(lambda: self.desk.store.connection(name))
         return self._guarded(lambda: open_target(self.desk.way, self.sink, Shape.of(plan), connection))
 
-    def _claimed(self, target: Target) -> Mark:
-        """The mark, once nobody else can move it. ZooKeeper has a copy of it before anything is delivered."""
+    def _claimed(self, target: Target, plan: QueryPlan) -> Mark:
+        """The mark, once nobody else can move it: the target's, or where a replay begins of which the target does not know
+        yet. ZooKeeper has a copy of it before anything is delivered."""
         assert self.status is not None
         copy = self.status.mark
         accepts = self.sink.accepts == PROGRESS_LOST
         has_delivered = copy is not None and copy.rows > 0
         self._guarded(lambda: target.prepare(may_make=accepts or not has_delivered))
-        fresh = replace(copy, epoch=self.epoch) if copy and accepts else Mark(self.epoch, above_us=self.sink.above_us)
+        first = Mark(self.epoch, above_us=self.sink.above_us, replay=self.sink.replay)
+        fresh = replace(copy, epoch=self.epoch) if copy and accepts else first
         mark = self._guarded(lambda: target.claim(fresh, is_known=copy is not None and not accepts))
+        if mark.replay < self.sink.replay:
+            mark = replace(first, rows=mark.rows)
+            self._guarded(partial(target.deliver, schema_of(plan).empty_table(), mark))
         if accepts:
             self.sink = self.desk.store.accepted(self.sink)
         self.status = replace(self.status, state=DELIVERING, mark=mark, last_error="", since_ms=self._now_ms(),

@@ -1,6 +1,7 @@
-"""CREATE SINK, and INTO of CREATE QUERY.
+"""CREATE SINK, ALTER SINK, and INTO of CREATE QUERY.
 
     CREATE SINK name FROM query INTO target [WHERE condition] [FROM EARLIEST | LATEST | 't']
+    ALTER SINK name REPLAY FROM EARLIEST | 't'
     target := POSTGRES connection TABLE 'schema.table'
             | KAFKA TOPIC 'topic' [AT connection] [KEY (column, ...)] [FORMAT JSON]
 
@@ -15,7 +16,7 @@ from sql.read.clauses import read_start
 from sql.read.reader import Reader
 from sql.read.words import Word, read_words
 from sql.refusals import not_supported, refusal_at
-from sql.statements import CreateSink, IntoClause, Name
+from sql.statements import CreateSink, IntoClause, Name, ReplaySink
 
 KINDS = (POSTGRES, KAFKA)
 LATER = ("PARQUET", "ICEBERG", "WEBHOOK", "S3", "HTTP", "DELTA")
@@ -42,6 +43,19 @@ def read_create_sink(reader: Reader) -> CreateSink:
             start = read_start(reader, word)["start"]
     reader.take_end()
     return CreateSink(name, query, into, where, start or "EARLIEST", reader.sql)
+
+
+def read_alter_sink(reader: Reader, name: Name) -> ReplaySink:
+    """After ALTER SINK name: REPLAY FROM EARLIEST | 't'."""
+    hint = f"write ALTER SINK {name.text} REPLAY FROM '2026-01-31T12:00:00Z'"
+    reader.take("REPLAY", hint=hint)
+    word = reader.take("FROM", hint=hint)
+    if reader.word.is_("LATEST"):
+        raise refusal_at(reader.sql, reader.word, "a replay cannot begin with the latest window",
+                         "it delivers windows again that are closed", "write FROM EARLIEST, or FROM and a time")
+    start = read_start(reader, word)["start"]
+    reader.take_end()
+    return ReplaySink(name, start)
 
 
 def read_into(reader: Reader) -> IntoClause:

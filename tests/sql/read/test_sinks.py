@@ -50,6 +50,8 @@ def test_a_query_with_its_sink() -> None:
     ("DROP SINK s", kinds.DropSink(N("s"))), ("PAUSE SINK s", kinds.PauseSink(N("s"))),
     ("RESUME SINK s", kinds.ResumeSink(N("s"))), ("SHOW SINKS", kinds.ShowSinks()),
     ("SHOW CONNECTIONS", kinds.ShowConnections()), ("DROP CONNECTION c", kinds.DropConnection(N("c"))),
+    ("ALTER SINK s REPLAY FROM EARLIEST", kinds.ReplaySink(N("s"), "EARLIEST")),
+    ("alter sink `a b` replay from '2026-01-01';", kinds.ReplaySink(N("a b"), "2026-01-01T00:00:00Z")),
     ("EXPLAIN SINK s WHY", kinds.ExplainSink(N("s"))), ("explain sink `a b`", kinds.ExplainSink(N("a b"))),
 ])
 def test_short_statements(sql: str, statement: object) -> None:

@@ -9,9 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 
-from mars.model.connections import KAFKA, Connection
+from mars.model.connections import HTTP, KAFKA, POSTGRES, Connection
+from mars.model.durations import format_duration
 from mars.model.identifiers import identifier
 
+WEBHOOK, PARQUET = "WEBHOOK", "PARQUET"  # kinds of targets, beside those that are called like their connections
+CONNECTS = {POSTGRES: POSTGRES, KAFKA: KAFKA, WEBHOOK: HTTP}  # the kind of connection that a kind of target takes
+MIB = 1 << 20
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAILED, PROGRESS_LOST, BEHIND_RETENTION = "FAILED", "SINK_PROGRESS_LOST", "SINK_BEHIND_RETENTION"
 STARTING, DELIVERING, WAITING = "STARTING", "DELIVERING", "WAITING"  # what a running sink is doing
@@ -19,18 +23,25 @@ STARTING, DELIVERING, WAITING = "STARTING", "DELIVERING", "WAITING"  # what a ru
 
 @dataclass(frozen=True)
 class Into:
-    """Where a sink delivers to. `name` is the table, 'schema.table', or the topic. `connection` None: Mars's own Kafka.
-    `key` has the columns of a message's key; None: window_start and the query's keys."""
+    """Where a sink delivers to. `name` is the table, 'schema.table', the topic or the folder; empty for a webhook.
+    `connection` None: a folder, or Mars's own Kafka. `key` has the columns of a message's key; None: window_start and the
+    query's keys. A file is written once its first row has waited `every_ms`, or with `bytes_max` of rows."""
 
     kind: str
     name: str
     connection: str | None = None
     key: tuple[str, ...] | None = None
     format: str = "JSON"
+    every_ms: int = 0
+    bytes_max: int = 0
 
     def shown(self) -> str:
         """As it is written in SQL."""
         name = "'" + self.name.replace("'", "''") + "'"
+        if self.kind == WEBHOOK:
+            return f"WEBHOOK {identifier(self.connection or '')}"
+        if self.kind == PARQUET:
+            return f"PARQUET {name} EVERY {format_duration(self.every_ms)} OR {self.bytes_max // MIB} MB"
         if self.kind != KAFKA:
             return f"{self.kind} {identifier(self.connection or '')} TABLE {name}"
         at = f" AT {identifier(self.connection)}" if self.connection else ""

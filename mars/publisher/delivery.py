@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-import pyarrow as pa
-
 from mars import faults
 from mars.adapters.target_errors import FencedError, ProgressLostError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
@@ -29,6 +27,7 @@ from mars.model.sinks import (
     Sink,
     SinkStatus,
 )
+from mars.publisher.batch import Batch
 from mars.publisher.desk import Desk, Stopped
 from mars.publisher.target import Shape, Target
 from mars.publisher.targets import open_target
@@ -44,7 +43,6 @@ from mars.runtime.system import SYSTEM, Runtime, Thread
 
 T = TypeVar("T")
 log = logging.getLogger("mars.publisher")
-BATCH_ROWS = 20_000
 LOOK_S, TELL_S = 1.0, 1.0
 BACKOFF_S, BACKOFF_MAX_S = 0.5, 60.0
 RENEW_S = 3_600.0  # Kafka forgets the mark of a group that is idle; and what WHERE leaves out counts as delivered
@@ -121,15 +119,18 @@ class Delivery:
             faults.point("publisher.claimed")
             tail = self._tail(stream, query, mark)
             self.renewals.begin()
+            batch = Batch(target.pace, schema_of(query.plan), self.runtime.clock)
             while not self.stopping.is_set():
                 self.wake.clear()
-                rows = self._read(tail)
-                if not len(rows) and not self.renewals.is_due():
-                    self._rest(tail, mark)
+                self._fill(batch, tail)
+                if not batch.is_due() and not self.renewals.is_due():
+                    self._rest(tail, mark, batch)
                     continue
-                mark = replace(mark, place=_triple(tail.place), rows=mark.rows + len(rows), above_us=tail.above_us)
-                self._guarded(partial(target.deliver, rows, mark))
+                mark = replace(mark, place=_triple(tail.place), rows=mark.rows + batch.rows, above_us=tail.above_us)
+                self._guarded(partial(target.deliver, batch.take(), mark))
                 faults.point("publisher.committed")
+                if not target.keeps_mark:
+                    self._keep(mark)
                 self.renewals.begin()
                 self._say(mark, None if tail.place is None else tail.place.start_us)
         finally:
@@ -159,8 +160,9 @@ class Delivery:
         has_delivered = copy is not None and copy.rows > 0
         self._guarded(lambda: target.prepare(may_make=accepts or not has_delivered))
         first = Mark(self.epoch, above_us=self.sink.above_us, replay=self.sink.replay)
-        fresh = replace(copy, epoch=self.epoch) if copy and accepts else first
-        mark = self._guarded(lambda: target.claim(fresh, is_known=copy is not None and not accepts))
+        goes_by_copy = accepts or not target.keeps_mark
+        fresh = replace(copy, epoch=self.epoch) if copy and goes_by_copy else first
+        mark = self._guarded(lambda: target.claim(fresh, is_known=copy is not None and not goes_by_copy))
         if mark.replay < self.sink.replay:
             mark = replace(first, rows=mark.rows)
             self._guarded(partial(target.deliver, schema_of(plan).empty_table(), mark))
@@ -190,15 +192,13 @@ class Delivery:
         selection = Selection(self.sink.first_us, where=self.sink.where)
         return Tail(stream, query, selection, Every(QUERY_LOOK_S, self.source.clock), mark.above_us, place)
 
-    def _read(self, tail: Tail) -> pa.Table:
-        """The next rows, at most about BATCH_ROWS; none if there are none now."""
-        tables, count = [schema_of(tail.query.plan).empty_table()], 0
-        while count < BATCH_ROWS and (block := self._next(tail)) is not None:
-            tables.append(block.table)
-            count += len(block.table)
-        if count:
+    def _fill(self, batch: Batch, tail: Tail) -> None:
+        """Add the next rows until the batch is full; none if there are none now."""
+        before = batch.rows
+        while not batch.is_full() and (block := self._next(tail)) is not None:
+            batch.add(block.table)
+        if batch.rows > before:
             faults.point("publisher.read")
-        return pa.concat_tables(tables)
 
     def _next(self, tail: Tail) -> Block | None:
         is_first = tail.place is None and tail.above_us is None
@@ -233,12 +233,23 @@ class Delivery:
         return Stopped(BEHIND_RETENTION, f"rows that were not delivered yet are no longer kept: {detail}. RESUME SINK "
                        "leaves them out, and goes on with the oldest rows that are kept")
 
-    def _rest(self, tail: Tail, mark: Mark) -> None:
+    def _rest(self, tail: Tail, mark: Mark, batch: Batch) -> None:
+        """Wait for rows, or for the time of those that are held."""
+        if batch.rows:
+            self.wake.wait(min(LOOK_S, batch.pace.every_s))
+            return
         until_us = None if tail.place is None else tail.place.start_us
         if tail.above_us is not None and tail.snapshot is not None:
             until_us = tail.above_us - tail.snapshot.delay_us
         self._say(mark, until_us)
         self.wake.wait(LOOK_S)
+
+    def _keep(self, mark: Mark) -> None:
+        """Write the mark of a target that keeps none into ZooKeeper, before anything else is delivered."""
+        assert self.status is not None
+        said = replace(self.status, mark=mark)
+        self.desk.tell(self.sink, self.epoch, said)
+        self.status = said
 
     def _say(self, mark: Mark, until_us: int | None) -> None:
         """Copy the mark to ZooKeeper, now and then: it is for people."""

@@ -23,7 +23,7 @@ from mars.model.sinks import Into, Mark, Sink, SinkStatus
 from mars.publisher import delivery
 from mars.publisher.delivery import Delivery
 from mars.publisher.desk import Desk
-from mars.publisher.target import Way
+from mars.publisher.target import Pace, Way
 from sql.check.condition import result_condition
 from tests.api.conftest import client, context, kafka, new_query
 
@@ -34,6 +34,8 @@ LONG_S = 60
 
 class Memory:
     """A target that keeps what it is given: rows and mark together."""
+
+    pace, keeps_mark = Pace(), True
 
     def __init__(self) -> None:
         self.mark: Mark | None = None

@@ -82,12 +82,15 @@ class SelectFromQuery:
 
 @dataclass(frozen=True)
 class IntoClause:
-    """Where a sink delivers to: `kind` POSTGRES or KAFKA, `target` the table or topic. `sql` is the clause as written."""
+    """Where a sink delivers to: `kind` POSTGRES, KAFKA, WEBHOOK or PARQUET; `target` the table, topic, folder or, of a
+    webhook, the connection. A file is written after `every_ms` or with `bytes_max`. `sql` is the clause as written."""
 
     kind: str
     target: Name
     connection: Name | None = None
     key: tuple[Name, ...] | None = None
+    every_ms: int = 0
+    bytes_max: int = 0
     sql: str = field(default="", compare=False)
 
 
@@ -205,6 +208,14 @@ class ResumeSink:
 
 
 @dataclass(frozen=True)
+class ReplaySink:
+    """`start` is EARLIEST or an instant."""
+
+    name: Name
+    start: str
+
+
+@dataclass(frozen=True)
 class DropConnection:
     name: Name
 
@@ -256,6 +267,7 @@ Statement = (
     | DropSink
     | PauseSink
     | ResumeSink
+    | ReplaySink
     | DropConnection
     | ShowSinks
     | ShowConnections

@@ -166,6 +166,7 @@ secret.add_command(secret_drop, "rm")
 @click.option("--time", "time_column", metavar="COLUMN", help="The event-time column.")
 @click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="The unit of the event time, if it is an integer.")
 @click.option("--sql", "select", metavar="SELECT", help="The query to run.")
+@click.option("--into", type=click.Choice(["postgres"]), help="Deliver the results into a Postgres of the demo's own, too.")
 @click.option("--stop/--keep", default=False, help="Stop everything at the end, or keep it running (the default).")
 def demo(**options: Any) -> None:
     """Show exact live results from nothing: start, feed, query, watch, check."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from api.statements.answers import Answer, listing
 from api.statements.context import Context
 from mars.errors import RequestError
-from mars.model.connections import OPTIONS, Connection
+from mars.model.connections import OPTIONS, Connection, missing
 from mars.results.formats import timestamp_text
 from sql import statements as kinds
 from sql.refusals import did_you_mean, refusal_at
@@ -55,9 +55,9 @@ def of_request(context: Context, name: str, to: str, options: Mapping[str, str |
             raise RequestError(f"wrong {key}", "its value does not fit", f"give {' or '.join(rule.choices) or 'a text'}"
                                if not rule.is_number else "give a whole number from 1 to 65535")
         plain[option] = str(value).upper() if rule.choices else value if rule.is_number else str(value)
-    missing = [o for o, rule in OPTIONS[kind].items() if rule.default is None and not rule.optional and o not in plain]
-    if missing:
-        raise RequestError(f"{missing[0]} is missing", f"a connection to {kind} needs {', '.join(missing)}", "add it")
+    lacking = missing(kind, {*plain, *secrets})
+    if lacking:
+        raise RequestError(f"{lacking[0]} is missing", f"a connection to {kind} needs {', '.join(lacking)}", "add it")
     known = context.secrets.list()
     for secret in secrets.values():
         if secret not in known:

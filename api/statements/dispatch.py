@@ -46,6 +46,7 @@ RUN: dict[type[kinds.Statement], Callable[[Context, Any], Answer]] = {
     kinds.DropSink: sinks.drop_sink,
     kinds.PauseSink: sinks.pause_sink,
     kinds.ResumeSink: sinks.resume_sink,
+    kinds.ReplaySink: sinks.replay_sink,
     kinds.ShowSinks: sink_status.show_sinks,
     kinds.ExplainSink: sink_status.explain_sink,
 }

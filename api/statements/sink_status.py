@@ -10,9 +10,9 @@ from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotFoundError
 from mars.model import names
-from mars.model.connections import KAFKA
+from mars.model.connections import KAFKA, POSTGRES
 from mars.model.registry import RUNNING as QUERY_RUNNING
-from mars.model.sinks import RUNNING, STARTING, WAITING, Sink, SinkStatus
+from mars.model.sinks import PARQUET, RUNNING, STARTING, WAITING, WEBHOOK, Sink, SinkStatus
 from mars.results.formats import timestamp_text
 from mars.results.snapshot import Snapshot
 from mars.results.waits import what_it_waits_for
@@ -20,8 +20,11 @@ from sql import statements as kinds
 
 GUARANTEES = {KAFKA: "each row once, for consumers with isolation.level=read_committed; the place is the text beside a "
                      "committed offset of the sink's consumer group",
-              "POSTGRES": "each row once: rows and place are written in one transaction; the place is in mars_sinks, in the "
-                          "table's schema"}
+              POSTGRES: "each row once: rows and place are written in one transaction; the place is in mars_sinks, in the "
+                        "table's schema",
+              PARQUET: "each row once: a file shows once a manifest in .mars names it with the place",
+              WEBHOOK: "each row at least once: a message that comes again has the same webhook-id and body; the place is "
+                       "in ZooKeeper"}
 
 
 def show_sinks(context: Context, _statement: kinds.ShowSinks) -> Answer:

@@ -1,4 +1,4 @@
-"""Sinks: CREATE, DROP, PAUSE, RESUME. What they are shown as lies in api/statements/sink_status.py."""
+"""Sinks: CREATE, DROP, PAUSE, RESUME, ALTER. What they are shown as lies in api/statements/sink_status.py."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mars.adapters.catalog import Beside
 from mars.adapters.catalog_names import require_free
 from mars.errors import ConflictError, NotFoundError, NotReadyError, SqlError
 from mars.model import expressions
-from mars.model.connections import KAFKA, Connection
+from mars.model.connections import KAFKA, POSTGRES, Connection
 from mars.model.expressions import Expression
 from mars.model.identifiers import identifier
 from mars.model.plan import QueryPlan, Stream
 from mars.model.registry import Catalog, Query
-from mars.model.sinks import Into, Sink
+from mars.model.sinks import CONNECTS, PARQUET, WEBHOOK, Into, Sink
 from mars.publisher.target import Shape, Way, check_shape
 from mars.publisher.targets import open_target
 from mars.results.schema import columns_of
@@ -23,6 +23,8 @@ from mars.results.times import instant_us
 from sql import statements as kinds
 from sql.check.condition import result_condition
 from sql.refusals import did_you_mean, refusal, refusal_at
+
+MADE = {KAFKA: "Topic", POSTGRES: "Table", PARQUET: "Folder"}
 
 
 def create_sink(context: Context, statement: kinds.CreateSink) -> Answer:
@@ -49,6 +51,22 @@ def pause_sink(context: Context, statement: kinds.PauseSink) -> Answer:
 def resume_sink(context: Context, statement: kinds.ResumeSink) -> Answer:
     """Let a sink go on."""
     return Answer("resumed", context.sink_definitions.resume(statement.name.text).name)
+
+
+def replay_sink(context: Context, statement: kinds.ReplaySink) -> Answer:
+    """Let a sink deliver again what is kept of windows from a time on."""
+    return Answer("altered", replay(context, statement.name.text, statement.start).name)
+
+
+def replay(context: Context, name: str, start: str) -> Sink:
+    """As replay_sink; `start` is EARLIEST or an instant. ConflictError if the sink's query is not there any more."""
+    sink = context.sink_definitions.sink(name)
+    stream, query = context.definitions.query(sink.query)
+    if query.id != sink.query_id:
+        raise ConflictError("the query was dropped", f"sink {sink.name} delivered another query {query.name}",
+                            f"DROP SINK {identifier(sink.name)}")
+    first_us = None if start == "EARLIEST" else instant_us("FROM", start)
+    return context.sink_definitions.replay(name, first_us, context.tables.gone_us(context.snapshots.read(stream, query)))
 
 
 @dataclass(frozen=True)
@@ -113,9 +131,9 @@ def _connection(context: Context, clause: kinds.IntoClause, sql: str) -> Connect
         names = [c.name for c in known.values()]
         raise refusal_at(sql, name, f"unknown connection {name.text}", "there is none of this name",
                          did_you_mean(name.text, names, "CREATE CONNECTION makes one; SHOW CONNECTIONS lists them all"))
-    if found.kind != clause.kind:
+    if found.kind != CONNECTS[clause.kind]:
         raise refusal_at(sql, name, f"connection {found.name} goes to {found.kind}",
-                         f"INTO {clause.kind} needs one of its own", "SHOW CONNECTIONS lists them all")
+                         f"INTO {clause.kind} needs one to {CONNECTS[clause.kind]}", "SHOW CONNECTIONS lists them all")
     return found
 
 
@@ -127,7 +145,9 @@ def _into(clause: kinds.IntoClause, plan: QueryPlan, sql: str) -> Into:
             raise refusal_at(sql, column, f"unknown column {column.text}", f"the result has {', '.join(columns.values())}",
                              did_you_mean(column.text, columns.values(), "name columns of the result"))
     key = None if clause.key is None else tuple(columns[column.text.lower()] for column in clause.key)
-    return Into(clause.kind, clause.target.text, clause.connection.text if clause.connection else None, key)
+    name = "" if clause.kind == WEBHOOK else clause.target.text
+    return Into(clause.kind, name, clause.connection.text if clause.connection else None, key, every_ms=clause.every_ms,
+                bytes_max=clause.bytes_max)
 
 
 def _begun(context: Context, statement: kinds.CreateSink, sink: Sink, stream: Stream, query: Query) -> Sink:
@@ -177,5 +197,4 @@ def _look_at_target(context: Context, sink: Sink, plan: QueryPlan) -> list[str]:
             target.close()
     except NotReadyError as error:
         return [f"Warning: the target does not answer now, and the sink waits for it: {error}"]
-    what = "Topic" if sink.into.kind == KAFKA else "Table"
-    return [f"{what} '{sink.into.name}' was made."] if made else []
+    return [f"{MADE[sink.into.kind]} '{sink.into.name}' was made."] if made else []

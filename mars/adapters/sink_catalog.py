@@ -97,6 +97,16 @@ class SinkStore:
         loss. ConflictError if it runs."""
         return self._change_state(name, RUNNING, lambda sink: sink.state != RUNNING, "it runs already")
 
+    def replay(self, name: str, first_us: int | None, gone_us: int | None) -> Sink:
+        """Let a sink begin anew with windows that start at `first_us`; as Sink.replayed."""
+        def prepare() -> Change[Sink]:
+            sinks, version = self._read()
+            sink = _found(sinks, name)
+            sinks.sinks[sink.id] = replayed = sink.replayed(first_us, gone_us)
+            return replayed, [("set", names.SINKS, sinks.dump(), version)]
+
+        return change(self.zk, prepare, self.patience_s)
+
     def stop(self, sink: Sink, state: str, reason: str) -> None:
         """Put a running sink into a fault state, unless somebody has changed it since."""
         def prepare() -> Change[bool]:

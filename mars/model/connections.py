@@ -5,9 +5,10 @@ A connection never holds a password: an option that is secret names a secret, wh
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 
-POSTGRES, KAFKA = "POSTGRES", "KAFKA"
+POSTGRES, KAFKA, HTTP = "POSTGRES", "KAFKA", "HTTP"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,17 @@ OPTIONS: dict[str, dict[str, Option]] = {
         "MECHANISM": Option("SCRAM-SHA-512", ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
         "USER": Option(optional=True), "PASSWORD": Option(secret=True, optional=True), "TLS_CA": Option(optional=True),
     },
+    HTTP: {
+        "URL": Option(), "KEY": Option(secret=True), "TOKEN": Option(secret=True, optional=True),
+        "TLS_CA": Option(optional=True),
+    },
 }
+
+
+def missing(kind: str, given: Collection[str]) -> list[str]:
+    """The options that a connection of the kind needs besides those."""
+    return [name for name, rule in OPTIONS[kind].items()
+            if rule.default is None and not rule.optional and name not in given]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 
-from mars.model.connections import KAFKA, Connection
+from mars.model.connections import HTTP, KAFKA, POSTGRES, Connection
+from mars.model.durations import format_duration
 from mars.model.identifiers import identifier
 
+WEBHOOK, PARQUET = "WEBHOOK", "PARQUET"  # kinds of targets, beside those that are called like their connections
+CONNECTS = {POSTGRES: POSTGRES, KAFKA: KAFKA, WEBHOOK: HTTP}  # the kind of connection that a kind of target takes
+MIB = 1 << 20
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAILED, PROGRESS_LOST, BEHIND_RETENTION = "FAILED", "SINK_PROGRESS_LOST", "SINK_BEHIND_RETENTION"
 STARTING, DELIVERING, WAITING = "STARTING", "DELIVERING", "WAITING"  # what a running sink is doing
@@ -19,18 +23,25 @@ STARTING, DELIVERING, WAITING = "STARTING", "DELIVERING", "WAITING"  # what a ru
 
 @dataclass(frozen=True)
 class Into:
-    """Where a sink delivers to. `name` is the table, 'schema.table', or the topic. `connection` None: Mars's own Kafka.
-    `key` has the columns of a message's key; None: window_start and the query's keys."""
+    """Where a sink delivers to. `name` is the table, 'schema.table', the topic or the folder; empty for a webhook.
+    `connection` None: a folder, or Mars's own Kafka. `key` has the columns of a message's key; None: window_start and the
+    query's keys. A file is written once its first row has waited `every_ms`, or with `bytes_max` of rows."""
 
     kind: str
     name: str
     connection: str | None = None
     key: tuple[str, ...] | None = None
     format: str = "JSON"
+    every_ms: int = 0
+    bytes_max: int = 0
 
     def shown(self) -> str:
         """As it is written in SQL."""
         name = "'" + self.name.replace("'", "''") + "'"
+        if self.kind == WEBHOOK:
+            return f"WEBHOOK {identifier(self.connection or '')}"
+        if self.kind == PARQUET:
+            return f"PARQUET {name} EVERY {format_duration(self.every_ms)} OR {self.bytes_max // MIB} MB"
         if self.kind != KAFKA:
             return f"{self.kind} {identifier(self.connection or '')} TABLE {name}"
         at = f" AT {identifier(self.connection)}" if self.connection else ""
@@ -43,8 +54,9 @@ class Sink:
     """`id` is never used again. `condition` is the expression (expressions.to_json) of `where`. Rows of windows that start
     before `first_us`, or that had closed at the watermark `above_us`, are not delivered; up to `gone_us` windows had lost
     rows to the retention when the sink was made. `state` is RUNNING, PAUSED, or what stopped it, with `reason`. `attempt`
-    changes with each change of the state. `accepts` is the loss with which somebody has resumed it. `with_query`: one
-    statement made it and its query."""
+    changes with each change of the state. `accepts` is the loss with which somebody has resumed it. `replay` is the attempt
+    with which it was last told to deliver from `first_us` on again; 0 if it never was. `with_query`: one statement made it
+    and its query."""
 
     id: str
     name: str
@@ -60,6 +72,7 @@ class Sink:
     reason: str = ""
     attempt: int = 1
     accepts: str = ""
+    replay: int = 0
     with_query: bool = False
     created_ms: int = 0
     sql: str = ""
@@ -67,6 +80,13 @@ class Sink:
     def changed(self, state: str, reason: str = "", accepts: str = "") -> Sink:
         """The sink in another state."""
         return replace(self, state=state, reason=reason, accepts=accepts, attempt=self.attempt + 1)
+
+    def replayed(self, first_us: int | None, gone_us: int | None) -> Sink:
+        """The sink that begins anew with windows that start at `first_us`. It runs, unless it is paused."""
+        state = PAUSED if self.state == PAUSED else RUNNING
+        accepts = PROGRESS_LOST if self.state == PROGRESS_LOST else ""
+        return replace(self.changed(state, accepts=accepts), first_us=first_us, gone_us=gone_us, above_us=None,
+                       replay=self.attempt + 1)
 
     @staticmethod
     def from_json(data: dict) -> Sink:
@@ -112,12 +132,13 @@ class SinkSet:
 class Mark:
     """How far a sink has delivered: `rows` in all, and the place (window's start and end in us, rows of that window) behind
     the last one; None before the first. All of windows that close at or before the watermark `above_us` is delivered, too.
-    `epoch` is the owner's who wrote it: the version of the sink's owner znode."""
+    `epoch` is the owner's who wrote it: the version of the sink's owner znode. `replay`: that of the sink which it is in."""
 
     epoch: int
     place: tuple[int, int, int] | None = None
     rows: int = 0
     above_us: int | None = None
+    replay: int = 0
 
     def dump(self) -> str:
         """The text that lies in the target."""
@@ -130,7 +151,7 @@ class Mark:
         if raw["place"] is not None:
             start_us, end_us, rows = raw["place"]
             place = int(start_us), int(end_us), int(rows)
-        return Mark(int(raw["epoch"]), place, int(raw["rows"]), raw["above_us"])
+        return Mark(int(raw["epoch"]), place, int(raw["rows"]), raw["above_us"], int(raw.get("replay", 0)))
 
     @staticmethod
     def load(text: str) -> Mark:

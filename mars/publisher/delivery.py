@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-import pyarrow as pa
-
 from mars import faults
-from mars.adapters.sink_catalog import SinkStore
 from mars.adapters.target_errors import FencedError, ProgressLostError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
 from mars.model import expressions
@@ -30,14 +27,15 @@ from mars.model.sinks import (
     Sink,
     SinkStatus,
 )
-from mars.publisher.target import Shape, Target, Way
+from mars.publisher.batch import Batch
+from mars.publisher.desk import Desk, Stopped
+from mars.publisher.target import Shape, Target
 from mars.publisher.targets import open_target
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
 from mars.results.rows import Place
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
-from mars.results.source import ResultSource
 from mars.results.tails import LOOK_S as QUERY_LOOK_S
 from mars.results.tails import Block, Tail, next_block
 from mars.runtime.periods import Backoff, Every
@@ -45,30 +43,9 @@ from mars.runtime.system import SYSTEM, Runtime, Thread
 
 T = TypeVar("T")
 log = logging.getLogger("mars.publisher")
-BATCH_ROWS = 20_000
 LOOK_S, TELL_S = 1.0, 1.0
 BACKOFF_S, BACKOFF_MAX_S = 0.5, 60.0
 RENEW_S = 3_600.0  # Kafka forgets the mark of a group that is idle; and what WHERE leaves out counts as delivered
-
-
-class Stopped(Exception):
-    """The sink comes to a stop, in this state and for this reason, until somebody does something."""
-
-    def __init__(self, state: str, reason: str) -> None:
-        super().__init__(reason)
-        self.state, self.reason = state, reason
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What deliveries work with. `tell` writes what is said of a sink; FencedError if the epoch is not the owner's any more,
-    NotReadyError if ZooKeeper does not answer."""
-
-    store: SinkStore
-    source: ResultSource
-    way: Way
-    publisher: str
-    tell: Callable[[Sink, int, SinkStatus], None]
 
 
 class Delivery:
@@ -138,19 +115,22 @@ class Delivery:
         self.desk.tell(self.sink, self.epoch, self.status)  # opening a target shuts others out: only its owner may
         target = self._opened(query.plan)
         try:
-            mark = self._claimed(target)
+            mark = self._claimed(target, query.plan)
             faults.point("publisher.claimed")
             tail = self._tail(stream, query, mark)
             self.renewals.begin()
+            batch = Batch(target.pace, schema_of(query.plan), self.runtime.clock)
             while not self.stopping.is_set():
                 self.wake.clear()
-                rows = self._read(tail)
-                if not len(rows) and not self.renewals.is_due():
-                    self._rest(tail, mark)
+                self._fill(batch, tail)
+                if not batch.is_due() and not self.renewals.is_due():
+                    self._rest(tail, mark, batch)
                     continue
-                mark = Mark(self.epoch, _triple(tail.place), mark.rows + len(rows), tail.above_us)
-                self._guarded(partial(target.deliver, rows, mark))
+                mark = replace(mark, place=_triple(tail.place), rows=mark.rows + batch.rows, above_us=tail.above_us)
+                self._guarded(partial(target.deliver, batch.take(), mark))
                 faults.point("publisher.committed")
+                if not target.keeps_mark:
+                    self._keep(mark)
                 self.renewals.begin()
                 self._say(mark, None if tail.place is None else tail.place.start_us)
         finally:
@@ -171,15 +151,21 @@ class Delivery:
         connection = None if name is None else self._guarded(lambda: self.desk.store.connection(name))
         return self._guarded(lambda: open_target(self.desk.way, self.sink, Shape.of(plan), connection))
 
-    def _claimed(self, target: Target) -> Mark:
-        """The mark, once nobody else can move it. ZooKeeper has a copy of it before anything is delivered."""
+    def _claimed(self, target: Target, plan: QueryPlan) -> Mark:
+        """The mark, once nobody else can move it: the target's, or where a replay begins of which the target does not know
+        yet. ZooKeeper has a copy of it before anything is delivered."""
         assert self.status is not None
         copy = self.status.mark
         accepts = self.sink.accepts == PROGRESS_LOST
         has_delivered = copy is not None and copy.rows > 0
         self._guarded(lambda: target.prepare(may_make=accepts or not has_delivered))
-        fresh = replace(copy, epoch=self.epoch) if copy and accepts else Mark(self.epoch, above_us=self.sink.above_us)
-        mark = self._guarded(lambda: target.claim(fresh, is_known=copy is not None and not accepts))
+        first = Mark(self.epoch, above_us=self.sink.above_us, replay=self.sink.replay)
+        goes_by_copy = accepts or not target.keeps_mark
+        fresh = replace(copy, epoch=self.epoch) if copy and goes_by_copy else first
+        mark = self._guarded(lambda: target.claim(fresh, is_known=copy is not None and not goes_by_copy))
+        if mark.replay < self.sink.replay:
+            mark = replace(first, rows=mark.rows)
+            self._guarded(partial(target.deliver, schema_of(plan).empty_table(), mark))
         if accepts:
             self.sink = self.desk.store.accepted(self.sink)
         self.status = replace(self.status, state=DELIVERING, mark=mark, last_error="", since_ms=self._now_ms(),
@@ -206,15 +192,13 @@ class Delivery:
         selection = Selection(self.sink.first_us, where=self.sink.where)
         return Tail(stream, query, selection, Every(QUERY_LOOK_S, self.source.clock), mark.above_us, place)
 
-    def _read(self, tail: Tail) -> pa.Table:
-        """The next rows, at most about BATCH_ROWS; none if there are none now."""
-        tables, count = [schema_of(tail.query.plan).empty_table()], 0
-        while count < BATCH_ROWS and (block := self._next(tail)) is not None:
-            tables.append(block.table)
-            count += len(block.table)
-        if count:
+    def _fill(self, batch: Batch, tail: Tail) -> None:
+        """Add the next rows until the batch is full; none if there are none now."""
+        before = batch.rows
+        while not batch.is_full() and (block := self._next(tail)) is not None:
+            batch.add(block.table)
+        if batch.rows > before:
             faults.point("publisher.read")
-        return pa.concat_tables(tables)
 
     def _next(self, tail: Tail) -> Block | None:
         is_first = tail.place is None and tail.above_us is None
@@ -249,12 +233,23 @@ class Delivery:
         return Stopped(BEHIND_RETENTION, f"rows that were not delivered yet are no longer kept: {detail}. RESUME SINK "
                        "leaves them out, and goes on with the oldest rows that are kept")
 
-    def _rest(self, tail: Tail, mark: Mark) -> None:
+    def _rest(self, tail: Tail, mark: Mark, batch: Batch) -> None:
+        """Wait for rows, or for the time of those that are held."""
+        if batch.rows:
+            self.wake.wait(min(LOOK_S, batch.pace.every_s))
+            return
         until_us = None if tail.place is None else tail.place.start_us
         if tail.above_us is not None and tail.snapshot is not None:
             until_us = tail.above_us - tail.snapshot.delay_us
         self._say(mark, until_us)
         self.wake.wait(LOOK_S)
+
+    def _keep(self, mark: Mark) -> None:
+        """Write the mark of a target that keeps none into ZooKeeper, before anything else is delivered."""
+        assert self.status is not None
+        said = replace(self.status, mark=mark)
+        self.desk.tell(self.sink, self.epoch, said)
+        self.status = said
 
     def _say(self, mark: Mark, until_us: int | None) -> None:
         """Copy the mark to ZooKeeper, now and then: it is for people."""

@@ -28,7 +28,8 @@ from mars.model import names
 from mars.model.expressions import Expression
 from mars.model.plan import Stream
 from mars.model.sinks import RUNNING, Sink, SinkSet, SinkStatus
-from mars.publisher.delivery import Delivery, Desk
+from mars.publisher.delivery import Delivery
+from mars.publisher.desk import Desk
 from mars.publisher.target import Way
 from mars.results.partial_pages import PartialPages
 from mars.results.snapshot import SnapshotReader

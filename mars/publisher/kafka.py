@@ -21,15 +21,19 @@ from mars.adapters.kafka.transactions import Transactions
 from mars.adapters.target_errors import FencedError, ProgressLostError
 from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
-from mars.publisher.target import Shape, Way, key_columns
+from mars.publisher.target import Pace, Shape, Way, key_columns
 from mars.results.formats import rows as json_rows
 
 BY_KEY = -1  # the partition of a message's key
 BROKERS_PARTITIONS = -1  # as many as the broker gives a topic that is made without a number
 # How long a transaction of an owner that has gone may keep readers waiting; and the partition of a key as Java has it.
 SETTINGS: dict[str, str | int] = {"transaction.timeout.ms": 30_000, "partitioner": "murmur2_random"}
+
+
 class KafkaTarget:
     """One transactional producer and the topic."""
+
+    pace, keeps_mark = Pace(), True
 
     def __init__(self, way: Way, sink: Sink, shape: Shape, connection: Connection | None) -> None:
         address, security = place(way, connection)

@@ -17,7 +17,7 @@ from mars.adapters.target_errors import FencedError, ProgressLostError, RowsRefu
 from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
 from mars.publisher.postgres_table import Table, definition, prepare
-from mars.publisher.target import Shape, Way
+from mars.publisher.target import Pace, Shape, Way
 from mars.results.formats import rows as json_rows
 
 MARKS = "mars_sinks"
@@ -26,6 +26,8 @@ STAGE = "mars_stage"
 
 class PostgresTarget:
     """One session and the table. The table of the marks lies in the same schema."""
+
+    pace, keeps_mark = Pace(), True
 
     def __init__(self, way: Way, sink: Sink, shape: Shape, connection: Connection) -> None:
         self.table = Table.of(sink.into.name, shape)

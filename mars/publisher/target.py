@@ -10,13 +10,24 @@ import pyarrow as pa
 
 from mars.adapters.target_errors import TargetRefusesError
 from mars.config import Config
-from mars.model.connections import KAFKA
+from mars.model.connections import POSTGRES
 from mars.model.expressions import Column
 from mars.model.plan import QueryPlan
 from mars.model.sinks import Into, Mark
 from mars.results.schema import columns_of
 
 WINDOW = ("window_start", "window_end")
+BATCH_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Pace:
+    """When the rows that a delivery holds go to the target: once the first of them has waited `every_s`, or with so many
+    rows or bytes, whatever comes first. Rows and bytes may be exceeded by one block of the result."""
+
+    every_s: float = 0.0
+    rows_max: int = BATCH_ROWS
+    bytes_max: int = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,11 @@ class Shape:
 
 class Target(Protocol):
     """One sink's way into its target. Every method raises TargetAwayError, TargetRefusesError or FencedError; after any
-    error it can only be closed. Used from one thread."""
+    error it can only be closed. Used from one thread. If it does not keep the mark, ZooKeeper's copy is all there is: it is
+    written after each `deliver`, before the next one."""
+
+    pace: Pace
+    keeps_mark: bool
 
     def prepare(self, may_make: bool) -> bool:
         """Make the table or topic if it is missing, or check that rows fit in it; True if it was made. ProgressLostError if
@@ -85,6 +100,6 @@ def check_shape(into: Into, shape: Shape) -> None:
     for name, type_ in shape.columns:
         if type_ == "VOID":
             raise TargetRefusesError(f"column {name} has no type", "it is NULL in every row", "CAST it to a type")
-    if into.kind != KAFKA and shape.hidden:
+    if into.kind == POSTGRES and shape.hidden:
         raise TargetRefusesError(f"key {shape.hidden[0]} is not in the result", "without it rows of one window cannot be "
                                  "told apart in a table", f"add {shape.hidden[0]} to the SELECT list")

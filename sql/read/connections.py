@@ -1,6 +1,6 @@
 """CREATE CONNECTION.
 
-    CREATE CONNECTION name TO POSTGRES | KAFKA (option value, ..., PASSWORD SECRET name)
+    CREATE CONNECTION name TO POSTGRES | KAFKA | HTTP (option value, ..., PASSWORD SECRET name)
 
 A value is text in quotes, a plain word or a number. A password never stands in a statement: those are kept in histories and
 logs. So an option that is secret takes the name of a secret alone.
@@ -12,16 +12,16 @@ import re
 from dataclasses import replace
 
 from mars.errors import SqlError
-from mars.model.connections import OPTIONS, Option
+from mars.model.connections import OPTIONS, Option, missing
 from sql.read.reader import Reader
 from sql.refusals import closest, not_supported, refusal, refusal_at
 from sql.statements import CreateConnection, Name
 
-LATER = ("S3", "ICEBERG", "HTTP", "WEBHOOK", "PARQUET")
+LATER = ("S3", "ICEBERG", "WEBHOOK", "PARQUET")
 EXAMPLE = "write CREATE CONNECTION wh TO POSTGRES (HOST 'db', DATABASE 'd', USER 'u', PASSWORD SECRET wh_pw)"
 BEGIN = re.compile(r"\s*CREATE\s+CONNECTION\b", re.IGNORECASE)
-# A text, closed or not; or what stands behind a word like PASSWORD, unless it is SECRET.
-HIDDEN = re.compile(r"""(\bpas\w*\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""",
+# A text, closed or not; or what stands behind a word like PASSWORD or KEY, unless it is SECRET.
+HIDDEN = re.compile(r"""(\b(?:pas\w*|key|token)\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""",
                     re.IGNORECASE | re.DOTALL)
 NUMBER_MAX = 65_535
 
@@ -42,7 +42,7 @@ def read_create_connection(reader: Reader) -> CreateConnection:
     reader.take("TO", hint=EXAMPLE)
     if reader.word.is_(*LATER):
         raise not_supported(reader.sql, reader.word.start, reader.word.end, f"a connection to {reader.word.value.upper()}",
-                            "connections go to POSTGRES or KAFKA")
+                            "connections go to POSTGRES, KAFKA or HTTP")
     kind_word = reader.take(*OPTIONS, hint=EXAMPLE)
     kind = kind_word.value.upper()
     opened = reader.take("(", hint=EXAMPLE)
@@ -54,11 +54,11 @@ def read_create_connection(reader: Reader) -> CreateConnection:
             break
     reader.take(")", hint="a comma stands between options, and ) after the last one")
     reader.take_end()
-    missing = [option for option, rule in OPTIONS[kind].items()
-               if rule.default is None and not rule.optional and option not in options]
-    if missing:
-        raise refusal_at(reader.sql, opened, f"{missing[0]} is missing",
-                         f"a connection to {kind} needs {', '.join(missing)}", f"write {missing[0]} '...' among the options")
+    lacking = missing(kind, {*options, *secrets})
+    if lacking:
+        how = "SECRET name" if OPTIONS[kind][lacking[0]].secret else "'...'"
+        raise refusal_at(reader.sql, opened, f"{lacking[0]} is missing",
+                         f"a connection to {kind} needs {', '.join(lacking)}", f"write {lacking[0]} {how} among the options")
     return CreateConnection(name, kind, tuple(options.items()), tuple(secrets.items()), reader.sql)
 
 

@@ -193,7 +193,9 @@ def read_resume(reader: Reader) -> Statement:
 
 
 def read_alter(reader: Reader) -> Statement:
-    """ALTER QUERY is recognised and refused."""
+    """ALTER SINK. ALTER QUERY is recognised and refused."""
+    if reader.accept("SINK"):
+        return sinks.read_alter_sink(reader, read_name(reader, "the sink"))
     raise not_supported(reader.sql, reader.words[0].start, reader.word.end,
                         f"ALTER {reader.word.value.upper()}", "DROP QUERY, then CREATE QUERY again")
 

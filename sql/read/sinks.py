@@ -1,27 +1,34 @@
-"""CREATE SINK, and INTO of CREATE QUERY.
+"""CREATE SINK, ALTER SINK, and INTO of CREATE QUERY.
 
     CREATE SINK name FROM query INTO target [WHERE condition] [FROM EARLIEST | LATEST | 't']
+    ALTER SINK name REPLAY FROM EARLIEST | 't'
     target := POSTGRES connection TABLE 'schema.table'
             | KAFKA TOPIC 'topic' [AT connection] [KEY (column, ...)] [FORMAT JSON]
+            | PARQUET 'folder' [EVERY duration [OR n MB]]
+            | WEBHOOK connection
 
 A condition is kept as text; sql.check.condition compiles it over the result's columns.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mars.errors import SqlError
 from mars.model.connections import KAFKA, POSTGRES
+from mars.model.sinks import MIB, PARQUET, WEBHOOK
 from sql.read.clauses import read_start
 from sql.read.reader import Reader
 from sql.read.words import Word, read_words
 from sql.refusals import not_supported, refusal_at
-from sql.statements import CreateSink, IntoClause, Name
+from sql.statements import CreateSink, IntoClause, Name, ReplaySink
 
-KINDS = (POSTGRES, KAFKA)
-LATER = ("PARQUET", "ICEBERG", "WEBHOOK", "S3", "HTTP", "DELTA")
+LATER = ("ICEBERG", "S3", "HTTP", "DELTA")
 POSTGRES_HINT = "write INTO POSTGRES connection TABLE 'public.results'"
 KAFKA_HINT = "write INTO KAFKA TOPIC 'results' KEY (page) FORMAT JSON"
+PARQUET_HINT = "write INTO PARQUET '/data/results' EVERY 60 s OR 128 MB"
 STARTS = "FROM"
+FILE_MS, FILE_MB, FILE_MB_MAX = 60_000, 128, 1024
 
 
 def read_create_sink(reader: Reader) -> CreateSink:
@@ -44,16 +51,28 @@ def read_create_sink(reader: Reader) -> CreateSink:
     return CreateSink(name, query, into, where, start or "EARLIEST", reader.sql)
 
 
+def read_alter_sink(reader: Reader, name: Name) -> ReplaySink:
+    """After ALTER SINK name: REPLAY FROM EARLIEST | 't'."""
+    hint = f"write ALTER SINK {name.text} REPLAY FROM '2026-01-31T12:00:00Z'"
+    reader.take("REPLAY", hint=hint)
+    word = reader.take("FROM", hint=hint)
+    if reader.word.is_("LATEST"):
+        raise refusal_at(reader.sql, reader.word, "a replay cannot begin with the latest window",
+                         "it delivers windows again that are closed", "write FROM EARLIEST, or FROM and a time")
+    start = read_start(reader, word)["start"]
+    reader.take_end()
+    return ReplaySink(name, start)
+
+
 def read_into(reader: Reader) -> IntoClause:
     """After INTO: the target."""
     first = reader.word
     if first.is_(*LATER):
         raise not_supported(reader.sql, first.start, first.end, f"INTO {first.value.upper()}",
                             "write INTO POSTGRES connection TABLE 'public.results', or INTO KAFKA TOPIC 'results'")
-    kind = reader.take(*KINDS, hint=f"{POSTGRES_HINT}, or INTO KAFKA TOPIC 'results'").value.upper()
-    target, connection, key = (_postgres if kind == POSTGRES else _kafka)(reader)
-    last = reader.words[reader.position - 1]
-    return IntoClause(kind, target, connection, key, reader.sql[first.start:last.end])
+    kind = reader.take(*READERS, hint=f"{POSTGRES_HINT}, or INTO KAFKA TOPIC 'results'").value.upper()
+    into = READERS[kind](reader)
+    return replace(into, sql=reader.sql[first.start:reader.words[reader.position - 1].end])
 
 
 def parse_into(text: str) -> IntoClause:
@@ -64,13 +83,32 @@ def parse_into(text: str) -> IntoClause:
     return into
 
 
-def _postgres(reader: Reader) -> tuple[Name, Name, None]:
+def _postgres(reader: Reader) -> IntoClause:
     connection = _name(reader.take_name("the connection"))
     reader.take("TABLE", hint=POSTGRES_HINT)
-    return _name(reader.take_text("the table")), connection, None
+    return IntoClause(POSTGRES, _name(reader.take_text("the table")), connection)
 
 
-def _kafka(reader: Reader) -> tuple[Name, Name | None, tuple[Name, ...] | None]:
+def _webhook(reader: Reader) -> IntoClause:
+    connection = _name(reader.take_name("the connection"))
+    return IntoClause(WEBHOOK, connection, connection)
+
+
+def _parquet(reader: Reader) -> IntoClause:
+    folder, every_ms, size_mb = _name(reader.take_text("the folder")), FILE_MS, FILE_MB
+    if reader.accept("EVERY"):
+        every_ms = reader.take_duration("EVERY")
+        if reader.accept("OR"):
+            word = reader.advance()
+            size_mb = int(word.value) if word.kind == "number" and word.value.isdigit() else 0
+            if not 1 <= size_mb <= FILE_MB_MAX:
+                raise refusal_at(reader.sql, word, f"this is no size from 1 to {FILE_MB_MAX} MB", "rows wait in memory "
+                                 "until their file is written", PARQUET_HINT)
+            reader.take("MB", hint=PARQUET_HINT)
+    return IntoClause(PARQUET, folder, every_ms=every_ms, bytes_max=size_mb * MIB)
+
+
+def _kafka(reader: Reader) -> IntoClause:
     reader.take("TOPIC", hint=KAFKA_HINT)
     topic, connection, key, is_told = _name(reader.take_topic()), None, None, False
     while reader.word.is_("AT", "KEY", "FORMAT"):
@@ -84,7 +122,7 @@ def _kafka(reader: Reader) -> tuple[Name, Name | None, tuple[Name, ...] | None]:
         else:
             _once(reader, word, is_told or None)
             is_told = reader.take("JSON", hint="write FORMAT JSON") is not None
-    return topic, connection, key
+    return IntoClause(KAFKA, topic, connection, key)
 
 
 def _columns(reader: Reader) -> tuple[Name, ...]:
@@ -122,3 +160,6 @@ def _twice(reader: Reader, word: Word) -> SqlError:
 
 def _name(word: Word) -> Name:
     return Name(word.value, word.start, word.end)
+
+
+READERS = {POSTGRES: _postgres, KAFKA: _kafka, PARQUET: _parquet, WEBHOOK: _webhook}

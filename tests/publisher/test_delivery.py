@@ -21,8 +21,9 @@ from mars.model import names
 from mars.model.expressions import to_json
 from mars.model.sinks import Into, Mark, Sink, SinkStatus
 from mars.publisher import delivery
-from mars.publisher.delivery import Delivery, Desk
-from mars.publisher.target import Way
+from mars.publisher.delivery import Delivery
+from mars.publisher.desk import Desk
+from mars.publisher.target import Pace, Way
 from sql.check.condition import result_condition
 from tests.api.conftest import client, context, kafka, new_query
 
@@ -33,6 +34,8 @@ LONG_S = 60
 
 class Memory:
     """A target that keeps what it is given: rows and mark together."""
+
+    pace, keeps_mark = Pace(), True
 
     def __init__(self) -> None:
         self.mark: Mark | None = None
@@ -298,3 +301,46 @@ def test_a_sink_that_nobody_has_taken_is_starting(begin, context, filled, target
     until(lambda: len(target.rows) == 6)
     shown = document(context, context.sinks.sink(begin.name))
     assert (shown["state"], shown["reason"]) == ("STARTING", "no publisher has taken it yet")
+
+
+def test_a_replay_begins_at_its_time_and_is_done_once(begin, context, filled, target) -> None:
+    begin(first_us=120_000_000)
+    until(lambda: windows(target) == [120, 120])
+    context.sinks.replay(begin.name, 60_000_000, None)
+    one = begin()
+    until(lambda: windows(target)[2:] == [60, 60, 120, 120])
+    until(lambda: target.mark.rows == 6)
+    one.stop()
+    one.join(LONG_S)
+    filled.commit(0, rows(180), watermark=245)
+    begin()
+    until(lambda: windows(target)[6:] == [180, 180])
+    assert target.mark.rows == 8
+
+
+def test_a_replay_of_which_the_target_does_not_know_yet_is_not_forgotten(begin, context, filled, target) -> None:
+    one = begin()
+    until(lambda: len(target.rows) == 6)
+    one.stop()
+    one.join(LONG_S)
+    context.sinks.pause(begin.name)
+    assert context.sinks.replay(begin.name, None, None).state == "PAUSED"
+    context.sinks.resume(begin.name)
+    target.errors = [TargetAwayError("no answer")]
+    begin()
+    until(lambda: windows(target)[6:] == [0, 0, 60, 60, 120, 120])
+
+
+@pytest.mark.parametrize("state", ["FAILED", "SINK_PROGRESS_LOST", "SINK_BEHIND_RETENTION"])
+def test_a_replay_starts_a_sink_that_has_stopped(begin, context, filled, target, state: str) -> None:
+    one = begin()
+    until(lambda: (status := context.sinks.status(one.sink)).mark is not None and status.mark.rows == 6)
+    one.stop()
+    one.join(LONG_S)
+    if state == "SINK_PROGRESS_LOST":
+        target.mark, target.epoch = None, 0
+    context.sinks.stop(one.sink, state, "")
+    context.sinks.replay(begin.name, 120_000_000, None)
+    begin()
+    until(lambda: windows(target)[6:] == [120, 120])
+    assert (state_of(context, begin), context.sinks.sink(begin.name).accepts) == ("RUNNING", "")

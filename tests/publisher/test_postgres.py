@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from mars.adapters.postgres import Session
@@ -82,6 +84,35 @@ def test_a_table_whose_columns_are_all_keys(postgres, open_) -> None:
     for _ in range(2):
         target.deliver(table().select([name for name, _ in shape.columns]), Mark(1, PLACE, 4))
     assert len(rows_of(postgres, open_.name)) == len(LINES)
+
+
+def test_years_outside_the_calendar_and_wide_decimals(postgres, open_) -> None:
+    """Python's own times end at the years 1 and 9999, Postgres's do not."""
+    shape = Shape((*SHAPE.columns[:2], ("day", "DATE"), ("price", "DECIMAL(38,0)")), ("day",))
+    target = open_(shape)
+    target.prepare(may_make=True)
+    target.claim(Mark(1), is_known=False)
+    starts = pa.array([-62_198_755_200_000_000, 316_516_204_800_000_000], pa.int64())  # -0001-01-01, 12000-01-01
+    rows = pa.table({"window_start": starts.cast(pa.timestamp("us", "UTC")),
+                     "window_end": pc.add(starts, 1).cast(pa.timestamp("us", "UTC")),
+                     "day": pa.array([-719_893, 3_663_382], pa.int32()).cast(pa.date32()),
+                     "price": pa.array(["-" + "9" * 38, "9" * 38]).cast(pa.decimal128(38, 0))})
+    for _ in range(2):
+        target.deliver(rows, Mark(1, PLACE, 2))
+    got = postgres.rows(f"SELECT (window_start AT TIME ZONE 'UTC')::text, day::text, price::text FROM \"{open_.name}\"")
+    assert sorted(got) == sorted([("0002-01-01 00:00:00 BC", "0002-01-01 BC", "-" + "9" * 38),
+                                  ("12000-01-01 00:00:00", "12000-01-01", "9" * 38)])
+
+
+def test_a_time_that_postgres_does_not_have_is_a_row_that_is_named(open_) -> None:
+    shape = Shape(SHAPE.columns[:3], SHAPE.keys)
+    target = open_(shape)
+    target.prepare(may_make=True)
+    target.claim(Mark(1), is_known=False)
+    start = pa.array([9_223_371_000_000_000_000], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    rows = pa.Table.from_arrays([start, start, pa.array(["x"])], names=[name for name, _ in shape.columns])
+    with pytest.raises(RowsRefusedError, match="out of range"):
+        target.deliver(rows, Mark(1, PLACE, 1))
 
 
 def test_rows_and_mark_come_together_and_the_mark_is_read_back(open_) -> None:

@@ -1,5 +1,5 @@
-"""Sinks of a running Mars into a real Postgres and a real Kafka: whatever dies and whenever, the target has the rows of
-/results, each once."""
+"""Sinks of a running Mars into a real Postgres, a real Kafka, files and an HTTP server: whatever dies and whenever, the
+target has the rows of /results, each once; the HTTP server may get the same message again."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ from mars.errors import ConflictError
 from mars.faults import STOP
 from tests.cluster import Cluster
 from tests.postgres import Postgres
-from tests.publisher.world import LONG_S, Feed, KafkaFeed, PostgresFeed, stopped_at, wake
+from tests.publisher.world import (
+    LONG_S,
+    Feed,
+    KafkaFeed,
+    ParquetFeed,
+    PostgresFeed,
+    WebhookFeed,
+    stopped_at,
+    wake,
+)
 
 pytestmark = [pytest.mark.services, pytest.mark.faults]
-KINDS = ("postgres", "kafka")
+KINDS = ("postgres", "kafka", "parquet", "webhook")
 POINTS = ("publisher.read", "publisher.staged", "publisher.committing", "publisher.committed")
 
 
@@ -34,9 +43,12 @@ def cluster(stack, postgres, tmp_path_factory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def feeds(cluster, postgres) -> dict[str, Feed]:
+def feeds(cluster, postgres) -> Iterator[dict[str, Feed]]:
     """A sink of each kind; all tests add to what it has delivered."""
-    return {"postgres": PostgresFeed(cluster, "pages", postgres), "kafka": KafkaFeed(cluster, "clicks")}
+    webhook = WebhookFeed(cluster, "alerts")
+    yield {"postgres": PostgresFeed(cluster, "pages", postgres), "kafka": KafkaFeed(cluster, "clicks"),
+           "parquet": ParquetFeed(cluster, "lake"), "webhook": webhook}
+    webhook.receiver.close()
 
 
 @pytest.fixture
@@ -178,7 +190,7 @@ def test_a_query_and_its_sink_are_made_and_dropped_together(cluster, feed, postg
     cluster.sql(f"DROP SINK {name}_2")
     cluster.sql(f"DROP QUERY {name}")
     shown = execute(cluster.context, "SHOW SINKS").table["name"].to_pylist()
-    assert shown == [one.sink, feed("kafka").sink]
+    assert sorted(shown) == sorted(feed(kind).sink for kind in KINDS)
 
 
 def test_from_latest_and_from_a_time_leave_earlier_windows_out(cluster, feed, postgres) -> None:

@@ -1,4 +1,4 @@
-"""A running Mars with publishers, and sinks of two queries: one into Postgres, one into Kafka."""
+"""A running Mars with publishers, and a query with a sink for each kind of target."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import time
 from collections import Counter
 
 import orjson
+import pyarrow.parquet as pq
 
 from api.statements import sink_status
 from mars.results.formats import rows as json_rows
 from tests.cluster import Cluster
 from tests.postgres import Postgres
 from tests.publisher.consume import read
+from tests.publisher.hooks import Receiver
 
 LONG_S = 90
 BASE_S = 1_700_000_040 - 1_700_000_040 % 60
@@ -101,6 +103,30 @@ class KafkaFeed(Feed):
     def delivered(self) -> list[tuple]:
         return [tuple(orjson.loads(value).values())
                 for _, value in read(self.cluster.config.kafka_address, f"{self.name}_out")]
+
+
+class ParquetFeed(Feed):
+    """Into files in a folder, each written at once."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.folder = cluster.folder / f"{name}_files"
+        super().__init__(cluster, name, f"PARQUET '{self.folder}' EVERY 100 ms OR 1 MB")
+
+    def delivered(self) -> list[tuple]:
+        return [tuple(row) for path in self.folder.glob("*.parquet") for row in json_rows(pq.read_table(path))]
+
+
+class WebhookFeed(Feed):
+    """To an HTTP server; what comes again counts once, and must be the same."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.receiver = Receiver(b"a key")
+        cluster.context.secrets.set("hook_key", b"a key")
+        cluster.sql(f"CREATE CONNECTION hook TO HTTP (URL '{self.receiver.url}', KEY SECRET hook_key)")
+        super().__init__(cluster, name, "WEBHOOK hook")
+
+    def delivered(self) -> list[tuple]:
+        return self.receiver.rows()
 
 
 def stopped_at(cluster: Cluster, point: str) -> int:

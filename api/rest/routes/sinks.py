@@ -31,6 +31,13 @@ class NewSink(BaseModel):
     start: str = Field("EARLIEST", alias="from")
 
 
+class Replay(BaseModel):
+    """`from` is EARLIEST or a time."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    start: str = Field(alias="from")
+
+
 @router.get("", summary="All sinks", responses=problems(503))
 def every(context: Here) -> dict:
     """In the order of creation."""
@@ -75,13 +82,26 @@ def resume(context: Here, name: str) -> dict:
     return _document(context, name)
 
 
+@router.post("/{name}/replay", summary="Deliver again", responses={**CHANGING, **problems(400, 413, 422)})
+@STATEMENTS.route
+def replay(context: Here, name: str, body: Replay) -> dict:
+    """It delivers again what is kept of windows that start at that time or later."""
+    sinks.replay(context, name, _start(body.start, ("EARLIEST",)))
+    return _document(context, name)
+
+
+def _start(text: str, words: tuple[str, ...]) -> str:
+    """One of the words in capitals, or an instant."""
+    start = text.upper() if text.upper() in words else parse_instant(text)
+    if start is None:
+        raise SqlError(f"'{text}' is no time", f"from is {', '.join(words)} or a time in ISO 8601",
+                       "write 2026-01-31T12:00:00Z")
+    return start
+
+
 def _statement(body: NewSink) -> kinds.CreateSink:
     """The statement that a body means."""
-    word = body.start.upper()
-    start = word if word in ("EARLIEST", "LATEST") else parse_instant(body.start)
-    if start is None:
-        raise SqlError(f"'{body.start}' is no time", "from is EARLIEST, LATEST or a time in ISO 8601",
-                       "write 2026-01-31T12:00:00Z")
+    start = _start(body.start, ("EARLIEST", "LATEST"))
     into = parse_into(body.into)
     where = None if body.where is None else kinds.Name(body.where, 0, len(body.where))
     return kinds.CreateSink(kinds.Name(body.name), kinds.Name(body.query), into, where, start, body.into)

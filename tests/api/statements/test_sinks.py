@@ -61,6 +61,21 @@ def test_a_sink_of_each_face_is_made_shown_paused_and_dropped(client, sql, query
     assert client.get(f"/v1/sinks/{two}").status_code == 404
 
 
+def test_a_sink_is_told_to_deliver_again(context, client, sql, query, fresh_name) -> None:
+    name = fresh_name("again")
+    sql(f"CREATE SINK {name} FROM {query} INTO KAFKA TOPIC '{name}' FROM LATEST")
+    answer = sql(f"ALTER SINK {name} REPLAY FROM '1970-01-01T00:01:00Z'")
+    assert (answer["kind"], answer["name"]) == ("altered", name)
+    sink = context.sinks.sink(name)
+    assert (sink.first_us, sink.above_us, sink.replay) == (60_000_000, None, sink.attempt)
+    assert client.post(f"/v1/sinks/{name}/replay", json={"from": "earliest"}).json()["state"] == "STARTING"
+    assert context.sinks.sink(name).first_us is None
+    refused = client.post(f"/v1/sinks/{name}/replay", json={"from": "latest"})
+    assert (refused.status_code, refused.json()["title"]) == (400, "'latest' is no time")
+    assert sql(f"ALTER SINK {name}x REPLAY FROM EARLIEST")["title"] == "unknown sink"
+    sql(f"DROP SINK {name}")
+
+
 @pytest.mark.parametrize(("into", "at", "title"), [
     ("POSTGRES nowhere TABLE 't'", "nowhere", "unknown connection nowhere"),
     ("KAFKA TOPIC 'x' KEY (ip)", "ip", "unknown column ip"),

@@ -40,6 +40,13 @@ def test_a_sink_into_kafka() -> None:
     assert parse_into("KAFKA TOPIC 'x' KEY (a)") == kinds.IntoClause("KAFKA", N("x"), None, (N("a"),))
 
 
+def test_a_sink_into_files_and_into_a_webhook() -> None:
+    into = parse("CREATE SINK s FROM q INTO PARQUET '/data/x' EVERY 5 min OR 64 MB FROM LATEST").into
+    assert into == kinds.IntoClause("PARQUET", N("/data/x"), every_ms=300_000, bytes_max=64 << 20)
+    assert (parse_into("PARQUET 'x'").every_ms, parse_into("PARQUET 'x'").bytes_max) == (60_000, 128 << 20)
+    assert parse_into("webhook h") == kinds.IntoClause("WEBHOOK", N("h"), N("h"))
+
+
 def test_a_query_with_its_sink() -> None:
     got = parse("CREATE QUERY q INTO POSTGRES wh TABLE 't' AS SELECT count(*) FROM s WINDOWING 60 s")
     assert got.into == kinds.IntoClause("POSTGRES", N("t"), N("wh"))
@@ -50,6 +57,8 @@ def test_a_query_with_its_sink() -> None:
     ("DROP SINK s", kinds.DropSink(N("s"))), ("PAUSE SINK s", kinds.PauseSink(N("s"))),
     ("RESUME SINK s", kinds.ResumeSink(N("s"))), ("SHOW SINKS", kinds.ShowSinks()),
     ("SHOW CONNECTIONS", kinds.ShowConnections()), ("DROP CONNECTION c", kinds.DropConnection(N("c"))),
+    ("ALTER SINK s REPLAY FROM EARLIEST", kinds.ReplaySink(N("s"), "EARLIEST")),
+    ("alter sink `a b` replay from '2026-01-01';", kinds.ReplaySink(N("a b"), "2026-01-01T00:00:00Z")),
     ("EXPLAIN SINK s WHY", kinds.ExplainSink(N("s"))), ("explain sink `a b`", kinds.ExplainSink(N("a b"))),
 ])
 def test_short_statements(sql: str, statement: object) -> None:

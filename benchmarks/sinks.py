@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,11 @@ def measure_rows(bench: Bench, kind: str, rows: int) -> dict[str, float | bool]:
     return {"rows": rows, "rows_per_s": round((rows - first) / max(1e-9, ended - began)), "exact": exact}
 
 
+def reaches(count: Callable[[], int], wanted: int) -> Callable[[], bool]:
+    """Is the count so great now?"""
+    return lambda: count() >= wanted
+
+
 def measure_delay(bench: Bench, kind: str, windows: int) -> dict[str, float | bool]:
     """From visible to delivered, of windows that close one by one."""
     name = f"delay_{kind}"
@@ -113,8 +119,8 @@ def measure_delay(bench: Bench, kind: str, windows: int) -> dict[str, float | bo
     delays = []
     for window in range(1, windows + 1):
         bench.send(name, BASE_S + window, range(1))
-        seen = bench.until(lambda wanted=window: bench.visible(name) >= wanted, "the window closes", POLL_S)
-        delays.append(bench.until(lambda wanted=window: target.count() >= wanted, "its row comes", POLL_S) - seen)
+        seen = bench.until(reaches(partial(bench.visible, name), window), "the window closes", POLL_S)
+        delays.append(bench.until(reaches(target.count, window), "its row comes", POLL_S) - seen)
         time.sleep(EACH_S)
     exact = target.count() == windows
     target.close()

@@ -31,6 +31,7 @@ from mars.model.sinks import RUNNING, Sink, SinkSet, SinkStatus
 from mars.publisher.delivery import Delivery
 from mars.publisher.desk import Desk
 from mars.publisher.target import Way
+from mars.results.first_pages import FirstPages
 from mars.results.partial_pages import PartialPages
 from mars.results.snapshot import SnapshotReader
 from mars.results.source import ResultSource
@@ -80,8 +81,10 @@ class Publisher:
         snapshots = SnapshotReader(self.zookeeper, storage, runtime)
         self.cache = snapshots.cache
         catalog = CatalogStore(self.zookeeper, GLANCE_S, self.cache)
-        source = ResultSource(catalog, snapshots, ResultTables(storage, runtime), PartialPages(runtime), NoEnds(),
-                              config.result_retention_days, no_condition, runtime.clock)
+        partial_pages = PartialPages(runtime)
+        source = ResultSource(catalog, snapshots, ResultTables(storage, runtime), partial_pages,
+                              FirstPages(partial_pages, runtime), NoEnds(), config.result_retention_days, no_condition,
+                              runtime.clock)
         self.store = SinkStore(self.zookeeper, GLANCE_S)
         secrets = SecretStore(self.zookeeper, config, GLANCE_S)
         self.desk = Desk(self.store, source, Way(config, secrets.get, instance or ""), self.id, self._tell)

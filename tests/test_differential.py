@@ -158,7 +158,7 @@ def spark(table, tmp_path_factory) -> Iterator[SparkSession]:
 
 
 def by_mars(plan: QueryPlan, stream: Stream, data: list[list[bytes]], rng: random.Random) -> pa.Table:
-    """Cut, aggregate, encode, merge and finish."""
+    """Cut, aggregate, encode, merge, make windows of panes, and finish."""
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     for partition, values in enumerate(data):
         parser, at = Parser(stream, plan.aggregation.columns), 0
@@ -169,7 +169,8 @@ def by_mars(plan: QueryPlan, stream: Stream, data: list[list[bytes]], rng: rando
             for held, cell in zip(parts, done.parts, strict=True):
                 held.append(cells.decode(cells.encode(cell)))
             at += size
-    return cells.finish(plan, stream, pa.concat_tables(merged(plan, stream, held, rng) for held in parts).combine_chunks())
+    return cells.finish(plan, stream, pa.concat_tables(
+        cells.of_windows(plan.aggregation, stream, merged(plan, stream, held, rng)) for held in parts).combine_chunks())
 
 
 def merged(plan: QueryPlan, stream: Stream, tables: list[pa.Table], rng: random.Random) -> pa.Table:

@@ -79,11 +79,22 @@ class SelectFromQuery:
 
 
 @dataclass(frozen=True)
+class IntoClause:
+    """Where a sink delivers to: `kind` POSTGRES or KAFKA, `target` the table or topic. `sql` is the clause as written."""
+
+    kind: str
+    target: Name
+    connection: Name | None = None
+    key: tuple[Name, ...] | None = None
+    sql: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
 class CreateQuery:
-    """CREATE QUERY name AS SELECT ...; `into` is the sink, None for the built-in results."""
+    """CREATE QUERY name AS SELECT ...; `into` is the sink that is made with it, None for the built-in results alone."""
 
     name: Name
-    into: Name | None
+    into: IntoClause | None
     select: SelectStatement
     sql: str
 
@@ -154,6 +165,66 @@ class Peek:
 
 
 @dataclass(frozen=True)
+class CreateConnection:
+    """`options` are (option, value), values as text or number; `secrets` are (option, name of a secret)."""
+
+    name: Name
+    kind: str
+    options: tuple[tuple[str, str | int], ...]
+    secrets: tuple[tuple[str, Name], ...]
+    sql: str
+
+
+@dataclass(frozen=True)
+class CreateSink:
+    """`where` is a condition over the result's columns, `start` EARLIEST, LATEST or an instant."""
+
+    name: Name
+    query: Name
+    into: IntoClause
+    where: Name | None
+    start: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class DropSink:
+    name: Name
+
+
+@dataclass(frozen=True)
+class PauseSink:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ResumeSink:
+    name: Name
+
+
+@dataclass(frozen=True)
+class DropConnection:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowSinks:
+    pass
+
+
+@dataclass(frozen=True)
+class ShowConnections:
+    pass
+
+
+@dataclass(frozen=True)
+class ExplainSink:
+    """What a sink does, and why it is where it is."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
 class Explain:
     """Of a SELECT, or of a running query. `format` is TEXT or SPARK; `why` asks why a query's results are as
     they are."""
@@ -178,6 +249,15 @@ Statement = (
     | Describe
     | Peek
     | Explain
+    | CreateConnection
+    | CreateSink
+    | DropSink
+    | PauseSink
+    | ResumeSink
+    | DropConnection
+    | ShowSinks
+    | ShowConnections
+    | ExplainSink
     | SelectStatement
     | SelectFromQuery
 )

@@ -155,7 +155,7 @@ def by_mars(plan: QueryPlan, stream: Stream, data: list[list[bytes]], rng: rando
     """Cut, aggregate, encode, merge and finish."""
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     for partition, values in enumerate(data):
-        parser, at = Parser(stream, plan.columns), 0
+        parser, at = Parser(stream, plan.aggregation.columns), 0
         while at < len(values):
             size = rng.choice((1, 7, 50, 400))
             batch = parser.parse(as_messages(values[at:at + size], at))
@@ -171,7 +171,7 @@ def merged(plan: QueryPlan, stream: Stream, tables: list[pa.Table], rng: random.
     rng.shuffle(tables)
     while len(tables) > 1:
         several = rng.randrange(2, 9)
-        tables = [cells.merge(plan, stream, tables[:several]), *tables[several:]]
+        tables = [cells.merge(plan.aggregation, stream, tables[:several]), *tables[several:]]
         tables = tables[1:] + tables[:1]
     return tables[0]
 

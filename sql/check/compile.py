@@ -16,7 +16,8 @@ from sqlglot import exp
 from mars import computing
 from mars.model.expressions import Column, Expression
 from mars.model.free_names import FreeNames
-from mars.model.plan import Key, Output, QueryPlan, Stream
+from mars.model.partials import AggregateCall, kept_once
+from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
 from sql.check import order, policies, shape
 from sql.check.groups import Groups, read_groups
 from sql.check.lower import TreeLowering
@@ -59,7 +60,7 @@ class Compiler:
         alias = self.tree.args["from_"].this.alias
         self.qualifiers = (alias,) if alias else (select.source.text, stream.name)
         self.windowed = select.clauses.window is not None
-        self.aggregates: list = []
+        self.aggregates: list[AggregateCall] = []
         self.used: set[str] = {stream.time_column}
 
     def compile(self) -> QueryPlan:
@@ -73,11 +74,7 @@ class Compiler:
         outputs = self.outputs(groups)
         having = self.tree.args.get("having")
         kept = self.condition(having.this, self.row_scope(groups, self.result_names())) if having else None
-        values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
-                         keys=tuple(groups.keys.values()), aggregates=tuple(self.aggregates), outputs=outputs,
-                         having=kept, order_by=self.order_by(outputs, self.windowed),
-                         limit=order.read_limit(self.select), **values)
+        return self.plan(condition, tuple(groups.keys.values()), outputs, kept)
 
     def show_tuples(self, condition: Expression | None) -> QueryPlan:
         """The plan of a SELECT that shows tuples: every column of the select list is computed per tuple."""
@@ -87,11 +84,18 @@ class Compiler:
             value = TreeLowering(self.sql, scope).lower(item.unalias())
             keys.append(Key(names.take(name_of(item, text)), value, value.type))
         outputs = tuple(Output(k.name, Column(f"k{i}", k.type), k.type) for i, k in enumerate(keys))
-        values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
-                         keys=tuple(keys), aggregates=(), outputs=outputs,
-                         order_by=self.order_by(outputs, False),
-                         limit=order.read_limit(self.select), grouped=False, **values)
+        return replace(self.plan(condition, tuple(keys), outputs, None), grouped=False)
+
+    def plan(self, condition: Expression | None, keys: tuple[Key, ...], outputs: tuple[Output, ...],
+             having: Expression | None) -> QueryPlan:
+        """The plan of what has been compiled, with our clauses, ORDER BY and LIMIT."""
+        calls = tuple(self.aggregates)
+        policy = policies.read(self.select, self.stream, self.continuous)
+        aggregation = Aggregation(self.stream.name, self.columns(), condition, keys, self.select.clauses.window,
+                                  kept_once(calls), **policy)
+        presentation = Presentation(calls, outputs, having, self.order_by(outputs, self.windowed),
+                                    order.read_limit(self.select))
+        return QueryPlan(self.sql, aggregation, presentation, policies.start_of(self.select, self.continuous))
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""

@@ -11,7 +11,7 @@ WATERMARK_MS, GRACE_MS, IDLE_MS = 5_000, 0, 30_000
 
 
 def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
-    """The fields of the QueryPlan that our clauses decide."""
+    """The policy of time that our clauses decide, as fields of the Aggregation."""
     clauses = select.clauses
     check_window(select, continuous)
     size_ms = clauses.window.size_ms if clauses.window else 0
@@ -19,12 +19,15 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
         check_unit(select, stream, keyword, milliseconds or 0)
     idle_ms = IDLE_MS if clauses.idle_ms is None else clauses.idle_ms or None
     return {
-        "window": clauses.window,
         "watermark_ms": WATERMARK_MS if clauses.watermark_ms is None else clauses.watermark_ms,
         "grace_ms": GRACE_MS if clauses.grace_ms is None else clauses.grace_ms,
         "idle_ms": idle_ms,
-        "start": clauses.start or ("LATEST" if continuous else "EARLIEST"),
     }
+
+
+def start_of(select: SelectStatement, continuous: bool) -> str:
+    """Where the query starts."""
+    return select.clauses.start or ("LATEST" if continuous else "EARLIEST")
 
 
 def check_window(select: SelectStatement, continuous: bool) -> None:

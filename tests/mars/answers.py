@@ -14,16 +14,18 @@ import pyarrow as pa
 
 from mapper.parse import Parser
 from mars.algebra import aggregates, hashing
-from mars.algebra.aggregates_family import Order
 from mars.algebra.coercion import TypeMismatch
 from mars.algebra.evaluate import evaluate
 from mars.algebra.functions import AGGREGATES, SCALARS
 from mars.algebra.grouping import group
+from mars.algebra.partials import Order
 from mars.algebra.windows import KINDS
 from mars.model import types
 from mars.model.expressions import Call, Column
-from mars.model.plan import AggregateCall, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Window
 from tests.mapper.parsing import messages, rows, stream
+from tests.mars.algebra import kept
 from tests.mars.algebra.test_evaluate_against_spark import typed
 from tests.mars.answers_values import CALLS, CSV, JSON, TEXTS, VALUES
 
@@ -98,11 +100,11 @@ def aggregate_answers(name: str) -> Iterator[bytes]:
         ids = (mixed(len(values), 9) % np.uint64(groups)).astype(np.int32)
         time, offset = (mixed(len(values), 8) % np.uint64(40)).astype(np.int64), np.arange(len(values))
         order = Order(time, 3, offset, np.zeros(len(values), np.int32))
-        parts = [aggregates.update(call, values[at], None, ids[at], groups, order.take(at)) for at in (
+        parts = [kept.update(call, values[at], None, ids[at], groups, order.take(at)) for at in (
             np.s_[:half], np.s_[half:])]
-        both = [pa.concat_arrays([pa.array(part.to_pylist(), field) for part in column]) for column, (_, field) in
-                zip(zip(*parts, strict=True), aggregates.partial_columns(call), strict=True)]
-        merged = aggregates.merge(call, both, np.tile(np.arange(groups, dtype=np.int32), 2), groups)
+        both = [pa.concat_arrays([pa.array(part.to_pylist(), field) for part in column]) for column, field in
+                zip(zip(*parts, strict=True), kept.columns(call), strict=True)]
+        merged = kept.merge(call, both, np.tile(np.arange(groups, dtype=np.int32), 2), groups)
         yield bits(aggregates.finish(call, merged))
 
 

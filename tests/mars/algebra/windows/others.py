@@ -27,9 +27,6 @@ class Stepped(Windows):
     def words(self) -> str:
         return "some"
 
-    def panes(self, event_times: Times) -> Times:
-        return event_times // self.step * self.step
-
     def end(self, windows: Times) -> Times:
         return windows
 

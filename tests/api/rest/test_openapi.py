@@ -64,6 +64,9 @@ def configuration(queries: list[str], new: str, streams: list[str], sinks: list[
             {"include-path": "/v1/queries", "include-method": "POST", "checks": told,
              "parameters": {"body.sql": {"dictionary": "selects", "probability": 0.9},
                             "body.name": {"dictionary": "new", "probability": 0.9}}},
+            {"include-path-regex": "/v1/sinks/.*/replay$", "checks": told, "parameters": {
+                "path.name": {"dictionary": "sinks", "probability": 0.9},
+                "body.from": {"dictionary": "starts", "probability": 0.9}}},
             {"include-path-regex": "/v1/sinks/", "parameters": {"path.name": {"dictionary": "sinks", "probability": 0.9}}},
             {"include-path-regex": "/v1/connections/", "parameters": {
                 "path.name": {"dictionary": "connections", "probability": 0.9}}},
@@ -112,7 +115,8 @@ def test_every_answer_is_one_that_the_document_names(client_with, config):
     assert not found, "\n\n".join(found)
     operations = {operation.ok().label for operation in schema.get_all_operations()}
     succeeded = {label for label, status in answered if status < 300}
-    assert operations - succeeded == {"GET /readyz"}, "there are no workers; of all others an answer is none but an error"
+    # There are no workers, and a sink may be dropped before it is to deliver again (tests/api/statements/test_sinks.py).
+    assert operations - succeeded - {"POST /v1/sinks/{name}/replay"} == {"GET /readyz"}, "of these no answer is a success"
 
 
 def test_every_error_of_every_route_is_a_problem(client_with):

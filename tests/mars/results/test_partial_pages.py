@@ -71,7 +71,7 @@ def first(pages) -> First:
 
 
 def test_a_first_page_is_shared_only_by_readers_of_the_same_commits_who_ask_the_same(first):
-    entries = [QueryCommit(), QueryCommit()]
+    entries = [QueryCommit(1), QueryCommit(1)]
     snapshot = Snapshot(STREAM, QUERY, tuple(entries))
     assert [first.get(snapshot), first.get(Snapshot(STREAM, QUERY, tuple(entries)))] == [1, 1]
     assert first.get(snapshot, "a part") == 2
@@ -88,6 +88,7 @@ def test_a_page_that_other_things_decide_too_is_made_anew(first):
 
 def test_who_gets_a_shared_page_may_ask_for_the_next_one_for_as_long(first, clock):
     snapshot, id_ = Snapshot(STREAM, QUERY, (None,)), first.pages.keep(ROWS)
+    assert first.get(snapshot, open_id=id_) == 1
     for _ in range(3):
         clock.now_s += KEPT_S - 1
         assert first.get(snapshot, open_id=id_) == 1

@@ -65,7 +65,9 @@ def _ask(url: str, query: str, question: str, number: int, until_s: float, answe
 
 def faults(answers: Iterable[Answer]) -> list[str]:
     """What must not be: a reader that goes back, or two answers of one commit to one question."""
-    found, commits, seen = [], {}, {}
+    found: list[str] = []
+    commits: dict[int, int] = {}
+    seen: dict[tuple, str] = {}
     for reader, commit, told, _ in answers:
         if commit < commits.get(reader, 0):
             found.append(f"reader {reader} went back from commit {commits[reader]} to {commit}")

@@ -44,7 +44,7 @@ class Steps:
         self.services, self.folder = services, folder
         self.stream, self.plan = stream_and_plan()
         self.topic = topics.fill(services.kafka.address, TOPIC, BATCH * batches, 1, 1, folder)
-        self.parser = Parser(self.stream, self.plan.columns)
+        self.parser = Parser(self.stream, self.plan.aggregation.columns)
         self.responses: list[bytes] = []
         self.messages: Messages  # by `fetch`
         self.parsed: ParsedBatch  # by `parse`

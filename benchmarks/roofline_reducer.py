@@ -151,7 +151,7 @@ class Steps:
 
     def _sums_ms(self, received: list[list[Piece]]) -> float:
         """Per batch: each cell's count added where its place is known."""
-        wanted = schema(self.plan, self.stream)
+        wanted = schema(self.plan.aggregation, self.stream)
         counts = [decode(piece.share.cells, wanted)["n"].to_numpy() for pieces in received for piece in pieces]
         places = [np.random.default_rng(1).permutation(len(each)) for each in counts]
         sums = np.zeros(max(map(len, counts)), np.int64)

@@ -41,14 +41,14 @@ def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partitio
 
     A tuple is tested in this order: bad, future (as the batch says), filtered (WHERE is not true). The rest counts.
     """
-    length = len(batch)
+    length, kept = len(batch), plan.aggregation
     reads, bad_reasons = _reading(plan, stream, batch)
     timely = reads if batch.future is None else reads & ~batch.future
     counts = timely
-    if plan.where is not None:
-        holds = evaluate(plan.where, batch.columns, length).fill_null(False)
+    if kept.where is not None:
+        holds = evaluate(kept.where, batch.columns, length).fill_null(False)
         counts = timely & holds.to_numpy(zero_copy_only=False)
-    table = cells.aggregate(plan, stream, batch.columns, batch.event_time, counts, partition, batch.offset, batch.line)
+    table = cells.aggregate(kept, stream, batch.columns, batch.event_time, counts, partition, batch.offset, batch.line)
     parts = cells.split(table, stream.key_parts)
     read, on_time, counted = (int(np.count_nonzero(mask)) for mask in (reads, timely, counts))
     return TaskCells(parts, length, length - read, read - on_time, on_time - counted, counted, bad_reasons)
@@ -58,7 +58,7 @@ def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.nd
     """(bool[n]: the tuple can be read for this plan; the number of other tuples by reason, each by its first reason)."""
     reads = np.ones(len(batch), np.bool_)
     found: dict[str, int] = {}
-    others = [(f"{name}: ", batch.bad[name]) for name in plan.columns
+    others = [(f"{name}: ", batch.bad[name]) for name in plan.aggregation.columns
               if name in batch.bad and name != stream.time_column]
     for prefix, reasons in [*time_reasons(stream, batch), *others]:
         numbers = np.bincount(reasons[reads], minlength=1)

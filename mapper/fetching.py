@@ -167,7 +167,7 @@ class Fetching:
         plans = self.shared.isolation.plans(view, claim, self._plans(view, claim))
         if not plans:
             return Fetched(view, claim, {}, None)
-        columns = {c for plan in plans.values() for c in plan.columns}
+        columns = {c for plan in plans.values() for c in plan.aggregation.columns}
         batch = self.shared.connections.spill.read(view.stream, view.generation, claim, columns)
         if batch is not None:
             return Fetched(view, claim, plans, batch, log_of(claim))

@@ -82,7 +82,7 @@ class FusedBatches:
         done = TaskCells(parts, taken.tuples, counted=taken.tuples)
         if rest is not None:
             other = self.steps.aggregate(table.plan, stream, rest.batch, partition)
-            parts = [cells.merge(table.plan, stream, both) for both in zip(parts, other.parts, strict=True)]
+            parts = [cells.merge(table.plan.aggregation, stream, both) for both in zip(parts, other.parts, strict=True)]
             done = TaskCells(parts, done.tuples + other.tuples, other.bad, other.future, other.filtered,
                              done.counted + other.counted, other.bad_reasons)
         return self.steps.result(query, done)

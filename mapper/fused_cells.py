@@ -1,6 +1,6 @@
 """A query's cells straight from blocks of values, for queries of the plainest kind, which most are.
 
-A cell is known by one integer: the numbers of its window and keys, one after the other in as many bits as each needs.
+A cell is known by one integer: the numbers of its pane and keys, one after the other in as many bits as each needs.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from mapper.fused import FusedReader
 from mapper.fused_numbers import Cells, Numbers
 from mapper.kernels.fused_cells import GREATEST, LEAST, SUM
 from mapper.parse_columns import INTEGER_RANGES
-from mars.algebra import aggregates
+from mars.algebra import windows
 from mars.algebra.cells_layout import schema
 from mars.model.expressions import Column, Expression
-from mars.model.plan import AggregateCall, QueryPlan
+from mars.model.partials import Partial
+from mars.model.plan import QueryPlan, Stream
 
-FOLDS = {"sum": SUM, "min": LEAST, "max": GREATEST}
+FOLDS = {"integer_sum": SUM, "min": LEAST, "max": GREATEST}
 CODE_BITS_MAX = 62
 
 
@@ -31,20 +32,20 @@ class CellTable:
     """The cells of one query and batch, from the values that a reader takes."""
 
     def __init__(self, plan: QueryPlan, reader: FusedReader) -> None:
-        self.plan, self.reader = plan, reader
-        assert plan.window is not None, "can_count asks for one"
-        self._size, self._time = reader.stream.units(plan.window.size_ms), reader.names.index(reader.stream.time_column)
-        self._keys = [reader.names.index(_bare(key.expression)) for key in plan.keys]
-        calls = _folded_calls(plan)
-        self._arguments = [reader.names.index(_bare(call.argument)) for call in calls]
-        self._windows = Numbers()
+        self.plan, self.reader, kept = plan, reader, plan.aggregation
+        step = windows.of(kept, reader.stream).step
+        assert step is not None, "can_count asks for one"
+        self._step, self._time = step, reader.names.index(reader.stream.time_column)
+        self._keys = [reader.names.index(_bare(key.expression)) for key in kept.keys]
+        self._arguments = [reader.names.index(_bare(partial.argument)) for partial in kept.partials]
+        self._panes = Numbers()
         self._integers = {k: Numbers() for k in self._keys if not reader.is_text(k)}
-        self._cells = Cells([FOLDS[call.function] for call in calls])
+        self._cells = Cells([FOLDS[partial.kind] for partial in kept.partials])
         self.clear()
 
     def clear(self) -> None:
         """Starts anew, without cells."""
-        for numbers in (self._windows, *self._integers.values()):
+        for numbers in (self._panes, *self._integers.values()):
             numbers.clear()
         self._bits = self._bits_needed()
         self.fits = sum(self._bits) <= CODE_BITS_MAX
@@ -55,7 +56,7 @@ class CellTable:
         """Counts tuples, a row of values for each column. Once codes have too few bits, `fits` is False, and the cells are
         of no use."""
         parts = [np.empty(values.shape[1], np.int64)]
-        self._windows.number(values[self._time], self._size, parts[0])
+        self._panes.number(values[self._time], self._step, parts[0])
         for k in self._keys:
             parts.append(np.empty(values.shape[1], np.int64) if k in self._integers else values[k])
             if k in self._integers:
@@ -71,24 +72,24 @@ class CellTable:
 
     def cells(self) -> pa.Table:
         """All cells so far (mars/algebra/cells.py)."""
-        window, *keys = self._parts()
-        columns = [pa.array(self._windows.known[window])]
+        pane, *keys = self._parts()
+        columns = [pa.array(self._panes.known[pane])]
         for k, numbers in zip(self._keys, keys, strict=True):
             values = self._integers[k].known[numbers] if k in self._integers else numbers
             columns.append(self.reader.array(self.reader.names[k], values))
         columns += [pa.array(self._cells.tuples), *(pa.array(row) for row in self._cells.folded)]
-        fields = schema(self.plan, self.reader.stream)
+        fields = schema(self.plan.aggregation, self.reader.stream)
         return pa.Table.from_arrays([column if column.type == field.type else column.cast(field.type)
                                      for column, field in zip(columns, fields, strict=True)], schema=fields)
 
     def _bits_needed(self) -> list[int]:
-        """Of a window's and each key's number."""
-        counts = [len(self._windows), *(len(self._integers[k]) if k in self._integers else self.reader.text_count(k)
+        """Of a pane's and each key's number."""
+        counts = [len(self._panes), *(len(self._integers[k]) if k in self._integers else self.reader.text_count(k)
                                         for k in self._keys)]
         return [max(count - 1, 0).bit_length() for count in counts]
 
     def _parts(self) -> list[np.ndarray]:
-        """The numbers of window and keys of each cell."""
+        """The numbers of pane and keys of each cell."""
         codes, parts = self._cells.known, []
         for bits in reversed(self._bits):
             parts.append(codes & ((1 << bits) - 1))
@@ -105,20 +106,15 @@ def _joined(parts: list[np.ndarray], bits: list[int]) -> np.ndarray:
     return codes
 
 
-def can_count(plan: QueryPlan) -> bool:
-    """Is the query of that kind? Every tuple that reads counts, in one tumbling window, under keys that are columns; of
+def can_count(plan: QueryPlan, stream: Stream) -> bool:
+    """Is the query of that kind? Every tuple that reads counts, in panes of one length, under keys that are columns; of
     integer columns there are sums, least and greatest values. The kernel takes no NULLs."""
-    if plan.where is not None or plan.window is None or plan.window.kind != "tumbling":
-        return False
-    return (all(isinstance(key.expression, Column) for key in plan.keys)
-            and all(aggregates.is_tuple_count(call) or _folds(call) for call in plan.aggregates))
+    kept = plan.aggregation
+    kind = windows.of(kept, stream)
+    return (kept.where is None and kind.step is not None and not kind.offset
+            and all(isinstance(key.expression, Column) for key in kept.keys) and all(map(_folds, kept.partials)))
 
 
-def _folded_calls(plan: QueryPlan) -> list[AggregateCall]:
-    """The aggregates that need more than the number of tuples, in the order of their partials in cells."""
-    return [call for call in plan.aggregates if not aggregates.is_tuple_count(call)]
-
-
-def _folds(call: AggregateCall) -> bool:
-    return (call.function in FOLDS and call.filter is None and isinstance(call.argument, Column)
-            and call.argument.type in INTEGER_RANGES)
+def _folds(partial: Partial) -> bool:
+    return (partial.kind in FOLDS and partial.filter is None and isinstance(partial.argument, Column)
+            and partial.argument.type in INTEGER_RANGES)

@@ -53,7 +53,7 @@ class Parsing:
         """By the kernel. Of a claim that was given before it must be known whether reading or computing ends workers (rule
         10), so that the two are not done at once."""
         claim, plans = fetched.claim, fetched.plans
-        if not claim.is_suspect and all(can_count(plan) for plan in plans.values()):
+        if not claim.is_suspect and all(can_count(plan, fetched.view.stream) for plan in plans.values()):
             found = batches.count(records, plans, claim.partition)
             if found is not None:
                 return found
@@ -61,7 +61,7 @@ class Parsing:
 
     def _way(self, fetched: Fetched) -> Way:
         stream = fetched.view.stream
-        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.columns}))
+        columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.aggregation.columns}))
         way = self._ways.pop((stream.id, columns), None) or self._new(stream, columns)
         self._ways[(stream.id, columns)] = way  # the most recently used one is last
         if len(self._ways) > WAYS_MAX:

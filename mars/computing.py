@@ -54,15 +54,15 @@ def refusal(plan: QueryPlan, stream: Stream) -> str:
 
 def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
     yield stream.format.lower()
-    for name in {*plan.columns, stream.time_column}:
+    for name in {*plan.aggregation.columns, stream.time_column}:
         yield f"read {stream.column(name).type.partition('(')[0]}"
     if stream.column(stream.time_column).type == "STRING":
         yield "read TIMESTAMP"
-    if plan.window:
-        yield _window_part(plan.window.kind)
-    if plan.keys:
+    if plan.aggregation.window:
+        yield _window_part(plan.aggregation.window.kind)
+    if plan.aggregation.keys:
         yield from ("group", "hash")
-    for call in plan.aggregates:
+    for call in plan.presentation.aggregates:
         yield call.function
         yield from ("group",) if call.function == "count_distinct" else ()
     for expression in _expressions(plan):
@@ -70,8 +70,8 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
 
 
 def _expressions(plan: QueryPlan) -> Iterator[Expression | None]:
-    yield from (plan.where, plan.having)
-    yield from (key.expression for key in plan.keys)
-    yield from (output.expression for output in plan.outputs)
-    for call in plan.aggregates:
+    yield from (plan.aggregation.where, plan.presentation.having)
+    yield from (key.expression for key in plan.aggregation.keys)
+    yield from (output.expression for output in plan.presentation.outputs)
+    for call in plan.presentation.aggregates:
         yield from (call.argument, call.filter)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mars.algebra import aggregates, grouping, hashing
+from mars.algebra import grouping, hashing, partials
 from mars.algebra.evaluation import elementary, powers
 
 
@@ -10,6 +10,6 @@ def warm() -> None:
     """Compiles all kernels of this package, or loads them from the cache (mars/kernel_cache.py says where it is)."""
     grouping.warm()
     hashing.warm()
-    aggregates.warm()
+    partials.warm()
     elementary.warm()
     powers.warm()

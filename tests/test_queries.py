@@ -91,7 +91,7 @@ def is_settled(cluster: Cluster, query: str) -> bool:
     snapshot: a watermark from before the last tuples were read says nothing of them."""
     snapshot = cluster.snapshot(query)
     times = [time for time in snapshot.max_event_times().values() if time is not None]
-    delay = snapshot.stream.units(snapshot.query.plan.watermark_ms)
+    delay = snapshot.stream.units(snapshot.query.plan.aggregation.watermark_ms)
     return bool(times) and snapshot.watermark is not None and snapshot.watermark >= min(times) - delay \
         and cluster.has_read_all(query, snapshot)
 

@@ -24,6 +24,7 @@ from mars.algebra import cells
 from mars.errors import MarsError, NotReadyError, SqlError
 from mars.model import types
 from mars.model.expressions import Literal
+from mars.model.partials import kept_once
 from mars.model.plan import QueryPlan, Stream
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ def run(context: Context, stream: Stream, plan: QueryPlan, starts: dict[int, int
     if not plan.grouped:
         return _show_tuples(context, stream, plan, whole, progress)
     table, counts = _aggregate(context, Task(context.config, stream, plan, split(whole)), progress)
-    without_keys = plan.window is None and not plan.keys
+    without_keys = plan.aggregation.window is None and not plan.aggregation.keys
     rows = row_of_nothing(plan, stream) if without_keys and not len(table) else \
-        cells.finish(plan, stream, cells.of_windows(plan, stream, table))
-    if plan.order_by:
+        cells.finish(plan, stream, cells.of_windows(plan.aggregation, stream, table))
+    if plan.presentation.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, counts)
 
@@ -66,10 +67,13 @@ def row_of_nothing(plan: QueryPlan, stream: Stream) -> pa.Table:
     """The result of aggregates without keys over no tuple, as in SQL: one row, with counts of 0 and NULL for the rest. It
     is computed from one made-up tuple that no aggregate selects."""
     nobody = Literal(False, "BOOLEAN")
-    plan = replace(plan, aggregates=tuple(replace(call, filter=nobody) for call in plan.aggregates))
+    calls = tuple(replace(call, filter=nobody) for call in plan.presentation.aggregates)
+    aggregation = replace(plan.aggregation, partials=kept_once(calls))
+    plan = replace(plan, aggregation=aggregation, presentation=replace(plan.presentation, aggregates=calls))
     columns = {c.name: pa.nulls(1, types.to_arrow(c.type)) for c in stream.columns}
     zero = np.zeros(1, np.int64)
-    return cells.finish(plan, stream, cells.aggregate(plan, stream, columns, zero, None, 0, zero, zero.astype(np.int32)))
+    table = cells.aggregate(aggregation, stream, columns, zero, None, 0, zero, zero.astype(np.int32))
+    return cells.finish(plan, stream, table)
 
 
 def split(ranges: list[OffsetRange]) -> list[OffsetRange]:
@@ -83,14 +87,14 @@ def split(ranges: list[OffsetRange]) -> list[OffsetRange]:
 def _aggregate(context: Context, task: Task, progress: Progress) -> tuple[pa.Table, dict[str, int]]:
     """The merged cells of all ranges, and the counters."""
     plan, stream = task.plan, task.stream
-    empty = cells.schema(plan, stream).empty_table()
+    empty = cells.schema(plan.aggregation, stream).empty_table()
     if not task.ranges:
         return empty, {}
     found: dict[int, bytes] = dict(_on_spark(context, task, progress))
     if FAULT in found:
         raise adhoc_job.fault(found[FAULT])
     counts = json.loads(found.pop(COUNTS, b"{}"))
-    return cells.merge(plan, stream, [empty, *(cells.decode(data) for data in found.values())]), counts
+    return cells.merge(plan.aggregation, stream, [empty, *(cells.decode(data) for data in found.values())]), counts
 
 
 def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
@@ -132,7 +136,7 @@ def _done(spark: SparkSession, group: str) -> int:
 def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list[OffsetRange],
                  progress: Progress) -> Found:
     """The tuples themselves, read directly. No more than needed, unless ORDER BY needs all."""
-    wanted = (ROWS_MAX if plan.limit is None else plan.limit) + 1
+    wanted = (ROWS_MAX if plan.presentation.limit is None else plan.presentation.limit) + 1
     total, bad, seen = sum(end - start for _, start, end in ranges), 0, 0
     rows = adhoc_job.schema(plan).empty_table()
 
@@ -142,22 +146,22 @@ def _show_tuples(context: Context, stream: Stream, plan: QueryPlan, ranges: list
     for table, looked_at, unreadable in adhoc_job.tuples(context.config, stream, plan, ranges, stopped):
         rows = pa.concat_tables([rows, table])
         bad, seen = bad + unreadable, seen + looked_at
-        if plan.order_by and len(rows) > 4 * wanted + ROWS_MAX:
+        if plan.presentation.order_by and len(rows) > 4 * wanted + ROWS_MAX:
             rows = _ordered(context, plan, rows).slice(0, wanted)
-        elif not plan.order_by and len(rows) >= wanted:
+        elif not plan.presentation.order_by and len(rows) >= wanted:
             break
     if stopped():
         raise SqlError("the statement was stopped", "on request")
-    if plan.order_by:
+    if plan.presentation.order_by:
         rows = _ordered(context, plan, rows)
     return _cut(plan, rows, {"tuples": seen, "bad": bad})
 
 
 def _ordered(context: Context, plan: QueryPlan, rows: pa.Table) -> pa.Table:
     """ORDER BY, with NULL as the least value; ties keep their order."""
-    shift = 2 if plan.window else 0  # outputs follow the two columns of the window
+    shift = 2 if plan.aggregation.window else 0  # outputs follow the two columns of the window
     terms = [f"#{index + shift + 1} {'DESC NULLS LAST' if descending else 'ASC NULLS FIRST'}"
-             for index, descending in plan.order_by]
+             for index, descending in plan.presentation.order_by]
     names = [f"c{i}" for i in range(rows.num_columns)]
     numbered = rows.rename_columns(names).append_column("place", pa.array(range(len(rows)), pa.int64()))
     order = ", ".join([*terms, "place"])
@@ -166,5 +170,5 @@ def _ordered(context: Context, plan: QueryPlan, rows: pa.Table) -> pa.Table:
 
 
 def _cut(plan: QueryPlan, rows: pa.Table, counts: dict[str, int]) -> Found:
-    most = ROWS_MAX if plan.limit is None else plan.limit
-    return Found(rows.slice(0, most), plan.limit is None and len(rows) > most, counts)
+    most = ROWS_MAX if plan.presentation.limit is None else plan.presentation.limit
+    return Found(rows.slice(0, most), plan.presentation.limit is None and len(rows) > most, counts)

@@ -80,7 +80,8 @@ def merging(task: Task) -> Callable[[tuple[int, Iterable[bytes]]], Part]:
             return FAULT, next(iter(data))
         if part == COUNTS:
             return COUNTS, json.dumps(add_counts([json.loads(counts) for counts in data])).encode()
-        return part, cells.encode(cells.merge(task.plan, task.stream, [cells.decode(encoded) for encoded in data]))
+        tables = [cells.decode(encoded) for encoded in data]
+        return part, cells.encode(cells.merge(task.plan.aggregation, task.stream, tables))
 
     return run
 
@@ -99,7 +100,7 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
     """The rows of a SELECT that shows tuples, in the order of partition, offset and line, in tables of growing size; each
     with the number of tuples looked at, and of those that cannot be read. Ends early once should_stop() says so, even
     while waiting for a broker that is away."""
-    parser, reader = Parser(stream, plan.columns), _reader(config, stream)
+    parser, reader = Parser(stream, plan.aggregation.columns), _reader(config, stream)
     try:
         for messages in _chunks(config, reader, ranges, FIRST_CHUNK, should_stop):
             batch = parser.parse(messages)
@@ -111,7 +112,7 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
 
 def schema(plan: QueryPlan) -> pa.Schema:
     """The columns of a SELECT that shows tuples."""
-    return pa.schema([(key.name, types.to_arrow(key.type)) for key in plan.keys])
+    return pa.schema([(key.name, types.to_arrow(key.type)) for key in plan.aggregation.keys])
 
 
 def first_event_time(stream: Stream, messages: list[Message]) -> tuple[int | None, str]:
@@ -144,7 +145,7 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
     stream, plan, config = task.stream, task.plan, task.config
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     counts: dict[str, int] = {}
-    reader, parser = _reader(config, stream), Parser(stream, plan.columns)
+    reader, parser = _reader(config, stream), Parser(stream, plan.aggregation.columns)
     try:
         for messages in _chunks(config, reader, [range_], config.batch_tuples, bool):
             batch = judge(stream, parser.parse(messages), messages, config.future_limit_ms)
@@ -154,12 +155,12 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
                 held.append(table)
     finally:
         reader.close()
-    merged = [(part, cells.merge(plan, stream, held)) for part, held in enumerate(parts)]
+    merged = [(part, cells.merge(plan.aggregation, stream, held)) for part, held in enumerate(parts)]
     return [(COUNTS, json.dumps(counts).encode()), *((part, cells.encode(table)) for part, table in merged if len(table))]
 
 
 def _reader(config: Config, stream: Stream) -> Reader:
-    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id)
+    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id, asks_all=True)
     reader.last_stable_offsets()  # a range is never read past an end that the reader has not seen
     return reader
 
@@ -193,7 +194,7 @@ def _offsets_of_a_run(config: Config, offsets: int, bytes_: int) -> int:
 def _reads(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> np.ndarray:
     """bool[n]: the tuple is good for this plan, as aggregate_task judges it."""
     reads = np.ones(len(batch), np.bool_)
-    faults = [batch.bad[name] for name in plan.columns if name in batch.bad]
+    faults = [batch.bad[name] for name in plan.aggregation.columns if name in batch.bad]
     for reasons in [*(reasons for _, reasons in time_reasons(stream, batch)), *faults]:
         reads &= reasons == 0
     return reads
@@ -201,9 +202,10 @@ def _reads(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> np.ndarray:
 
 def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
     length = len(batch)
-    if plan.where is not None:
-        reads = reads & evaluate(plan.where, batch.columns, length).fill_null(False).to_numpy(zero_copy_only=False)
-    columns = [plain(evaluate(key.expression, batch.columns, length)).cast(types.to_arrow(key.type)) for key in plan.keys]
+    where, keys = plan.aggregation.where, plan.aggregation.keys
+    if where is not None:
+        reads = reads & evaluate(where, batch.columns, length).fill_null(False).to_numpy(zero_copy_only=False)
+    columns = [plain(evaluate(key.expression, batch.columns, length)).cast(types.to_arrow(key.type)) for key in keys]
     return pa.Table.from_arrays(columns, schema=schema(plan)).filter(pa.array(reads))
 
 

@@ -32,7 +32,7 @@ def over_stream(context: Context, statement: kinds.SelectStatement, id_: str) ->
 def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str:
     """One sentence that says what happened to the tuples."""
     tuples, left = counts.get("tuples", 0), counts.get("tuples", 0)
-    if plan.limit == 0:
+    if plan.presentation.limit == 0:
         return "LIMIT 0 asks for none"
     if not tuples:
         return f"topic '{stream.topic}' holds no tuple from where the SELECT begins"
@@ -42,7 +42,7 @@ def _why_no_rows(stream: Stream, plan: QueryPlan, counts: dict[str, int]) -> str
             parts.append(f"{count} {fates[count > 1]}")
             left -= count
     if left:
-        clause = "HAVING leaves out every group of" if plan.grouped and plan.having else "WHERE leaves out"
+        clause = "HAVING leaves out every group of" if plan.grouped and plan.presentation.having else "WHERE leaves out"
         parts.append(f"{clause} the other {left}")
     return f"of {tuples} tuples, {', '.join(parts)}"
 

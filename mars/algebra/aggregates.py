@@ -1,61 +1,75 @@
-"""Aggregates as four functions over whole columns: start, update, merge, finish.
-
-start is `partial_columns`: the columns that hold a partial. A group that no tuple reached has NULL, or 0 for counts.
-update makes partials from tuples, merge makes one partial of many, finish makes the value. For every aggregate, update of
-a concatenation equals merge of the updates of its parts, in any order (sums of floats: to rounding).
-"""
+"""Aggregates: the value of a call from its partials (mars/model/partials.py says which those are), over whole columns."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from mars.algebra import aggregates_moments, aggregates_picks, aggregates_sets, aggregates_sums
-from mars.algebra.aggregates_family import Family, Input, Order
-from mars.model.plan import AggregateCall
+from mars.algebra.evaluation import decimals
+from mars.algebra.evaluation.arrays import masked, numbers
+from mars.model import types
+from mars.model.partials import AggregateCall
 
-__all__ = ["Order", "finish", "is_tuple_count", "merge", "partial_columns", "update", "warm"]
+DOUBLE = pa.float64()
 
-FAMILIES: dict[str, Family] = {
-    **aggregates_sums.FAMILIES, **aggregates_moments.FAMILIES, **aggregates_picks.FAMILIES, **aggregates_sets.FAMILIES,
+
+def finish(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    """The values of an aggregate, an array of call.type (strings may be dictionary-coded). `columns` are those of the
+    partials that it needs, one after the other."""
+    return FINISH[call.function](call, columns)
+
+
+def _as_kept(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    return columns[0]
+
+
+def _sum(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    if pa.types.is_decimal(columns[0].type):
+        return decimals.convert(columns[0], types.to_arrow(call.type))
+    return columns[0] if len(columns) == 1 else _total(*columns)
+
+
+def _total(sums: pa.Array, errors: pa.Array) -> pa.Array:
+    """Sum plus its rounding error. If the sum is infinite or NaN, its error means nothing."""
+    return pc.if_else(pc.is_finite(sums), pc.add(sums, errors), sums)
+
+
+def _average(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    *sums, counts = columns
+    if len(sums) == 1:
+        return _decimal_average(call, sums[0], counts)
+    return pc.divide(_total(*sums), counts.cast(DOUBLE, safe=False))
+
+
+def _decimal_average(call: AggregateCall, sums: pa.Array, counts: pa.Array) -> pa.Array:
+    """Spark's rule: the sum must fit DECIMAL(p + 10, s), then it is divided and rounded half up to the result's scale."""
+    precision, scale = types.decimal_size(call.argument_type)
+    sums = decimals.convert(sums, pa.decimal128(min(precision + 10, 38), scale))
+    return decimals.divide(sums, counts.cast(pa.decimal128(20, 0)), types.to_arrow(call.type))
+
+
+def _variance(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    """NULL without values, and for the sample forms also with one value, as in Spark."""
+    counts, _, squares = (numbers(column) for column in columns)
+    free = counts - (1 if call.function.endswith("_samp") else 0)
+    variance = squares / np.maximum(free, 1)
+    values = np.sqrt(variance) if call.function.startswith("stddev") else variance
+    return masked(values, free > 0, DOUBLE)
+
+
+def _event_value(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    return columns[1]
+
+
+def _set_size(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    return pc.list_value_length(columns[0]).cast(pa.int64())
+
+
+FINISH: dict[str, Callable[[AggregateCall, list[pa.Array]], pa.Array]] = {
+    "count": _as_kept, "count_distinct": _set_size, "sum": _sum, "avg": _average, "min": _as_kept, "max": _as_kept,
+    "var_pop": _variance, "var_samp": _variance, "stddev_pop": _variance, "stddev_samp": _variance,
+    "first": _event_value, "last": _event_value,
 }
-
-
-def partial_columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
-    """(suffix, Arrow type) of the columns that hold a partial of `call`; strings are dictionary-coded in them."""
-    return FAMILIES[call.function].columns(call)
-
-
-def update(call: AggregateCall, values: pa.Array | None, selected: np.ndarray | None, ids: np.ndarray, groups: int,
-           order: Order) -> list[pa.Array]:
-    """Partials of tuples, each column of length `groups`.
-
-    values: the argument per tuple, None for count(*); selected: bool[n] of FILTER, None where there is no filter;
-    ids: int32[n] group of each tuple; order: event time and place of each tuple.
-    """
-    if selected is not None and not selected.all():
-        rows = np.flatnonzero(selected)
-        values = None if values is None else values.take(pa.array(rows))
-        ids, order = ids[rows], order.take(rows)
-    return FAMILIES[call.function].update(call, Input(values, ids, groups, order))
-
-
-def merge(call: AggregateCall, partials: list[pa.Array], ids: np.ndarray, groups: int) -> list[pa.Array]:
-    """Partials of `groups` groups from partials of rows, row i belonging to group ids[i]."""
-    return FAMILIES[call.function].merge(call, partials, ids, groups)
-
-
-def finish(call: AggregateCall, partials: list[pa.Array]) -> pa.Array:
-    """The values of partials, an array of call.type (strings may be dictionary-coded)."""
-    return FAMILIES[call.function].finish(call, partials)
-
-
-def is_tuple_count(call: AggregateCall) -> bool:
-    """True for count(*) without FILTER: the cells' own tuple count is its partial."""
-    return call.function == "count" and call.argument is None and call.filter is None
-
-
-def warm() -> None:
-    """Compiles the kernels of all aggregates, or loads them from the cache."""
-    for module in (aggregates_sums, aggregates_moments, aggregates_picks):
-        module.warm()

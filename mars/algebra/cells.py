@@ -1,10 +1,10 @@
 """Cells: the partial aggregates of tuples per pane and keys, as an Arrow table.
 
 Columns, in order: `w` int64, the pane (mars/algebra/windows; 0 without a window); `k0`, `k1`, ... the keys (text as
-dictionary<int32, string>); `n` int64, the tuples in the cell; then `a{i}_{suffix}`, the partial of aggregate i
-(mars/algebra/aggregates.py; count(*) without FILTER has none, `n` is its partial). No two rows of a table have the same
-pane and keys. Mappers and reducers hold the cells of panes; those of windows, with the window in `w`, are made of them when
-windows close, and `finish` makes rows of them.
+dictionary<int32, string>); `n` int64, the tuples in the cell; then `{name}_{suffix}`, the columns of each partial of the
+aggregation (mars/algebra/partials; count(*) without FILTER has none, `n` is its partial). No two rows of a table have the
+same pane and keys. Mappers and reducers hold the cells of panes; those of windows, with the window in `w`, are made of them
+when windows close, and `finish` makes rows of them.
 """
 
 from __future__ import annotations
@@ -15,72 +15,81 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra import aggregates, hashing, windows
-from mars.algebra.aggregates import Order
-from mars.algebra.aggregates_sums import sum_integers
+from mars.algebra import hashing, partials, windows
 from mars.algebra.cells_finish import finish
-from mars.algebra.cells_layout import key_columns, partials, row_count, schema, table_of, tuple_count
+from mars.algebra.cells_layout import key_columns, partial_columns, row_count, schema, table_of, tuple_count
 from mars.algebra.cells_wire import compact, decode, encode
 from mars.algebra.evaluate import evaluate
 from mars.algebra.evaluation.arrays import numbers, single, taken
 from mars.algebra.grouping import Groups, group
+from mars.algebra.partials import Input, Order
+from mars.algebra.partials.sums import sum_integers
 from mars.model.expressions import Expression, columns_of
-from mars.model.plan import QueryPlan, Stream
+from mars.model.plan import Aggregation, Stream
 
 __all__ = ["aggregate", "close", "decode", "encode", "finish", "first_pane", "late_split", "merge", "of_windows",
-           "row_count", "schema", "split", "tuple_count", "would_close"]
+           "row_count", "schema", "settle", "split", "tuple_count", "would_close"]
 
 FEW = 5_000
+ROWS_AT_ONCE = 1_000_000
 
 
-def aggregate(plan: QueryPlan, stream: Stream, columns: dict[str, pa.Array], event_time: np.ndarray,
+def aggregate(aggregation: Aggregation, stream: Stream, columns: dict[str, pa.Array], event_time: np.ndarray,
               rows: np.ndarray | None, partition: int, offset: np.ndarray, line: np.ndarray) -> pa.Table:
     """The cells of tuples of one partition.
 
     columns, event_time, offset, line: as in mapper/batch.ParsedBatch; rows: bool[n], which tuples count (None: all).
     """
     order = Order(event_time, partition, offset, line)
-    needed = set(_columns(plan))
+    needed = set(_columns(aggregation))
     columns = {name: single(column) for name, column in columns.items() if name in needed}
     if rows is not None and not rows.all():
         chosen = pa.array(np.flatnonzero(rows))
         columns = {name: column.take(chosen) for name, column in columns.items()}
         order = order.take(rows)
     length = len(order.time)
-    panes = windows.of(plan, stream).panes(order.time)
+    panes = windows.of(aggregation, stream).panes(order.time)
     # Few tuples need few values of a dictionary that knows many.
     keys = [key if len(key) > FEW else compact(key) for key in
-            (evaluate(key.expression, columns, length) for key in plan.keys)]
+            (evaluate(key.expression, columns, length) for key in aggregation.keys)]
     groups = group(keys, panes)
     table = [pa.array(panes[groups.first_row]), *(_first(key, groups) for key in keys),
              pa.array(np.bincount(groups.ids, minlength=groups.count).astype(np.int64, copy=False))]
-    for call in plan.aggregates:
-        if not aggregates.is_tuple_count(call):
-            values = None if call.argument is None else evaluate(call.argument, columns, length)
-            selected = None if call.filter is None else _is_true(evaluate(call.filter, columns, length))
-            table += aggregates.update(call, values, selected, groups.ids, groups.count, order)
-    return table_of(table, schema(plan, stream))
+    inputs: dict[tuple[Expression | None, Expression | None], Input] = {}
+    for partial in aggregation.partials:
+        of = (partial.argument, partial.filter)
+        if of not in inputs:
+            inputs[of] = _input(*of, columns, groups, order)
+        table += partials.update(partial, inputs[of])
+    return table_of(table, schema(aggregation, stream))
 
 
-def merge(plan: QueryPlan, stream: Stream, tables: Sequence[pa.Table]) -> pa.Table:
+def _input(argument: Expression | None, filter_: Expression | None, columns: dict[str, pa.Array], groups: Groups,
+           order: Order) -> Input:
+    """What partials of an argument and a filter are made of."""
+    length = len(order.time)
+    given = Input(None if argument is None else evaluate(argument, columns, length), groups.ids, groups.count, order)
+    return given if filter_ is None else given.where(_is_true(evaluate(filter_, columns, length)))
+
+
+def merge(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table]) -> pa.Table:
     """One table of cells of any number of them; associative, commutative, and blind to how tuples were split."""
     if len(tables) < 2:
-        return tables[0] if tables else schema(plan, stream).empty_table()
+        return tables[0] if tables else schema(aggregation, stream).empty_table()
     # Key columns need unified dictionaries; combining the chunks does that.
-    return _merged(plan, stream, pa.concat_tables(tables).combine_chunks())
+    return _merged(aggregation, stream, pa.concat_tables(tables).combine_chunks())
 
 
-def _merged(plan: QueryPlan, stream: Stream, rows: pa.Table) -> pa.Table:
+def _merged(aggregation: Aggregation, stream: Stream, rows: pa.Table) -> pa.Table:
     """One cell of all rows that agree in `w` and the keys."""
     panes = numbers(single(rows["w"]))
     keys = key_columns(rows)
     groups = group(keys, panes)
     merged = [pa.array(panes[groups.first_row]), *(_first(key, groups) for key in keys),
               pa.array(sum_integers(groups.ids, numbers(single(rows["n"])), groups.count))]
-    for i, call in enumerate(plan.aggregates):
-        if not aggregates.is_tuple_count(call):
-            merged += aggregates.merge(call, partials(plan, rows, i), groups.ids, groups.count)
-    return table_of(merged, schema(plan, stream))
+    for partial in aggregation.partials:
+        merged += partials.merge(partial, partial_columns(rows, partial), groups.ids, groups.count)
+    return table_of(merged, schema(aggregation, stream))
 
 
 def split(cells: pa.Table, key_parts: int) -> list[pa.Table]:
@@ -93,38 +102,58 @@ def split(cells: pa.Table, key_parts: int) -> list[pa.Table]:
     return [pa.Table.from_arrays([taken(column, chosen) for column in columns], schema=cells.schema) for chosen in rows]
 
 
-def late_split(plan: QueryPlan, stream: Stream, cells: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
+def late_split(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
     """(cells of panes whose windows are all closed at this watermark, the others)."""
-    kind = windows.of(plan, stream)
+    kind = windows.of(aggregation, stream)
     closed = kind.last_end(numbers(single(cells["w"]))) <= kind.closed_end(watermark)
     if not closed.any():
         return cells.slice(0, 0), cells
     return cells.filter(pa.array(closed)), cells.filter(pa.array(~closed))
 
 
-def close(plan: QueryPlan, stream: Stream, tables: Sequence[pa.Table], before: int | None,
+def close(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table], before: int | None,
           watermark: int) -> tuple[list[pa.Table], list[pa.Table]]:
     """(cells of the windows that close as the watermark goes from `before` to `watermark`, what of each table open windows
     still need). `tables` hold all cells of panes that windows open at `before` need; None is before the first watermark."""
-    split = [late_split(plan, stream, table, watermark) for table in tables]
+    split = [late_split(aggregation, stream, table, watermark) for table in tables]
     closed = [gone for gone, _ in split]
-    if not windows.of(plan, stream).panes_are_windows:
-        closed = [of_windows(plan, stream, table, before, watermark) for table in tables]
+    if not windows.of(aggregation, stream).panes_are_windows:
+        closed = [of_windows(aggregation, stream, table, before, watermark) for table in tables]
     return [table for table in closed if table.num_rows], [rest for _, rest in split]
 
 
-def of_windows(plan: QueryPlan, stream: Stream, cells: pa.Table, before: int | None = None,
+def of_windows(aggregation: Aggregation, stream: Stream, cells: pa.Table, before: int | None = None,
                watermark: int | None = None) -> pa.Table:
     """The cells of windows from cells of panes: of those that close as the watermark goes from `before` to `watermark`. None
     for either is no bound."""
-    kind = windows.of(plan, stream)
+    kind = windows.of(aggregation, stream)
     above, up_to = (None if mark is None else kind.closed_end(mark) for mark in (before, watermark))
-    rows, names = kind.of_panes(numbers(single(cells["w"])), above, up_to)
-    if kind.panes_are_windows and len(rows) == len(cells):
-        return cells
+    panes = numbers(single(cells["w"]))
+    if kind.panes_are_windows:
+        rows, names = kind.of_panes(panes, above, up_to)
+        return cells if len(rows) == len(cells) else _under(cells, rows, names)
+    # A cell is in many windows, so they are made a few at a time: what is not merged yet must not fill the memory.
+    spans = kind.spans(panes, above, up_to, ROWS_AT_ONCE)
+    found = [_merged(aggregation, stream, _under(cells, *kind.of_panes(panes, *span))) for span in spans]
+    return pa.concat_tables(found).combine_chunks() if found else cells.slice(0, 0)
+
+
+def _under(cells: pa.Table, rows: np.ndarray, names: np.ndarray) -> pa.Table:
+    """These rows of the cells, each under the name of another pane or window."""
     columns = [pa.array(names), *(taken(single(column), rows) for column in cells.columns[1:])]
-    found = pa.Table.from_arrays(columns, schema=cells.schema)
-    return found if kind.panes_are_windows else _merged(plan, stream, found)
+    return pa.Table.from_arrays(columns, schema=cells.schema)
+
+
+def settle(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int | None) -> pa.Table:
+    """The same cells for all windows that are still open at this watermark, with as few panes as can be; in no order."""
+    kind = windows.of(aggregation, stream)
+    if watermark is None or kind.panes_are_windows:
+        return cells
+    panes = numbers(single(cells["w"]))
+    settled = kind.settled(panes, kind.closed_end(watermark))
+    if np.array_equal(panes, settled):
+        return cells
+    return _merged(aggregation, stream, cells.set_column(0, "w", pa.array(settled)))
 
 
 def first_pane(cells: pa.Table) -> int:
@@ -132,16 +161,16 @@ def first_pane(cells: pa.Table) -> int:
     return pc.min(cells["w"]).as_py()
 
 
-def would_close(plan: QueryPlan, stream: Stream, pane: int, before: int | None, watermark: int) -> bool:
+def would_close(aggregation: Aggregation, stream: Stream, pane: int, before: int | None, watermark: int) -> bool:
     """Does a window that a pane from `pane` on is in close as the watermark goes from `before` to `watermark`?"""
-    kind = windows.of(plan, stream)
+    kind = windows.of(aggregation, stream)
     above = None if before is None else kind.closed_end(before)
     return bool(kind.first_end(np.array([pane], np.int64), above)[0] <= kind.closed_end(watermark))
 
 
-def _columns(plan: QueryPlan) -> list[str]:
-    parts: list[Expression | None] = [key.expression for key in plan.keys]
-    parts += [part for call in plan.aggregates for part in (call.argument, call.filter)]
+def _columns(aggregation: Aggregation) -> list[str]:
+    parts: list[Expression | None] = [key.expression for key in aggregation.keys]
+    parts += [part for partial in aggregation.partials for part in (partial.argument, partial.filter)]
     return [name for part in parts for name in columns_of(part)]
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.algebra import aggregates, windows
-from mars.algebra.cells_layout import key_columns, partials
+from mars.algebra.cells_layout import call_columns, key_columns
 from mars.algebra.evaluate import call, evaluate
 from mars.algebra.evaluation.arrays import numbers, order_keys, plain, single, valid_mask
 from mars.model import types
@@ -17,26 +17,27 @@ INSTANT = types.to_arrow("TIMESTAMP")
 
 
 def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = True) -> pa.Table:
-    """The result rows of cells of windows: `window_start` and `window_end` (only with a window), then plan.outputs.
+    """The result rows of cells of windows: `window_start` and `window_end` (only with a window), then the outputs.
 
     HAVING is applied; if `ordered`, rows are ordered by window, then by the keys in their order, NULL first. An
     output that is named like a window column would give two columns of that name, so the compiler leaves those out.
     """
     if ordered:
-        cells = cells.take(pa.array(sort_order(plan, cells)))
+        cells = cells.take(pa.array(sort_order(cells)))
     known = _known_columns(plan, stream, cells)
     names: list[str] = [name for name in ("window_start", "window_end") if name in known]
     arrays = [known[name] for name in names]
-    for output in plan.outputs:
+    for output in plan.presentation.outputs:
         names.append(output.name)
         arrays.append(_declared(evaluate(output.expression, known, len(cells)), output.type))
     rows = pa.Table.from_arrays(arrays, names=names)
-    if plan.having is None:
+    having = plan.presentation.having
+    if having is None:
         return rows
-    return rows.filter(evaluate(plan.having, known, len(cells)).fill_null(False))
+    return rows.filter(evaluate(having, known, len(cells)).fill_null(False))
 
 
-def sort_order(plan: QueryPlan, cells: pa.Table) -> np.ndarray:
+def sort_order(cells: pa.Table) -> np.ndarray:
     """The row numbers of cells in result order: by window, then the keys in their order, NULL first."""
     levels = [numbers(single(cells["w"]))]
     for key in key_columns(cells):
@@ -48,9 +49,9 @@ def sort_order(plan: QueryPlan, cells: pa.Table) -> np.ndarray:
 def _known_columns(plan: QueryPlan, stream: Stream, cells: pa.Table) -> dict[str, pa.Array]:
     """What outputs and HAVING may name: k0.., a0.., window_start, window_end, window_time."""
     known = {f"k{i}": key for i, key in enumerate(key_columns(cells))}
-    for i, aggregate in enumerate(plan.aggregates):
-        known[f"a{i}"] = aggregates.finish(aggregate, partials(plan, cells, i))
-    kind = windows.of(plan, stream)
+    for i, aggregate in enumerate(plan.presentation.aggregates):
+        known[f"a{i}"] = aggregates.finish(aggregate, call_columns(plan.aggregation, cells, aggregate))
+    kind = windows.of(plan.aggregation, stream)
     if kind.shown:
         names = numbers(single(cells["w"]))
         starts = kind.start(names)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from mars.algebra import aggregates
-from mars.algebra.aggregates_family import partial_type
+from mars.algebra import partials
 from mars.algebra.evaluation.arrays import numbers, single
-from mars.model.plan import QueryPlan, Stream
+from mars.algebra.partials.kind import partial_type
+from mars.model.partials import AggregateCall, Partial, needed
+from mars.model.plan import Aggregation, Stream
 
 
-def schema(plan: QueryPlan, stream: Stream) -> pa.Schema:
-    """The schema of the plan's cells."""
-    keys = [pa.field(f"k{i}", partial_type(key.type)) for i, key in enumerate(plan.keys)]
+def schema(aggregation: Aggregation, stream: Stream) -> pa.Schema:
+    """The schema of the aggregation's cells."""
+    keys = [pa.field(f"k{i}", partial_type(key.type)) for i, key in enumerate(aggregation.keys)]
     fields = [pa.field("w", pa.int64()), *keys, pa.field("n", pa.int64())]
-    for i, call in enumerate(plan.aggregates):
-        if not aggregates.is_tuple_count(call):
-            fields += [pa.field(f"a{i}_{suffix}", type_) for suffix, type_ in aggregates.partial_columns(call)]
+    for partial in aggregation.partials:
+        fields += [pa.field(f"{partial.name}_{suffix}", type_) for suffix, type_ in partials.columns(partial)]
     return pa.schema(fields)
 
 
@@ -32,12 +32,21 @@ def key_columns(cells: pa.Table) -> list[pa.Array]:
     return [single(column) for column in cells.columns[1:cells.schema.get_field_index("n")]]
 
 
-def partials(plan: QueryPlan, cells: pa.Table, number: int) -> list[pa.Array]:
-    """The partial columns of aggregate `number`."""
-    call = plan.aggregates[number]
-    if aggregates.is_tuple_count(call):
-        return [single(cells["n"])]
-    return [single(cells[f"a{number}_{suffix}"]) for suffix, _ in aggregates.partial_columns(call)]
+def partial_columns(cells: pa.Table, partial: Partial) -> list[pa.Array]:
+    """The columns of a partial of the cells' aggregation."""
+    return [single(cells[f"{partial.name}_{suffix}"]) for suffix, _ in partials.columns(partial)]
+
+
+def call_columns(aggregation: Aggregation, cells: pa.Table, call: AggregateCall) -> list[pa.Array]:
+    """The columns of the partials that an aggregate is finished from, one after the other."""
+    found = []
+    for wanted in needed(call):
+        if wanted.is_tuple_count:
+            found.append(single(cells["n"]))
+        else:
+            kept = next(partial for partial in aggregation.partials if partial.is_same(wanted))
+            found += partial_columns(cells, kept)
+    return found
 
 
 def row_count(cells: pa.Table) -> int:

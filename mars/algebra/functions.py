@@ -144,29 +144,26 @@ OPERATORS = frozenset({"add", "subtract", "multiply", "divide", "div", "eq", "ne
 
 @dataclass(frozen=True)
 class Aggregate:
-    """`partial` says in words what is kept per window and key until the window closes."""
+    """mars/model/partials.py says what is kept per pane and key until a window closes."""
 
     name: str
     result: Callable[[str], str]
-    partial: str
     doc: str
 
 
-MOMENTS = "count, mean, sum of squared distances"
 AGGREGATES = {f.name: f for f in (
-    Aggregate("count", lambda type_: "BIGINT", "count", "number of tuples, or of values that are not NULL"),
-    Aggregate("count_distinct", lambda type_: "BIGINT", "set of values", "number of different values, exact"),
-    Aggregate("sum", rules.sum_type, "sum, count", "sum of the values; BIGINT wraps; NULL without any"),
-    Aggregate("avg", rules.average_type, "sum, count", "mean of the values"),
-    Aggregate("min", lambda type_: type_, "least value", "least value"),
-    Aggregate("max", lambda type_: type_, "greatest value", "greatest value; NaN is the greatest"),
-    Aggregate("var_pop", rules.double_type, MOMENTS, "population variance"),
-    Aggregate("var_samp", rules.double_type, MOMENTS, "sample variance; NULL for one value"),
-    Aggregate("stddev_pop", rules.double_type, MOMENTS, "population standard deviation"),
-    Aggregate("stddev_samp", rules.double_type, MOMENTS, "sample standard deviation; NULL for one value"),
-    Aggregate("first", lambda type_: type_, "value, event time, place",
-              "value of the earliest tuple, NULL too"),
-    Aggregate("last", lambda type_: type_, "value, event time, place", "value of the latest tuple, NULL too"),
+    Aggregate("count", lambda type_: "BIGINT", "number of tuples, or of values that are not NULL"),
+    Aggregate("count_distinct", lambda type_: "BIGINT", "number of different values, exact"),
+    Aggregate("sum", rules.sum_type, "sum of the values; BIGINT wraps; NULL without any"),
+    Aggregate("avg", rules.average_type, "mean of the values"),
+    Aggregate("min", lambda type_: type_, "least value"),
+    Aggregate("max", lambda type_: type_, "greatest value; NaN is the greatest"),
+    Aggregate("var_pop", rules.double_type, "population variance"),
+    Aggregate("var_samp", rules.double_type, "sample variance; NULL for one value"),
+    Aggregate("stddev_pop", rules.double_type, "population standard deviation"),
+    Aggregate("stddev_samp", rules.double_type, "sample standard deviation; NULL for one value"),
+    Aggregate("first", lambda type_: type_, "value of the earliest tuple, NULL too"),
+    Aggregate("last", lambda type_: type_, "value of the latest tuple, NULL too"),
 )}
 AGGREGATE_ALIASES = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp", "std": "stddev_samp",
                      "first_value": "first", "last_value": "last"}

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 
 from mars.model import expressions
 from mars.model.expressions import Expression
+from mars.model.partials import AggregateCall, Partial, kept_apart
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -77,13 +78,18 @@ class Stream:
 
 @dataclass(frozen=True)
 class Window:
-    """How tuples are put into windows. `tumbling`: [start, start + size), start = a multiple of size (epoch, UTC).
-
-    Other kinds of the dialect (hopping, landmark, session, count) get a kind of their own beside it.
-    """
+    """Which windows there are. `kind` is one of mars/algebra/windows, whose file says what its lengths mean. A kind that has
+    more of them than this one adds fields, which others leave None."""
 
     kind: str
     size_ms: int
+    every_ms: int | None = None
+    offset_ms: int | None = None
+    from_us: int | None = None
+
+    def to_json(self) -> dict:
+        """A JSON-able form, of the fields that this kind has; `Window(**form)` is an equal one."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -93,25 +99,6 @@ class Key:
     name: str
     expression: Expression
     type: str
-
-
-@dataclass(frozen=True)
-class AggregateCall:
-    """One aggregate: count, count_distinct, sum, avg, min, max, var_pop, var_samp, stddev_pop, stddev_samp, first, last.
-
-    `argument` is None for count(*) alone; `filter` is the condition of FILTER (WHERE ...), or None.
-    """
-
-    function: str
-    argument: Expression | None
-    filter: Expression | None
-    type: str
-
-    @property
-    def argument_type(self) -> str:
-        """The type of the argument, of an aggregate that has one."""
-        assert self.argument is not None, self
-        return self.argument.type
 
 
 @dataclass(frozen=True)
@@ -125,65 +112,117 @@ class Output:
 
 
 @dataclass(frozen=True)
-class QueryPlan:
-    """One statement, compiled. `columns` are the stream's columns that must read for a tuple not to be bad: those the
-    statement names and the event-time column. `window` is None only for an ad-hoc query. `idle_ms` None is IDLE OFF.
-    `start` is EARLIEST, LATEST or an ISO 8601 instant. `order_by` (output index, descending) and `limit` are for ad-hoc
-    queries; index -2 there is window_start and -1 window_end. `grouped` is False for an ad-hoc SELECT that shows
-    tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and `keys` are computed per
-    tuple. `emission` is FINAL and `late` is DROP until other policies come. `versions` are the parts of Mars that compute
-    it, each with its version (mars/computing.py); None in a plan from before they were recorded."""
+class Aggregation:
+    """What mappers compute of the tuples of a stream, and reducers keep of it: cells, by pane and keys. Queries whose
+    aggregations are equal keep the same cells, whatever they show of them.
+
+    `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
+    column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF; `late` is DROP until other policies come."""
 
     stream: str
-    sql: str
     columns: tuple[str, ...]
     where: Expression | None
     keys: tuple[Key, ...]
     window: Window | None
-    aggregates: tuple[AggregateCall, ...]
-    outputs: tuple[Output, ...]
-    having: Expression | None = None
+    partials: tuple[Partial, ...]
     watermark_ms: int = 5_000
     idle_ms: int | None = 30_000
     grace_ms: int = 0
     late: str = "DROP"
-    emission: str = "FINAL"
-    start: str = "LATEST"
+
+    def to_json(self) -> dict:
+        """A JSON-able form; `Aggregation.from_json` gives back an equal one."""
+        json = expressions.to_json
+        return {
+            "stream": self.stream, "columns": list(self.columns), "where": json(self.where),
+            "keys": [{"name": k.name, "expression": json(k.expression), "type": k.type} for k in self.keys],
+            "window": self.window.to_json() if self.window else None,
+            "partials": [partial.to_json() for partial in self.partials],
+            **{name: getattr(self, name) for name in TIME_POLICY},
+        }
+
+    @staticmethod
+    def from_json(data: dict) -> Aggregation:
+        """The aggregation of a form made by `to_json`."""
+        return Aggregation(
+            data["stream"], tuple(data["columns"]), expressions.from_json(data["where"]),
+            tuple(Key(k["name"], expressions.present_from_json(k["expression"]), k["type"]) for k in data["keys"]),
+            Window(**data["window"]) if data["window"] else None,
+            tuple(Partial.from_json(partial) for partial in data["partials"]),
+            **{name: data[name] for name in TIME_POLICY})
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
+    aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
+    -1 window_end. `emission` is FINAL until others come: each window once, when it is closed."""
+
+    aggregates: tuple[AggregateCall, ...]
+    outputs: tuple[Output, ...]
+    having: Expression | None = None
     order_by: tuple[tuple[int, bool], ...] = ()
     limit: int | None = None
+    emission: str = "FINAL"
+
+    def to_json(self) -> dict:
+        """A JSON-able form; `Presentation.from_json` gives back an equal one."""
+        json = expressions.to_json
+        return {
+            "aggregates": [{"function": a.function, "argument": json(a.argument), "filter": json(a.filter),
+                            "type": a.type} for a in self.aggregates],
+            "outputs": [{"name": o.name, "expression": json(o.expression), "type": o.type} for o in self.outputs],
+            "having": json(self.having), "order_by": [list(o) for o in self.order_by], "limit": self.limit,
+            "emission": self.emission,
+        }
+
+    @staticmethod
+    def from_json(data: dict) -> Presentation:
+        """The presentation of a form made by `to_json`."""
+        load, present = expressions.from_json, expressions.present_from_json
+        return Presentation(
+            tuple(AggregateCall(a["function"], load(a["argument"]), load(a["filter"]), a["type"])
+                  for a in data["aggregates"]),
+            tuple(Output(o["name"], present(o["expression"]), o["type"]) for o in data["outputs"]),
+            load(data["having"]), tuple((index, descending) for index, descending in data["order_by"]), data["limit"],
+            data["emission"])
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """One statement, compiled. `start` is EARLIEST, LATEST or an ISO 8601 instant. `grouped` is False for an ad-hoc SELECT
+    that shows tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and the keys are computed
+    per tuple. `versions` are the parts of Mars that compute it, each with its version (mars/computing.py); None in a plan
+    from before they were recorded."""
+
+    sql: str
+    aggregation: Aggregation
+    presentation: Presentation
+    start: str = "LATEST"
     grouped: bool = True
     versions: tuple[tuple[str, int], ...] | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `QueryPlan.from_json` gives back an equal plan."""
-        json = expressions.to_json
-        return {
-            **{name: getattr(self, name) for name in PLAIN},
-            "columns": list(self.columns), "where": json(self.where), "having": json(self.having),
-            "window": asdict(self.window) if self.window else None,
-            "keys": [{"name": k.name, "expression": json(k.expression), "type": k.type} for k in self.keys],
-            "aggregates": [{"function": a.function, "argument": json(a.argument), "filter": json(a.filter),
-                            "type": a.type} for a in self.aggregates],
-            "outputs": [{"name": o.name, "expression": json(o.expression), "type": o.type} for o in self.outputs],
-            "order_by": [list(o) for o in self.order_by],
-            "versions": None if self.versions is None else dict(self.versions),
-        }
+        return {"sql": self.sql, "aggregation": self.aggregation.to_json(), "presentation": self.presentation.to_json(),
+                "start": self.start, "grouped": self.grouped,
+                "versions": None if self.versions is None else dict(self.versions)}
 
     @staticmethod
     def from_json(data: dict) -> QueryPlan:
-        """The plan of a form made by `to_json`."""
-        load, present = expressions.from_json, expressions.present_from_json
-        return QueryPlan(
-            **{name: data[name] for name in PLAIN},
-            columns=tuple(data["columns"]), where=load(data["where"]), having=load(data["having"]),
-            window=Window(**data["window"]) if data["window"] else None,
-            keys=tuple(Key(k["name"], present(k["expression"]), k["type"]) for k in data["keys"]),
-            aggregates=tuple(AggregateCall(a["function"], load(a["argument"]), load(a["filter"]), a["type"])
-                             for a in data["aggregates"]),
-            outputs=tuple(Output(o["name"], present(o["expression"]), o["type"]) for o in data["outputs"]),
-            order_by=tuple((index, descending) for index, descending in data["order_by"]),
-            versions=None if data.get("versions") is None else tuple(data["versions"].items()),
-        )
+        """The plan of a form made by `to_json`, or by version 0.1.0."""
+        versions = None if data.get("versions") is None else tuple(data["versions"].items())
+        parts = (data["aggregation"], data["presentation"]) if "aggregation" in data else _parts_of_0_1(data)
+        return QueryPlan(data["sql"], Aggregation.from_json(parts[0]), Presentation.from_json(parts[1]), data["start"],
+                         data["grouped"], versions)
 
 
-PLAIN = ("stream", "sql", "watermark_ms", "idle_ms", "grace_ms", "late", "emission", "start", "limit", "grouped")
+def _parts_of_0_1(data: dict) -> tuple[dict, dict]:
+    """The forms of both parts from a plan of version 0.1.0, which has all fields side by side. Its partials stay as they
+    were kept, for there are cells of them."""
+    kept = kept_apart(Presentation.from_json(data).aggregates)
+    return {**data, "partials": [partial.to_json() for partial in kept]}, data
+
+
+TIME_POLICY = ("watermark_ms", "idle_ms", "grace_ms", "late")

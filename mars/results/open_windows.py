@@ -88,16 +88,16 @@ class OpenWindows:
         tables: list[pa.Table] = []
         if held is not None and _not_before(watermark, held.watermark) and set(held.segments) & set(segments):
             known, tables = set(held.segments), [held.cells]
-        schema = cells.schema(plan, stream)
+        schema = cells.schema(plan.aggregation, stream)
         try:
             tables += [cells.decode(self.storage.read(segment), schema) for segment in segments if segment not in known]
         except CorruptFileError as damage:
             raise OpenFileError(damage) from damage
-        merged = cells.merge(plan, stream, tables)
+        merged = cells.merge(plan.aggregation, stream, tables)
         if watermark is not None:
-            merged = cells.late_split(plan, stream, merged, watermark)[1]
+            merged = cells.late_split(plan.aggregation, stream, merged, watermark)[1]
         return _Open(part.commits, segments, watermark, part.fell_at, merged,
-                     cells.finish(plan, stream, cells.of_windows(plan, stream, merged, before=watermark),
+                     cells.finish(plan, stream, cells.of_windows(plan.aggregation, stream, merged, before=watermark),
                                   ordered=False).cast(schema_of(plan)))
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:

@@ -29,7 +29,8 @@ def why_empty(source: ResultSource, snapshot: Snapshot, selection: Selection) ->
         return _nothing_counted(snapshot, counters["tuples"], lost)
     rows = open_rows(source.tables, snapshot)
     if len(rows):
-        return _not_closed(snapshot, rows, source.tables.gone_us(snapshot) is None and query.plan.having is None)
+        none_left_out = source.tables.gone_us(snapshot) is None and query.plan.presentation.having is None
+        return _not_closed(snapshot, rows, none_left_out)
     return (f"The windows up to {timestamp_text(snapshot.watermark_us)} are closed, but none of their rows is kept: "
             f"HAVING left them out, or they are older than {source.retention_days} days.")
 
@@ -89,7 +90,7 @@ def _not_closed(snapshot: Snapshot, rows: pa.Table, is_first: bool) -> str:
     plan, topic = snapshot.query.plan, snapshot.stream.topic
     ends = rows["window_end"].cast(pa.int64())
     count, first_end = pc.count_distinct(ends).as_py(), pc.min(ends).as_py()
-    needed = first_end + snapshot.delay_us + plan.watermark_ms * 1000
+    needed = first_end + snapshot.delay_us + plan.aggregation.watermark_ms * 1000
     none = "No window is closed yet" if is_first else "No closed window has a row that is still kept"
     windows = "1 window is open" if count == 1 else f"{count:,} windows are open"
     found = holder(snapshot)

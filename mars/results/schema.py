@@ -11,8 +11,8 @@ from mars.model.plan import QueryPlan
 
 def columns_of(plan: QueryPlan) -> list[tuple[str, str]]:
     """(name, type) of each result column: the window's two, then the select list."""
-    window = [("window_start", "TIMESTAMP"), ("window_end", "TIMESTAMP")] if plan.window else []
-    return window + [(output.name, output.type) for output in plan.outputs]
+    window = [("window_start", "TIMESTAMP"), ("window_end", "TIMESTAMP")] if plan.aggregation.window else []
+    return window + [(output.name, output.type) for output in plan.presentation.outputs]
 
 
 def schema_of(plan: QueryPlan) -> pa.Schema:
@@ -22,6 +22,6 @@ def schema_of(plan: QueryPlan) -> pa.Schema:
 
 def order_of(plan: QueryPlan) -> list[str]:
     """The columns that order the rows of one window: the keys in their order, or all outputs if a key is not shown."""
-    shown = {output.expression.name: output.name for output in plan.outputs if isinstance(output.expression, Column)}
-    keys = [f"k{i}" for i in range(len(plan.keys))]
-    return [shown[key] for key in keys] if all(key in shown for key in keys) else [output.name for output in plan.outputs]
+    outputs, keys = plan.presentation.outputs, [f"k{i}" for i in range(len(plan.aggregation.keys))]
+    shown = {output.expression.name: output.name for output in outputs if isinstance(output.expression, Column)}
+    return [shown[key] for key in keys] if all(key in shown for key in keys) else [output.name for output in outputs]

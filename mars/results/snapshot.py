@@ -58,7 +58,7 @@ class Snapshot:
     @property
     def delay_us(self) -> int:
         """How far beyond its end the watermark closes a window."""
-        return windows.of(self.query.plan, self.stream).delay_us
+        return windows.of(self.query.plan.aggregation, self.stream).delay_us
 
     @property
     def is_whole(self) -> bool:

@@ -35,7 +35,7 @@ def last_closed_us(snapshot: Snapshot) -> int | None:
     """No window that begins after it is closed; None before the first watermark."""
     if snapshot.watermark_us is None:
         return None
-    kind = windows.of(snapshot.query.plan, snapshot.stream)
+    kind = windows.of(snapshot.query.plan.aggregation, snapshot.stream)
     return snapshot.watermark_us - kind.delay_us - kind.shortest_us
 
 
@@ -60,28 +60,28 @@ def held_by(snapshot: Snapshot, found: Holder) -> str:
     plan, stream = snapshot.query.plan, snapshot.stream
     place = f"partition {found.partition} of topic '{stream.topic}'"
     if found.time is None:
-        idle = "IDLE is OFF, so the query waits for it" if plan.idle_ms is None \
-            else f"the query waits for it until it has been idle for {plan.idle_ms / 1000:g} s"
+        idle = "IDLE is OFF, so the query waits for it" if plan.aggregation.idle_ms is None \
+            else f"the query waits for it until it has been idle for {plan.aggregation.idle_ms / 1000:g} s"
         return f"{place} has shown no event time yet ({idle})"
     time = timestamp_text(stream.micros(found.time))
-    if found.behind is not None and plan.idle_ms is not None:
+    if found.behind is not None and plan.aggregation.idle_ms is not None:
         return (f"{place} holds it back (newest event time: {time}); so does partition {found.behind}, which is further "
-                f"behind, unless it has been idle for {plan.idle_ms / 1000:g} s")
-    if snapshot.watermark is not None and found.time - stream.units(plan.watermark_ms) > snapshot.watermark:
+                f"behind, unless it has been idle for {plan.aggregation.idle_ms / 1000:g} s")
+    if snapshot.watermark is not None and found.time - stream.units(plan.aggregation.watermark_ms) > snapshot.watermark:
         return f"{place}, the last one to wait for, has reached {time}, so one of the next commits will move it"
     return f"{place} holds it back (newest event time: {time})"
 
 
 def holder(snapshot: Snapshot) -> Holder:
     """The partition to name; the query must have one."""
-    times, idle_ms, reached = snapshot.max_event_times(), snapshot.query.plan.idle_ms, snapshot.watermark
+    times, idle_ms, reached = snapshot.max_event_times(), snapshot.query.plan.aggregation.idle_ms, snapshot.watermark
     known = {p: time for p, time in times.items() if time is not None}
     missing = [p for p in times if p not in known]
     if missing and (idle_ms is None or reached is None or not known):
         return Holder(missing[0], None)
     if idle_ms is None or reached is None:
         return Holder(*min(known.items(), key=lambda item: item[1]))
-    delay = snapshot.stream.units(snapshot.query.plan.watermark_ms)
+    delay = snapshot.stream.units(snapshot.query.plan.aggregation.watermark_ms)
     active = {p: time for p, time in known.items() if time - delay >= reached}
     behind = [p for p in times if p not in active] if active else []
     return Holder(*min((active or known).items(), key=lambda item: item[1]), *behind[:1])

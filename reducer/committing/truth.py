@@ -70,7 +70,7 @@ class Truth:
 
     def _tables(self, query: Query, committed: QueryCommit | None) -> list[pa.Table]:
         """The cells of a query's committed state."""
-        wanted = schema(query.plan, self.assignment.view.stream)
+        wanted = schema(query.plan.aggregation, self.assignment.view.stream)
         try:
             return [decode(self.storage.read(s), wanted) for s in committed.state] if committed else []
         except InvariantError as error:

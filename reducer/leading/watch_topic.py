@@ -136,7 +136,7 @@ class TopicWatch:
         ages = [now - since for _, since in self.seen[view.stream.id].quiet.values()]
         if not running or not ages:
             return QUIET_S
-        idles = {query.plan.idle_ms / 1000 for query in running if query.plan.idle_ms is not None}
+        idles = {query.plan.aggregation.idle_ms / 1000 for query in running if query.plan.aggregation.idle_ms is not None}
         to_idle = [idle + IDLE_MARGIN_S - age for idle in idles for age in ages if idle + IDLE_MARGIN_S > age]
         return min([MOVING_S if min(ages) < MOVED_S else QUIET_S, *to_idle])
 

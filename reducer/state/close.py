@@ -65,14 +65,14 @@ def watermark_of(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], c
         reached = max(known)
     else:
         return None
-    return reached - stream.units(plan.watermark_ms)
+    return reached - stream.units(plan.aggregation.watermark_ms)
 
 
 def _is_idle(plan: QueryPlan, facts: Facts, partition: int, position: int) -> bool:
-    if plan.idle_ms is None or partition not in facts.idle:
+    if plan.aggregation.idle_ms is None or partition not in facts.idle:
         return False
     high, quiet_ms = facts.idle[partition]
-    return position == high and quiet_ms > plan.idle_ms
+    return position == high and quiet_ms > plan.aggregation.idle_ms
 
 
 @dataclass

@@ -44,7 +44,7 @@ class Limits:
             self._counted.pop(id_, None)
         if groups + rows - before <= most:
             return ""
-        groups = len(cells.merge(state.query.plan, state.stream, tables))
+        groups = len(cells.merge(state.query.plan.aggregation, state.stream, tables))
         self._counted[id_] = (rows, groups)
         if groups <= most:
             return ""
@@ -60,7 +60,7 @@ class Limits:
             return Verdict()
         # Each table may have the same groups. How many tables there are is luck; the size of the merged tables is not, so
         # that decides.
-        held = compacted(cells.merge(state.query.plan, state.stream, tables)).nbytes
+        held = compacted(cells.merge(state.query.plan.aggregation, state.stream, tables)).nbytes
         if held <= most:
             return Verdict(fits_only_merged=True)
         return Verdict(f"key part {key_part} holds {held:,} bytes of cells in open windows, and query_state_bytes_max is "

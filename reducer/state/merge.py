@@ -79,7 +79,7 @@ class QueryState:
         commit = committed.copy() if committed else QueryCommit(query.incarnation)
         commit.incarnation = query.incarnation
         if commit.watermark is not None:
-            tables = [cells.late_split(query.plan, stream, table, commit.watermark)[1] for table in tables]
+            tables = [cells.late_split(query.plan.aggregation, stream, table, commit.watermark)[1] for table in tables]
         state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs))
         state._find_earliest()
         return state
@@ -144,13 +144,13 @@ class QueryState:
             return
         table = self._cells(piece)
         if commit.watermark is not None:
-            late, table = cells.late_split(self.query.plan, self.stream, table, commit.watermark)
+            late, table = cells.late_split(self.query.plan.aggregation, self.stream, table, commit.watermark)
             commit.counters["late"] += tuple_count(late)
         if table.num_rows:
             self.delta.append(table)
             self.earliest = min(self.earliest, cells.first_pane(table))
         if len(self.delta) >= FOLD_TABLES:
-            self.delta = [cells.merge(self.query.plan, self.stream, self.delta)]
+            self.delta = [cells.merge(self.query.plan.aggregation, self.stream, self.delta)]
 
     def _skip(self, piece: Piece) -> None:
         if piece.share.cells:
@@ -159,7 +159,7 @@ class QueryState:
 
     def _cells(self, piece: Piece) -> pa.Table:
         try:
-            return decode(piece.share.cells, schema(self.query.plan, self.stream))
+            return decode(piece.share.cells, schema(self.query.plan.aggregation, self.stream))
         except InvariantError as error:
             raise error.of(self.query.id) from None
 
@@ -175,7 +175,7 @@ class QueryState:
 
     def would_close(self, watermark: int) -> bool:
         """Does this watermark close a window that holds anything?"""
-        return self.earliest < math.inf and cells.would_close(self.query.plan, self.stream, int(self.earliest),
+        return self.earliest < math.inf and cells.would_close(self.query.plan.aggregation, self.stream, int(self.earliest),
                                                               self.commit.watermark, watermark)
 
     def close(self, watermark: int) -> None:
@@ -187,7 +187,7 @@ class QueryState:
         if self.commit.published is not None and watermark >= self.commit.published:
             self.commit.published = None
         self.changed = True
-        closed, rest = cells.close(self.query.plan, self.stream, self.open + self.delta, before, watermark)
+        closed, rest = cells.close(self.query.plan.aggregation, self.stream, self.open + self.delta, before, watermark)
         self.closed += closed
         self.open, self.delta = rest[:len(self.open)], [table for table in rest[len(self.open):] if table.num_rows]
         self._find_earliest()
@@ -210,17 +210,18 @@ class QueryState:
         """The cells of the next commit: segments that stay, with their tables, and tables that no segment holds yet. This
         folds the state, so a second call without new entries gives the same."""
         plan, stream = self.query.plan, self.stream
-        self.delta = [cells.merge(plan, stream, self.delta)] if self.delta else []
+        self.delta = [cells.merge(plan.aggregation, stream, self.delta)] if self.delta else []
         held = [(segment, table) for segment, table in zip(self.commit.state, self.open, strict=True) if table.num_rows]
         new = self.delta
         if len(held) >= tables_max or self.rewrite:
-            new, held = [cells.merge(plan, stream, [table for _, table in held] + new)], []
+            kept = cells.merge(plan.aggregation, stream, [table for _, table in held] + new)
+            new, held = [cells.settle(plan.aggregation, stream, kept, self.commit.watermark)], []
         return held, [table for table in new if table.num_rows]
 
     def closed_cells(self) -> pa.Table | None:
         """The cells of the windows that close with the next commit, in one table; None if none does."""
         if self.closed:
-            self.closed = [cells.merge(self.query.plan, self.stream, self.closed)]
+            self.closed = [cells.merge(self.query.plan.aggregation, self.stream, self.closed)]
         return self.closed[0] if self.closed else None
 
     def adopt(self, commit: QueryCommit, tables: list[pa.Table]) -> None:

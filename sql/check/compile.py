@@ -1,7 +1,7 @@
 """A SELECT and its stream to a QueryPlan. The order of work:
 
 1. `shape`: refuse what plain SQL allows and the dialect does not (joins, sub-queries, DISTINCT ...)
-2. WHERE, over the tuple's columns
+2. WHERE, over the tuple's columns; a landmark is a part of it
 3. GROUP BY: keys; the bare event-time column is the window instead
 4. SELECT and HAVING, over keys, aggregates and the window
 5. window, watermark, grace, idle, start; ORDER BY and LIMIT of an ad-hoc SELECT
@@ -16,8 +16,9 @@ from sqlglot import exp
 from mars import computing
 from mars.model.expressions import Column, Expression
 from mars.model.free_names import FreeNames
-from mars.model.plan import Key, Output, QueryPlan, Stream
-from sql.check import order, policies, shape
+from mars.model.partials import AggregateCall, kept_once
+from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
+from sql.check import landmark, order, policies, shape
 from sql.check.groups import Groups, read_groups
 from sql.check.lower import TreeLowering
 from sql.check.scopes import WINDOW_COLUMNS, RowScope, TupleScope, aggregate_call, is_aggregate
@@ -59,25 +60,21 @@ class Compiler:
         alias = self.tree.args["from_"].this.alias
         self.qualifiers = (alias,) if alias else (select.source.text, stream.name)
         self.windowed = select.clauses.window is not None
-        self.aggregates: list = []
+        self.aggregates: list[AggregateCall] = []
         self.used: set[str] = {stream.time_column}
 
     def compile(self) -> QueryPlan:
         """The five steps."""
         shape.check(self.select, self.continuous)
-        where = self.tree.args.get("where")
-        condition = self.condition(where.this, self.tuple_scope("in WHERE", NO_AGGREGATE)) if where else None
+        passed = landmark.condition(self.select, self.stream)
+        condition = self.condition(passed, self.tuple_scope("in WHERE", NO_AGGREGATE)) if passed else None
         if shape.shows_tuples(self.select):
             return self.show_tuples(condition)
         groups = self.groups()
         outputs = self.outputs(groups)
         having = self.tree.args.get("having")
         kept = self.condition(having.this, self.row_scope(groups, self.result_names())) if having else None
-        values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
-                         keys=tuple(groups.keys.values()), aggregates=tuple(self.aggregates), outputs=outputs,
-                         having=kept, order_by=self.order_by(outputs, self.windowed),
-                         limit=order.read_limit(self.select), **values)
+        return self.plan(condition, tuple(groups.keys.values()), outputs, kept)
 
     def show_tuples(self, condition: Expression | None) -> QueryPlan:
         """The plan of a SELECT that shows tuples: every column of the select list is computed per tuple."""
@@ -87,11 +84,18 @@ class Compiler:
             value = TreeLowering(self.sql, scope).lower(item.unalias())
             keys.append(Key(names.take(name_of(item, text)), value, value.type))
         outputs = tuple(Output(k.name, Column(f"k{i}", k.type), k.type) for i, k in enumerate(keys))
-        values = policies.read(self.select, self.stream, self.continuous)
-        return QueryPlan(stream=self.stream.name, sql=self.sql, columns=self.columns(), where=condition,
-                         keys=tuple(keys), aggregates=(), outputs=outputs,
-                         order_by=self.order_by(outputs, False),
-                         limit=order.read_limit(self.select), grouped=False, **values)
+        return replace(self.plan(condition, tuple(keys), outputs, None), grouped=False)
+
+    def plan(self, condition: Expression | None, keys: tuple[Key, ...], outputs: tuple[Output, ...],
+             having: Expression | None) -> QueryPlan:
+        """The plan of what has been compiled, with our clauses, ORDER BY and LIMIT."""
+        calls = tuple(self.aggregates)
+        policy = policies.read(self.select, self.stream, self.continuous)
+        aggregation = Aggregation(self.stream.name, self.columns(), condition, keys, self.select.clauses.window,
+                                  kept_once(calls), **policy)
+        presentation = Presentation(calls, outputs, having, self.order_by(outputs, self.windowed),
+                                    order.read_limit(self.select))
+        return QueryPlan(self.sql, aggregation, presentation, policies.start_of(self.select, self.continuous))
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""

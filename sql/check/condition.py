@@ -32,7 +32,7 @@ def compile_condition(text: str, columns: tuple[tuple[str, str], ...], see_colum
         if more or statement.clauses.places:
             raise SqlError("this is more than a condition", f"{', '.join(more) or 'a clause'} after it",
                            "a condition is an expression, for example: count > 10")
-        condition = plan_of(statement, rows, continuous=False).where
+        condition = plan_of(statement, rows, continuous=False).aggregation.where
         assert condition is not None, text  # a WHERE without one does not parse
         return condition
     except SqlError as error:

@@ -7,7 +7,8 @@ from sqlglot import exp
 from mars.algebra import coercion, functions
 from mars.errors import SqlError
 from mars.model.expressions import Column, Expression, Literal
-from mars.model.plan import AggregateCall, Key, Stream
+from mars.model.partials import AggregateCall
+from mars.model.plan import Key, Stream
 from sql.check.lower import TreeLowering
 from sql.check.lowering import Lowering
 from sql.places import call_name

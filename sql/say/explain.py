@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mars.algebra import windows
-from mars.algebra.functions import AGGREGATES
 from mars.model.durations import format_duration
-from mars.model.plan import AggregateCall, QueryPlan, Stream
+from mars.model.partials import KINDS, AggregateCall, Partial, needed
+from mars.model.plan import QueryPlan, Stream
 from sql.say.unparse import unparse
 
 WIDTH = 11
@@ -19,6 +19,7 @@ def explain(plan: QueryPlan, stream: Stream) -> list[str]:
 
 def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     """The source of the tuples, and the columns that are read."""
+    aggregation = plan.aggregation
     time = stream.column(stream.time_column)
     unit = f" in {stream.time_unit}" if stream.has_unit else ""
     starts = {
@@ -30,69 +31,86 @@ def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     lines = [
         ("source", f"stream {stream.name}: {topic}, event time {time.name} {time.type}{unit}"),
         ("from", f"{plan.start}: {start}"),
-        ("reads", f"{len(plan.columns)} of {len(stream.columns)} columns: {', '.join(plan.columns)}"),
+        ("reads", f"{len(aggregation.columns)} of {len(stream.columns)} columns: {', '.join(aggregation.columns)}"),
     ]
-    return lines + ([("filter", unparse(plan.where, plain=True))] if plan.where else [])
+    return lines + ([("filter", unparse(aggregation.where, plain=True))] if aggregation.where else [])
 
 
 def group_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     """Keys, window and what is kept for each of them."""
     if not plan.grouped:
         return [("rows", "one for each tuple")]
-    keys = ", ".join(f"{unparse(k.expression, plain=True)} {k.type}" for k in plan.keys)
-    lines = [("keys", keys or "none: one row" + (" per window" if plan.window else " over all"))]
-    lines.append(("window", windows.of(plan, stream).words))
-    for index, call in enumerate(plan.aggregates):
+    aggregation = plan.aggregation
+    keys = ", ".join(f"{unparse(k.expression, plain=True)} {k.type}" for k in aggregation.keys)
+    lines = [("keys", keys or "none: one row" + (" per window" if aggregation.window else " over all"))]
+    lines.append(("window", windows.of(aggregation, stream).words))
+    left = list(aggregation.partials)
+    for index, call in enumerate(plan.presentation.aggregates):
         label = "aggregates" if index == 0 else ""
-        lines.append(
-            (label, f"{aggregate_text(call)} {call.type}, keeps {AGGREGATES[call.function].partial}")
-        )
+        lines.append((label, f"{aggregate_text(call)} {call.type}, {kept_text(call, left)}"))
     return lines
+
+
+def kept_text(call: AggregateCall, left: list[Partial]) -> str:
+    """What is kept for an aggregate, and what of that aggregates before it keep already. `left` are the partials that none
+    before it keeps; those of this one are taken out."""
+    keeps: list[str] = []
+    shares: list[str] = []
+    for wanted in needed(call):
+        own = next((partial for partial in left if partial.is_same(wanted)), None)
+        if own is not None:
+            left.remove(own)
+        (shares if own is None and not wanted.is_tuple_count else keeps).append(KINDS[wanted.kind])
+    return "; ".join(f"{verb} {', '.join(words)}" for verb, words in (("keeps", keeps), ("shares", shares)) if words)
 
 
 def result_lines(plan: QueryPlan) -> list[tuple[str, str]]:
     """The rows of the result: their columns and their order."""
+    presentation = plan.presentation
     names = names_of(plan)
-    columns = ["window_start", "window_end"] if plan.window else []
-    columns += [f"{o.name} {o.type}" for o in plan.outputs]
-    lines = [("having", unparse(plan.having, names, plain=True))] if plan.having else []
+    columns = ["window_start", "window_end"] if plan.aggregation.window else []
+    columns += [f"{o.name} {o.type}" for o in presentation.outputs]
+    lines = [("having", unparse(presentation.having, names, plain=True))] if presentation.having else []
     lines.append(("columns", ", ".join(columns)))
-    if plan.order_by:
+    if presentation.order_by:
         ordered = [
-            ("window_start", "window_end")[i] if i < 0 else plan.outputs[i].name for i, _ in plan.order_by
+            ("window_start", "window_end")[i] if i < 0 else presentation.outputs[i].name for i, _ in presentation.order_by
         ]
         lines.append(
-            ("order", ", ".join(n + " DESC" * d for n, (_, d) in zip(ordered, plan.order_by, strict=True)))
+            ("order", ", ".join(n + " DESC" * d for n, (_, d) in zip(ordered, presentation.order_by, strict=True)))
         )
-    if plan.limit is not None:
-        lines.append(("limit", str(plan.limit)))
+    if presentation.limit is not None:
+        lines.append(("limit", str(presentation.limit)))
     return lines
 
 
 def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     """The policies about time that are in force."""
-    if not plan.window:
+    aggregation = plan.aggregation
+    if not aggregation.window:
         return [("emits", "once, when all has been read")]
-    grace = f" + {format_duration(plan.grace_ms)}" if plan.grace_ms else ""
-    closing = "past" if windows.of(plan, stream).holds_its_end else "at or past"
-    idle = "a silent partition holds the windows open" if plan.idle_ms is None else \
-        f"a partition that is silent for {format_duration(plan.idle_ms)} is left out of the watermark"
+    grace = f" + {format_duration(aggregation.grace_ms)}" if aggregation.grace_ms else ""
+    kind = windows.of(aggregation, stream)
+    closing = "past" if kind.holds_its_end else "at or past"
+    late = "a tuple whose window is closed" if kind.panes_are_windows else "a tuple whose windows are all closed"
+    idle = "a silent partition holds the windows open" if aggregation.idle_ms is None else \
+        f"a partition that is silent for {format_duration(aggregation.idle_ms)} is left out of the watermark"
     return [
         (
             "watermark",
-            f"{format_duration(plan.watermark_ms)} behind the greatest event time of each partition",
+            f"{format_duration(aggregation.watermark_ms)} behind the greatest event time of each partition",
         ),
         ("idle", idle),
         ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
-        ("late", "a tuple whose window is closed: dropped and counted"),
-        ("emits", f"{plan.emission}: each window once, when it is closed"),
+        ("late", f"{late}: dropped and counted"),
+        ("emits", f"{plan.presentation.emission}: each window once, when it is closed"),
     ]
 
 
 def names_of(plan: QueryPlan) -> dict[str, str]:
     """The meaning of a result row's columns, in words."""
-    names = {f"k{i}": unparse(k.expression, plain=True) for i, k in enumerate(plan.keys)}
-    return names | {f"a{i}": aggregate_text(call) for i, call in enumerate(plan.aggregates)}
+    names = {f"k{i}": unparse(k.expression, plain=True) for i, k in enumerate(plan.aggregation.keys)}
+    return names | {f"a{i}": aggregate_text(call) for i, call in enumerate(plan.presentation.aggregates)}
 
 
 def aggregate_text(call: AggregateCall) -> str:

@@ -6,7 +6,8 @@ Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=U
 from __future__ import annotations
 
 from mars.model.identifiers import quoted
-from mars.model.plan import UNITS_PER_SECOND, AggregateCall, QueryPlan, Stream
+from mars.model.partials import AggregateCall
+from mars.model.plan import UNITS_PER_SECOND, Aggregation, QueryPlan, Stream
 from sql.say import spark_windows
 from sql.say.unparse import unparse
 
@@ -16,56 +17,59 @@ PLACE = "_partition, _offset, _line"
 def spark_sql(plan: QueryPlan, stream: Stream, view: str) -> str:
     """The statement over `view`, which has the good tuples with the stream's columns and `_partition`, `_offset`,
     `_line`. Its columns are window_start and window_end (with a window), then the plan's outputs."""
+    aggregation, presentation = plan.aggregation, plan.presentation
     if not plan.grouped:
         return show_tuples(plan, view)
-    names = {f"{kind}{i}": f"_{kind}{i}" for kind, calls in (("k", plan.keys), ("a", plan.aggregates))
+    names = {f"{kind}{i}": f"_{kind}{i}" for kind, calls in (("k", aggregation.keys), ("a", presentation.aggregates))
              for i in range(len(calls))}
-    columns = [f"{unparse(o.expression, names)} AS {quoted(o.name)}" for o in plan.outputs]
-    if plan.window:
+    columns = [f"{unparse(o.expression, names)} AS {quoted(o.name)}" for o in presentation.outputs]
+    if aggregation.window:
         columns = ["window_start", "window_end", *columns]
     lines = [f"SELECT {', '.join(columns)}", f"FROM ({indent(grouped(plan, stream, view))})"]
-    if plan.having:
-        lines.append(f"WHERE {unparse(plan.having, names)}")
+    if presentation.having:
+        lines.append(f"WHERE {unparse(presentation.having, names)}")
     return "\n".join([*lines, *ordering(plan)])
 
 
 def show_tuples(plan: QueryPlan, view: str) -> str:
     """The tuples themselves."""
-    columns = [f"{unparse(key.expression)} AS {quoted(key.name)}" for key in plan.keys]
+    aggregation, presentation = plan.aggregation, plan.presentation
+    columns = [f"{unparse(key.expression)} AS {quoted(key.name)}" for key in aggregation.keys]
     lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
-    if plan.where:
-        lines.append(f"WHERE {unparse(plan.where)}")
-    terms = [term(unparse(plan.keys[index].expression), descending) for index, descending in plan.order_by]
+    if aggregation.where:
+        lines.append(f"WHERE {unparse(aggregation.where)}")
+    terms = [term(unparse(aggregation.keys[index].expression), descending) for index, descending in presentation.order_by]
     lines.append("ORDER BY " + ", ".join([*terms, PLACE]))
-    return "\n".join(lines + ([f"LIMIT {plan.limit}"] if plan.limit is not None else []))
+    return "\n".join(lines + ([f"LIMIT {presentation.limit}"] if presentation.limit is not None else []))
 
 
 def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
     """One row per window and key, with the columns that outputs and HAVING refer to."""
-    columns = [f"_k{i}" for i in range(len(plan.keys))]
-    columns += [f"{aggregate(call)} AS _a{i}" for i, call in enumerate(plan.aggregates)]
-    groups = [f"_k{i}" for i in range(len(plan.keys))]
-    if plan.window:
-        window = spark_windows.of(plan.window, stream)
+    aggregation, presentation = plan.aggregation, plan.presentation
+    columns = [f"_k{i}" for i in range(len(aggregation.keys))]
+    columns += [f"{aggregate(call)} AS _a{i}" for i, call in enumerate(presentation.aggregates)]
+    groups = [f"_k{i}" for i in range(len(aggregation.keys))]
+    if aggregation.window:
+        window = spark_windows.of(aggregation.window, stream)
         columns = [
-            f"{micros('_window', stream)} AS window_start",
+            f"{micros(window.start, stream)} AS window_start",
             f"{micros(window.end, stream)} AS window_end",
-            f"{window_time(stream)} AS window_time",
+            f"{window_time(window.start, stream)} AS window_time",
             *columns,
         ]
         groups = ["_window", *groups]
-    lines = [f"SELECT {', '.join(columns) or 'count(*)'}", f"FROM ({indent(prepared(plan, stream, view))})"]
+    lines = [f"SELECT {', '.join(columns) or 'count(*)'}", f"FROM ({indent(prepared(aggregation, stream, view))})"]
     return "\n".join(lines + ([f"GROUP BY {', '.join(groups)}"] if groups else []))
 
 
-def prepared(plan: QueryPlan, stream: Stream, view: str) -> str:
+def prepared(aggregation: Aggregation, stream: Stream, view: str) -> str:
     """The tuples that pass WHERE, with their keys, their time and the start of their window, once for each window."""
-    columns = [*(quoted(name) for name in plan.columns), PLACE, f"{event_time(stream)} AS _time"]
-    columns += [f"{unparse(key.expression)} AS _k{i}" for i, key in enumerate(plan.keys)]
-    if plan.window:
-        columns.append(f"{spark_windows.of(plan.window, stream).start(event_time(stream))} AS _window")
+    columns = [*(quoted(name) for name in aggregation.columns), PLACE, f"{event_time(stream)} AS _time"]
+    columns += [f"{unparse(key.expression)} AS _k{i}" for i, key in enumerate(aggregation.keys)]
+    if aggregation.window:
+        columns.append(f"{spark_windows.of(aggregation.window, stream).window(event_time(stream))} AS _window")
     lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
-    return "\n".join(lines + ([f"WHERE {unparse(plan.where)}"] if plan.where else []))
+    return "\n".join(lines + ([f"WHERE {unparse(aggregation.where)}"] if aggregation.where else []))
 
 
 def aggregate(call: AggregateCall) -> str:
@@ -93,25 +97,26 @@ def micros(time: str, stream: Stream) -> str:
     return f"timestamp_micros({time} * {1_000_000 // per_second}L)"
 
 
-def window_time(stream: Stream) -> str:
+def window_time(start: str, stream: Stream) -> str:
     """The window's start in the event-time column's own type and unit."""
     type_ = stream.column(stream.time_column).type
     if type_ == "STRING":
-        return f"concat(replace(cast({micros('_window', stream)} AS STRING), ' ', 'T'), 'Z')"
-    return micros("_window", stream) if type_ == "TIMESTAMP" else f"cast(_window AS {type_})"
+        return f"concat(replace(cast({micros(start, stream)} AS STRING), ' ', 'T'), 'Z')"
+    return micros(start, stream) if type_ == "TIMESTAMP" else f"cast({start} AS {type_})"
 
 
 def ordering(plan: QueryPlan) -> list[str]:
     """ORDER BY as asked, then by window and keys, as results are ordered."""
+    presentation = plan.presentation
     names = ["window_start", "window_end"]
     terms = [
-        term(names[i + 2] if i < 0 else quoted(plan.outputs[i].name), descending)
-        for i, descending in plan.order_by
+        term(names[i + 2] if i < 0 else quoted(presentation.outputs[i].name), descending)
+        for i, descending in presentation.order_by
     ]
-    terms += names if plan.window else []
-    terms += [f"_k{i}" for i in range(len(plan.keys))]
+    terms += names if plan.aggregation.window else []
+    terms += [f"_k{i}" for i in range(len(plan.aggregation.keys))]
     lines = [f"ORDER BY {', '.join(terms)}"] if terms else []
-    return lines + ([f"LIMIT {plan.limit}"] if plan.limit is not None else [])
+    return lines + ([f"LIMIT {presentation.limit}"] if presentation.limit is not None else [])
 
 
 def term(column: str, descending: bool) -> str:

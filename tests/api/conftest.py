@@ -94,7 +94,7 @@ class Committer:
 
     def _segment(self, rows: list[dict]) -> ResultSegment:
         seconds = pa.array([row["start"] for row in rows], pa.int64())
-        size = self.query.plan.window.size_ms // 1000
+        size = self.query.plan.aggregation.window.size_ms // 1000
         ends = pa.array([row["start"] + size for row in rows], pa.int64())
         schema = schema_of(self.query.plan)
         columns = [s.cast(pa.timestamp("s")).cast(pa.timestamp("us")).cast(schema.field(0).type) for s in (seconds, ends)]

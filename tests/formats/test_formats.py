@@ -72,7 +72,7 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
         closed = [pa.ipc.open_stream(storage.read(found.segment)).read_all()
                   for commit in commits for found in result_segments(storage, commit)]
         states = [part.queries.states[query.id] for part in parts]
-        opened = [finish(query.plan, stream, merge(query.plan, stream, state.open)) for state in states]
+        opened = [finish(query.plan, stream, merge(query.plan.aggregation, stream, state.open)) for state in states]
         wanted = expected[query.name]
         assert by_window(wanted["closed"]) == by_window(as_json(pa.concat_tables(closed)))
         shown = {row["window_start"] for row in wanted["closed"]}

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from mars.algebra import cells, hashing
 from mars.algebra.evaluation.arrays import order_keys
 from mars.algebra.grouping import group
-from tests.laws.tuples import PLAN, ROWS, STREAM, aggregated, agree, finished, naive
+from mars.model.partials import kept_apart
+from mars.model.plan import QueryPlan
+from tests.laws.tuples import CALLS, PLAN, ROWS, STREAM, aggregated, agree, finished, naive
+from tests.plans import changed
 
 pytestmark = pytest.mark.laws
 LAW = settings(max_examples=30, deadline=None)
@@ -31,16 +34,29 @@ def test_finished_cells_equal_the_plain_computation(rows) -> None:
 @given(ROWS, st.lists(st.integers(0, 3), min_size=30, max_size=30))
 def test_merging_the_cells_of_any_split_equals_the_cells_of_all(rows, batch_of) -> None:
     batches = [[row for row, batch in zip(rows, batch_of, strict=False) if batch == number] for number in range(4)]
-    merged = cells.merge(PLAN, STREAM, [aggregated(batch) for batch in batches])
+    merged = cells.merge(PLAN.aggregation, STREAM, [aggregated(batch) for batch in batches])
     assert agree(finished(merged), finished(aggregated(rows)))
     assert cells.tuple_count(merged) == len(rows)
+
+
+@LAW
+@given(ROWS, ROWS)
+def test_partials_that_aggregates_share_give_what_partials_of_each_give(first, second) -> None:
+    """To the bit, and so does what version 0.1.0 kept."""
+    def rows(plan: QueryPlan) -> str:
+        tables = [aggregated(some, plan) for some in (first, [replace(row, offset=row.offset + 100) for row in second])]
+        return str(cells.finish(plan, STREAM, cells.merge(plan.aggregation, STREAM, tables)).to_pylist())
+
+    apart = changed(PLAN, partials=kept_apart(CALLS))
+    assert len(apart.aggregation.partials) > len(PLAN.aggregation.partials) + 4
+    assert rows(apart) == rows(PLAN)
 
 
 @LAW
 @given(ROWS, ROWS, ROWS)
 def test_merge_is_associative_and_commutative(first, second, third) -> None:
     def merge(*tables: pa.Table) -> pa.Table:
-        return cells.merge(PLAN, STREAM, tables)
+        return cells.merge(PLAN.aggregation, STREAM, tables)
     # No two tuples have one place: first and last have no other way to decide between equal times.
     a, b, c = (aggregated([replace(row, offset=row.offset + 100 * number) for row in rows])
                for number, rows in enumerate((first, second, third)))
@@ -54,7 +70,7 @@ def test_merge_is_associative_and_commutative(first, second, third) -> None:
 @given(ROWS)
 def test_cells_survive_their_encoding(rows) -> None:
     table = aggregated(rows)
-    decoded = cells.decode(cells.encode(table), cells.schema(PLAN, STREAM))
+    decoded = cells.decode(cells.encode(table), cells.schema(PLAN.aggregation, STREAM))
     assert finished(decoded).keys() == finished(table).keys()
     assert agree(finished(decoded), finished(table))
     assert cells.tuple_count(decoded) == len(rows)
@@ -65,7 +81,7 @@ def test_cells_survive_their_encoding(rows) -> None:
 def test_key_parts_are_disjoint_and_complete_and_know_no_batch(first, second) -> None:
     whole = aggregated(first)
     parts = cells.split(whole, STREAM.key_parts)
-    assert agree(finished(cells.merge(PLAN, STREAM, parts)), finished(whole))
+    assert agree(finished(cells.merge(PLAN.aggregation, STREAM, parts)), finished(whole))
     assert sum(map(cells.tuple_count, parts)) == len(first)
     home = {key[1:]: number for number, part in enumerate(parts) for key in finished(part)}
     for number, part in enumerate(cells.split(aggregated(second), STREAM.key_parts)):
@@ -76,7 +92,7 @@ def test_key_parts_are_disjoint_and_complete_and_know_no_batch(first, second) ->
 @LAW
 @given(ROWS, st.integers(-4_000, 4_000))
 def test_closed_and_open_cells_are_all_cells(rows, watermark) -> None:
-    closed, still_open = cells.late_split(PLAN, STREAM, aggregated(rows), watermark)
+    closed, still_open = cells.late_split(PLAN.aggregation, STREAM, aggregated(rows), watermark)
     assert all(key[0] + 1_000 <= watermark for key in finished(closed))
     assert all(key[0] + 1_000 > watermark for key in finished(still_open))
     assert cells.tuple_count(closed) + cells.tuple_count(still_open) == len(rows)

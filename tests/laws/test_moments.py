@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mars.algebra import aggregates
-from mars.algebra.aggregates import Order
+from mars.algebra.partials import Order
 from mars.model.expressions import Column
-from mars.model.plan import AggregateCall
+from mars.model.partials import AggregateCall
+from tests.mars.algebra import kept
 
 pytestmark = pytest.mark.laws
 CALLS = {type_: AggregateCall("var_pop", Column("x", type_), None, "DOUBLE") for type_ in ("BIGINT", "DOUBLE")}
@@ -24,7 +25,7 @@ CALLS = {type_: AggregateCall("var_pop", Column("x", type_), None, "DOUBLE") for
 def partials_of(values: list, type_: str) -> list[pa.Array]:
     zeros = np.zeros(len(values), np.int64)
     order = Order(zeros, 0, zeros, zeros.astype(np.int32))
-    return aggregates.update(CALLS[type_], pa.array(values), None, zeros.astype(np.int32), 1, order)
+    return kept.update(CALLS[type_], pa.array(values), None, zeros.astype(np.int32), 1, order)
 
 
 def merged(ranges: list[list], type_: str) -> float:
@@ -32,7 +33,7 @@ def merged(ranges: list[list], type_: str) -> float:
     total = partials_of(ranges[0], type_)
     for values in ranges[1:]:
         both = [pa.concat_arrays(pair) for pair in zip(total, partials_of(values, type_), strict=True)]
-        total = aggregates.merge(CALLS[type_], both, np.zeros(2, np.int32), 1)
+        total = kept.merge(CALLS[type_], both, np.zeros(2, np.int32), 1)
     return aggregates.finish(CALLS[type_], total)[0].as_py()
 
 

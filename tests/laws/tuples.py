@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from mars.algebra import cells
 from mars.model import types
 from mars.model.expressions import Call, Column, Literal
-from mars.model.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
+from tests.plans import made
 
 STREAM = Stream("s", 1, "topic", "id", tuple(StreamColumn(*column) for column in (
     ("t", "BIGINT"), ("name", "STRING"), ("level", "DOUBLE"), ("i", "BIGINT"), ("x", "DOUBLE"), ("d", "DECIMAL(10,2)"),
@@ -37,15 +39,16 @@ CALLS = (
     AggregateCall("min", column("x"), None, "DOUBLE"), AggregateCall("max", column("x"), None, "DOUBLE"),
     AggregateCall("min", column("note"), None, "STRING"), AggregateCall("max", column("note"), POSITIVE, "STRING"),
     AggregateCall("var_samp", column("x"), None, "DOUBLE"), AggregateCall("stddev_pop", column("x"), None, "DOUBLE"),
+    AggregateCall("var_pop", column("x"), None, "DOUBLE"), AggregateCall("sum", column("d"), None, "DECIMAL(20,2)"),
     AggregateCall("count_distinct", column("note"), None, "BIGINT"),
     AggregateCall("count_distinct", column("x"), None, "BIGINT"),
     AggregateCall("first", column("note"), None, "STRING"), AggregateCall("last", column("i"), POSITIVE, "BIGINT"),
 )
 OUTPUTS = (Output("name", Column("k0", "STRING"), "STRING"), Output("level", Column("k1", "DOUBLE"), "DOUBLE"),
            *(Output(f"v{i}", Column(f"a{i}", call.type), call.type) for i, call in enumerate(CALLS)))
-PLAN = QueryPlan("s", "", ("t", "name", "level", "i", "x", "d", "note"), None,
-                 tuple(Key(name, column(name), column(name).type) for name in ("name", "level")),
-                 Window("tumbling", SIZE), CALLS, OUTPUTS)
+PLAN = made(("t", "name", "level", "i", "x", "d", "note"),
+            tuple(Key(name, column(name), column(name).type) for name in ("name", "level")), CALLS, OUTPUTS,
+            window=Window("tumbling", SIZE))
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,14 @@ def columns_of(rows: list[Row]) -> dict[str, pa.Array]:
     return found
 
 
-def aggregated(rows: list[Row]) -> pa.Table:
+def aggregated(rows: list[Row], plan: QueryPlan = PLAN) -> pa.Table:
     """The cells of rows of any partitions: one aggregation for each partition, merged."""
     by_partition = defaultdict(list)
     for row in rows:
         by_partition[row.partition].append(row)
-    return cells.merge(PLAN, STREAM, [
-        cells.aggregate(PLAN, STREAM, columns_of(part), np.array([row.t for row in part], np.int64), None, partition,
+    kept = plan.aggregation
+    return cells.merge(kept, STREAM, [
+        cells.aggregate(kept, STREAM, columns_of(part), np.array([row.t for row in part], np.int64), None, partition,
                         np.array([row.offset for row in part], np.int64), np.zeros(len(part), np.int32))
         for partition, part in by_partition.items()])
 
@@ -129,7 +133,8 @@ def _values(rows: list[Row]) -> list:
         exact / len(xs) if xs else None, round_half_up(sum(ds), len(ds)) if ds else None,
         min(numbers) if numbers else math.nan if xs else None, math.nan if some_nan else max(numbers, default=None),
         min(notes).decode() if notes else None, max(high).decode() if high else None,
-        variance if len(xs) > 1 else None, deviation,
+        variance if len(xs) > 1 else None, deviation, math.nan if some_nan else statistics.pvariance(xs) if xs else None,
+        sum(ds) if ds else None,
         len(set(notes)), len(set(numbers)) + some_nan, ordered[0].note, last[-1].i if last else None]
 
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from mapper.decode import decode
 from mapper.records import Records, following
 from mars.model.expressions import Column
-from mars.model.plan import UNITS_PER_SECOND, AggregateCall, Key, QueryPlan, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import UNITS_PER_SECOND, Key, QueryPlan, Stream, StreamColumn, Window
 from tests.mapper.parsing import stream
 from tests.mapper.record_batches import CODECS, Record, batch
+from tests.plans import made
 
 NOW_MS = 1_750_000_000_000
 FUTURE_LIMIT_MS = 60_000
@@ -74,8 +76,8 @@ def plan_of(case: Case) -> QueryPlan:
         column, function = rng.choice(integers), rng.choice(("sum", "min", "max"))
         type_ = "BIGINT" if function == "sum" else column.type
         calls.append(AggregateCall(function, Column(column.name, column.type), None, type_))
-    return QueryPlan("s", "", case.wanted, None, tuple(Key(c.name, Column(c.name, c.type), c.type) for c in keys),
-                     Window("tumbling", rng.choice((1_000, 7_000, 60_000, 3_600_000))), tuple(calls), ())
+    return made(case.wanted, tuple(Key(c.name, Column(c.name, c.type), c.type) for c in keys), tuple(calls),
+                window=Window("tumbling", rng.choice((1_000, 7_000, 60_000, 3_600_000))))
 
 
 def text_of(case: Case, type_: str) -> bytes:

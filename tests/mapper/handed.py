@@ -12,7 +12,7 @@ from mars.model.claims import Claim
 from mars.runtime.system import SYSTEM
 from tests.clock import ManualClock
 
-PLAN = SimpleNamespace(columns=(), versions=())
+PLAN = SimpleNamespace(aggregation=SimpleNamespace(columns=()), versions=())
 
 
 class Exchange:

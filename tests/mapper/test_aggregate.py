@@ -12,15 +12,17 @@ from mapper.parse import Parser
 from mapper.timing import FIRST_SECOND, judge
 from mars.algebra import cells
 from mars.model.expressions import Call, Column, Literal
-from mars.model.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Key, Output, Stream, StreamColumn, Window
 from tests.mapper.parsing import messages
+from tests.plans import changed, made
 
 STREAM = Stream("s", 1, "topic", "id", (StreamColumn("t", "BIGINT"), StreamColumn("k", "STRING"),
                                         StreamColumn("x", "INT")), "CSV", "t", "ms", key_parts=2)
 WHERE = Call("gt", (Column("x", "INT"), Literal(0, "INT")), "BOOLEAN")
-PLAN = QueryPlan("s", "", ("k", "x", "t"), WHERE, (Key("k", Column("k", "STRING"), "STRING"),),
-                 Window("tumbling", 1_000), (AggregateCall("count", None, None, "BIGINT"),),
-                 (Output("k", Column("k0", "STRING"), "STRING"), Output("count", Column("a0", "BIGINT"), "BIGINT")))
+PLAN = made(("k", "x", "t"), (Key("k", Column("k", "STRING"), "STRING"),), (AggregateCall("count", None, None, "BIGINT"),),
+            (Output("k", Column("k0", "STRING"), "STRING"), Output("count", Column("a0", "BIGINT"), "BIGINT")), WHERE,
+            Window("tumbling", 1_000))
 NOW, LIMIT = 10_000, 300_000
 
 
@@ -55,7 +57,7 @@ def test_each_tuple_is_counted_once_in_the_order_of_the_tests() -> None:
 
 
 def test_a_column_that_the_query_does_not_name_may_be_bad() -> None:
-    plan = replace(PLAN, columns=("t", "k"), where=None)
+    plan = changed(PLAN, columns=("t", "k"), where=None)
     done = aggregate_task(plan, STREAM, judged(batch([1], bad={"x": ["not a number"]}), STREAM), 0)
     assert done.counts["bad"] == 0
     assert done.counted == 1

@@ -17,11 +17,12 @@ from mapper.steps import Steps
 from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.config import Config
 from mars.model.claims import Claim
-from mars.model.plan import QueryPlan, Window
+from mars.model.plan import Window
 from tests.clock import ManualClock
 from tests.mapper.handed import shared
 from tests.mapper.parsing import stream
 from tests.mapper.record_batches import Record, batch
+from tests.plans import made as a_plan
 
 LIMIT = 1000
 CLAIM = Claim(1, 3, 100, 200, {"large": 1, "small": 1}, 1, 1, None)
@@ -119,7 +120,7 @@ def test_records_that_do_not_read_stop_the_queries_of_their_claim_if_it_is_still
     stops, is_held = [], True
     monkeypatch.setattr(computing, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((list(ids), *why)))
     made = Computing(shared(SimpleNamespace(renew=lambda *_: is_held)), Steps())
-    plans = {"q1": QueryPlan("s", "", ("t", "a"), None, (), Window("tumbling", 1_000), (), ())}
+    plans = {"q1": a_plan(("t", "a"), window=Window("tumbling", 1_000))}
     records = decode(batch(7, [Record(5, b"1,a")], last_delta=4), 7).records
     for format_ in ("CSV", "JSON"):
         view = SimpleNamespace(stream=stream({"t": "BIGINT", "a": "STRING"}, format_), generation=1)

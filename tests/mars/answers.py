@@ -14,18 +14,23 @@ import pyarrow as pa
 
 from mapper.parse import Parser
 from mars.algebra import aggregates, hashing
-from mars.algebra.aggregates_family import Order
 from mars.algebra.coercion import TypeMismatch
 from mars.algebra.evaluate import evaluate
 from mars.algebra.functions import AGGREGATES, SCALARS
 from mars.algebra.grouping import group
+from mars.algebra.partials import Order
 from mars.algebra.windows import KINDS
 from mars.model import types
 from mars.model.expressions import Call, Column
-from mars.model.plan import AggregateCall, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Window
 from tests.mapper.parsing import messages, rows, stream
+from tests.mars.algebra import kept
 from tests.mars.algebra.test_evaluate_against_spark import typed
 from tests.mars.answers_values import CALLS, CSV, JSON, TEXTS, VALUES
+
+WINDOWS = (Window("hopping", 60_000, 25_000, -7_000), Window("landmark each", 600_000, 40_000),
+           Window("landmark from", 90_000, 90_000, from_us=-1_000_000))
 
 
 def mixed(count: int, seed: int) -> np.ndarray:
@@ -98,11 +103,11 @@ def aggregate_answers(name: str) -> Iterator[bytes]:
         ids = (mixed(len(values), 9) % np.uint64(groups)).astype(np.int32)
         time, offset = (mixed(len(values), 8) % np.uint64(40)).astype(np.int64), np.arange(len(values))
         order = Order(time, 3, offset, np.zeros(len(values), np.int32))
-        parts = [aggregates.update(call, values[at], None, ids[at], groups, order.take(at)) for at in (
+        parts = [kept.update(call, values[at], None, ids[at], groups, order.take(at)) for at in (
             np.s_[:half], np.s_[half:])]
-        both = [pa.concat_arrays([pa.array(part.to_pylist(), field) for part in column]) for column, (_, field) in
-                zip(zip(*parts, strict=True), aggregates.partial_columns(call), strict=True)]
-        merged = aggregates.merge(call, both, np.tile(np.arange(groups, dtype=np.int32), 2), groups)
+        both = [pa.concat_arrays([pa.array(part.to_pylist(), field) for part in column]) for column, field in
+                zip(zip(*parts, strict=True), kept.columns(call), strict=True)]
+        merged = kept.merge(call, both, np.tile(np.arange(groups, dtype=np.int32), 2), groups)
         yield bits(aggregates.finish(call, merged))
 
 
@@ -118,6 +123,16 @@ def key_columns() -> list[list[pa.Array]]:
     return [*alone, [columns_of(type_)["b"][:9] for type_ in VALUES]]
 
 
+def window_answers(window: Window, times: np.ndarray) -> Iterator[bytes]:
+    """Panes, and the windows that they are in, in two units and around the epoch."""
+    for unit in ("ms", "us"):
+        kind = KINDS[window.kind](window, stream({"t": "BIGINT"}, unit=unit), 0)
+        for given in (times, -times):
+            panes = kind.panes(given if window.from_us is None else np.abs(given))
+            rows, names = kind.of_panes(panes, None, 20_000_000)
+            yield repr((panes.tolist(), rows.tolist(), kind.start(names).tolist(), kind.end(names).tolist())).encode()
+
+
 def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
     """Every part by its name in mars/computing.py, and what it makes."""
     yield "csv", reader_answers({"t": "BIGINT", "a": "STRING", "b": "STRING"}, "CSV", CSV)
@@ -130,6 +145,8 @@ def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
              for size in (1_000, 60_000)]
     yield "window", (repr((kind.panes(t).tolist(), kind.end(0))).encode()
                      for s, w in units for kind in [KINDS[w.kind](w, s, 0)] for t in (times, -times, times[:1]))
+    for window in WINDOWS:
+        yield f"window {window.kind}", window_answers(window, times % 10_000_000)
     yield "hash", (hashing.hash_rows(keys, len(keys[0])).tobytes() + hashing.part_of(keys, 7, len(keys[0])).tobytes()
                    for keys in key_columns())
     yield "group", (repr((found.ids.tolist(), found.first_row.tolist())).encode() for keys in key_columns()

@@ -16,6 +16,7 @@ from sql.check.compile import compile_select
 from sql.read.parse import parse
 from tests.mapper.parsing import stream
 from tests.mars import answers
+from tests.plans import changed
 
 STREAM = stream({"t": "BIGINT", "k": "STRING", "x": "DOUBLE"})
 KEPT = json.loads(Path(__file__).with_name("answers.json").read_text())
@@ -89,6 +90,6 @@ def test_a_plan_from_before_was_made_with_the_first_versions(monkeypatch):
     assert QueryPlan.from_json(older.to_json()) == older
     assert computing.differences(older, STREAM) == []
     logarithm = Call("ln", (Column("x", "DOUBLE"),), "DOUBLE")
-    assert computing.differences(replace(older, where=logarithm), STREAM) == ["ln of version 0, where this Mars has 1"]
+    assert computing.differences(changed(older, where=logarithm), STREAM) == ["ln of version 0, where this Mars has 1"]
     monkeypatch.setitem(computing.VERSIONS, "read STRING", 2)
     assert computing.differences(older, STREAM) == ["read STRING of version 1, where this Mars has 2"]

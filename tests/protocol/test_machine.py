@@ -18,15 +18,17 @@ from mars.model.claims import Claim
 from mars.model.commits import Manifest
 from mars.model.entries import Header, Share, encode
 from mars.model.expressions import Column
-from mars.model.plan import AggregateCall, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Output, Stream, StreamColumn, Window
 from mars.model.registry import PAUSED, RUNNING, Query, QuerySet
 from reducer.leading.lanes import attach_state, install_state
 from reducer.state.merge import Piece, QueryState
+from tests.plans import made
 
 PARTITIONS, KEY_PARTS, END = (0, 1), 2, 12
 STREAM = Stream("s", 9, "t", "", (StreamColumn("t", "BIGINT"),), "CSV", "t", "ms", KEY_PARTS)
-PLAN = QueryPlan("s", "", ("t",), None, (), Window("tumbling", 1000), (AggregateCall("count", None, None, "BIGINT"),),
-                 (Output("count", Column("a0", "BIGINT"), "BIGINT"),))
+PLAN = made(("t",), (), (AggregateCall("count", None, None, "BIGINT"),),
+            (Output("count", Column("a0", "BIGINT"), "BIGINT"),), window=Window("tumbling", 1000))
 
 
 class Part:

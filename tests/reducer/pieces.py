@@ -33,7 +33,7 @@ def piece(seq: int, partition: int, start: int, times: list[int], end: int | Non
     """The tuples of offsets from `start` on, one a second of `times`, with key offset % 3."""
     end = start + len(times) if end is None else end
     offsets = np.arange(start, start + len(times))
-    table = cells.aggregate(plan, STREAM, {"k": pa.array(offsets % 3), "t": pa.array(times, pa.int64())},
+    table = cells.aggregate(plan.aggregation, STREAM, {"k": pa.array(offsets % 3), "t": pa.array(times, pa.int64())},
                             np.array(times, np.int64), None, partition, offsets, np.zeros(len(times), np.int32))
     counts = {"tuples": len(times), "bad": 0, "future": 0, "filtered": 0}
     header = Header(partition, start, end, {"q1": 1}, max(times, default=None), (4, end))
@@ -42,7 +42,7 @@ def piece(seq: int, partition: int, start: int, times: list[int], end: int | Non
 
 def content(state: QueryState) -> dict[tuple, tuple]:
     """(window, key) -> (tuples, sum) of all open cells."""
-    merged = cells.merge(PLAN, STREAM, state.open + state.delta)
+    merged = cells.merge(PLAN.aggregation, STREAM, state.open + state.delta)
     return {(row["w"], row["k0"]): tuple(value for name, value in row.items() if name not in ("w", "k0"))
             for row in merged.to_pylist()}
 

@@ -15,9 +15,10 @@ from mars.errors import InvariantError, MarsError
 from mars.model import names
 from mars.model.expressions import Column
 from mars.model.log_epochs import Epochs
-from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.plan import Key, Output, Stream, StreamColumn, Window
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
+from tests.plans import made
 from tests.simulate import ensemble, kafka, redis, storage, threads, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
@@ -33,8 +34,9 @@ KEEPS = 0.1  # so often a call leaves a state that Redis may go back to
 NONE = Mix(0.0, FATES, 0.0, 0.0, 0.0, 0.0, 0.0, STRIKES, {}, False, 3)
 COLUMNS = tuple(StreamColumn(name, "BIGINT") for name in ("t", "id"))
 STREAM = Stream("s", 0, "topic", "topic", COLUMNS, "CSV", "t", "ms", key_parts=2)
-PLAN = QueryPlan("s", "", ("t", "id"), None, (Key("id", Column("id", "BIGINT"), "BIGINT"),), Window("tumbling", WINDOW_MS),
-                 (), (Output("id", Column("k0", "BIGINT"), "BIGINT"),), watermark_ms=0, idle_ms=400)
+PLAN = made(("t", "id"), (Key("id", Column("id", "BIGINT"), "BIGINT"),), (),
+            (Output("id", Column("k0", "BIGINT"), "BIGINT"),), window=Window("tumbling", WINDOW_MS), watermark_ms=0,
+            idle_ms=400)
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
 

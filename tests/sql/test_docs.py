@@ -25,7 +25,7 @@ def test_every_statement_reads_and_compiles(sql: str) -> None:
         assert compile_stream(statement).columns
     select = statement.select if isinstance(statement, CreateQuery | Explain) else statement
     if isinstance(select, SelectStatement):
-        assert compile_select(select, FLOWS, isinstance(statement, CreateQuery)).outputs
+        assert compile_select(select, FLOWS, isinstance(statement, CreateQuery)).presentation.outputs
 
 
 def test_every_function_is_listed() -> None:

@@ -76,7 +76,7 @@ def test_what_is_read_has_the_value_that_spark_gives_it(spark, flows: Stream) ->
     [row] = spark.sql(f"SELECT {written} FROM tuples").toArrow().to_pylist()
     [same] = spark.sql(spark_sql(plan, flows, "tuples")).toArrow().to_pylist()
     tuples = spark.sql("SELECT * FROM tuples").toArrow().combine_chunks()
-    columns = {name: pa.concat_arrays(tuples[name].chunks) for name in plan.columns}
-    ours = {key.name: evaluate(key.expression, columns, 1).to_pylist()[0] for key in plan.keys}
+    columns = {name: pa.concat_arrays(tuples[name].chunks) for name in plan.aggregation.columns}
+    ours = {key.name: evaluate(key.expression, columns, 1).to_pylist()[0] for key in plan.aggregation.keys}
     told = [(value, *values) for value, *values in zip(VALUES, row.values(), same.values(), ours.values(), strict=True)]
     assert [line for line in told if not line[1] == line[2] == line[3]] == []

@@ -66,7 +66,7 @@ def test_types_are_those_of_spark(spark, flows: Stream, kind: str) -> None:
     expressions = accepted(scalars if kind == "tuple" else aggregates, flows)
     assert len(expressions) > (800 if kind == "tuple" else 80)
     plan = plan_of(expressions, flows)
-    ours = [output.type for output in plan.outputs]
+    ours = [output.type for output in plan.presentation.outputs]
     written = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
     theirs = types_of(spark, f"SELECT {written} FROM tuples")
     assert [t for t in zip(expressions, ours, theirs, strict=True) if t[1] != t[2]] == []
@@ -80,5 +80,5 @@ def test_the_spark_sql_of_a_plan_runs_and_has_its_columns(spark, flows: Stream, 
     plan = compile_select(statement.select if continuous else statement, flows, continuous)
     frame = spark.sql(spark_sql(plan, flows, "tuples"))
     frame.collect()
-    window = ["window_start", "window_end"] if plan.window else []
-    assert frame.columns == window + [output.name for output in plan.outputs]
+    window = ["window_start", "window_end"] if plan.aggregation.window else []
+    assert frame.columns == window + [output.name for output in plan.presentation.outputs]

@@ -14,8 +14,8 @@ from api.rest.openapi import NAMED, media, problems
 from api.rest.pools import COMMITS, ROWS
 from mars.results import formats, pages, tails
 from mars.results.cursors import LIMIT_DEFAULT, LIMIT_MAX, Selection
-from mars.results.instants import instant_us
 from mars.results.pages import Form, Page
+from mars.results.times import instant_us
 
 router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"], dependencies=[Depends(known_parameters)],
                    responses={**NAMED, **problems(400, 410, 422)})

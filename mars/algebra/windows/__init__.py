@@ -3,16 +3,20 @@ window's start or end by himself."""
 
 from __future__ import annotations
 
+from mars.algebra.windows.hopping import Hopping
 from mars.algebra.windows.kind import NEVER, Windows
+from mars.algebra.windows.landmark import LandmarkEach, LandmarkFrom
 from mars.algebra.windows.tumbling import Tumbling
 from mars.algebra.windows.whole import Whole
-from mars.model.plan import QueryPlan, Stream
+from mars.model.plan import Aggregation, Stream
 
 __all__ = ["KINDS", "NEVER", "Windows", "of"]
 
-KINDS: dict[str | None, type[Windows]] = {None: Whole, "tumbling": Tumbling}
+KINDS: dict[str | None, type[Windows]] = {
+    None: Whole, "tumbling": Tumbling, "hopping": Hopping, "landmark each": LandmarkEach, "landmark from": LandmarkFrom}
 
 
-def of(plan: QueryPlan, stream: Stream) -> Windows:
-    """The windows of a plan over its stream."""
-    return KINDS[plan.window.kind if plan.window else None](plan.window, stream, plan.grace_ms)
+def of(aggregation: Aggregation, stream: Stream) -> Windows:
+    """The windows of an aggregation over its stream."""
+    window = aggregation.window
+    return KINDS[window.kind if window else None](window, stream, aggregation.grace_ms)

@@ -3,8 +3,6 @@ is its name."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from mars.algebra.windows.kind import Times, Windows
 from mars.model.durations import format_duration
 from mars.model.plan import Stream, Window
@@ -16,7 +14,7 @@ class Tumbling(Windows):
     def __init__(self, window: Window, stream: Stream, grace_ms: int) -> None:
         super().__init__(window, stream, grace_ms)
         self.window = window
-        self.size = stream.units(window.size_ms)
+        self.step = self.size = stream.units(window.size_ms)
 
     @property
     def shortest_us(self) -> int:
@@ -25,15 +23,6 @@ class Tumbling(Windows):
     @property
     def words(self) -> str:
         return f"[start, start + {format_duration(self.window.size_ms)}), aligned to the epoch in UTC"
-
-    def panes(self, event_times: Times) -> Times:
-        if len(event_times) == 0:
-            return np.zeros(0, np.int64)
-        # A small batch mostly lies in one window, and two comparisons are cheaper than a division per tuple.
-        first = int(event_times.min()) // self.size * self.size
-        if int(event_times.max()) < first + self.size:
-            return np.full(len(event_times), first, np.int64)
-        return event_times // self.size * self.size
 
     def start(self, windows: Times) -> Times:
         return windows

@@ -16,8 +16,9 @@ from mars.adapters.changes import GLANCE_S, PATIENCE_S
 from mars.adapters.zookeeper import TooLargeError, ZooKeeper
 from mars.errors import ConflictError, NotFoundError, NotReadyError
 from mars.model import names
-from mars.model.plan import QueryPlan, Stream, StreamColumn, Window
+from mars.model.plan import QueryPlan, Stream, StreamColumn
 from mars.model.registry import PAUSED, RUNNING
+from tests import plans
 from tests.nemesis.proxy import PASS, Proxy, Rule
 
 pytestmark = pytest.mark.services
@@ -25,7 +26,7 @@ STREAM = Stream("", 0, "topic", "id", (StreamColumn("time", "BIGINT"),), "CSV", 
 
 
 def plan(stream: str) -> QueryPlan:
-    return QueryPlan(stream, "SELECT", ("time",), None, (), Window("tumbling", 1000), (), ())
+    return plans.made(("time",), stream=stream, sql="SELECT")
 
 
 @pytest.fixture

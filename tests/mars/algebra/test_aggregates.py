@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from mars.algebra import aggregates, functions
-from mars.algebra.aggregates import Order
+from mars.algebra.partials import Order
 from mars.model import types
 from mars.model.expressions import Column
-from mars.model.plan import AggregateCall
+from mars.model.partials import AggregateCall
+from tests.mars.algebra import kept
 
 NAN = float("nan")
 
@@ -26,11 +27,11 @@ def result(function: str, values: list, type_: str, selected: list | None = None
     order = Order(np.array(times or [0] * len(values), np.int64), 0,
                   np.array(offsets or range(len(values)), np.int64), np.zeros(len(values), np.int32))
     ids = np.zeros(len(values), np.int32)
-    at_once = aggregates.update(call, array, mask, ids, 1, order)
+    at_once = kept.update(call, array, mask, ids, 1, order)
     # Group i holds tuple i alone, and all of them are then merged to group 0.
-    single = aggregates.update(call, array, mask, np.arange(len(values), dtype=np.int32), len(values), order)
-    merged = aggregates.merge(call, single, ids, 1)
-    assert [p.type for p in merged] == [p.type for p in at_once] == [t for _, t in aggregates.partial_columns(call)]
+    single = kept.update(call, array, mask, np.arange(len(values), dtype=np.int32), len(values), order)
+    merged = kept.merge(call, single, ids, 1)
+    assert [p.type for p in merged] == [p.type for p in at_once] == kept.columns(call)
     value, again = (aggregates.finish(call, partials)[0].as_py() for partials in (at_once, merged))
     assert value == again or (value != value and again != again)
     assert aggregates.finish(call, at_once).type in (types.to_arrow(call.type), pa.dictionary(pa.int32(), pa.string()))
@@ -105,9 +106,9 @@ def test_variance_of_partials_that_hold_several_values_each() -> None:
     call = AggregateCall("var_pop", Column("x", "DOUBLE"), None, "DOUBLE")
     zeros = np.zeros(5, np.int32)
     order = Order(zeros.astype(np.int64), 0, zeros.astype(np.int64), zeros)
-    halves = aggregates.update(call, pa.array([1.0, 2.0, 10.0, 20.0, 30.0]), None,
+    halves = kept.update(call, pa.array([1.0, 2.0, 10.0, 20.0, 30.0]), None,
                                np.array([0, 0, 1, 1, 1], np.int32), 2, order)
-    merged = aggregates.merge(call, halves, np.zeros(2, np.int32), 1)
+    merged = kept.merge(call, halves, np.zeros(2, np.int32), 1)
     assert aggregates.finish(call, merged)[0].as_py() == pytest.approx(np.var([1, 2, 10, 20, 30]), rel=1e-12)
 
 

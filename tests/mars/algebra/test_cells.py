@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -11,8 +10,10 @@ from mars.algebra import cells
 from mars.algebra.cells_wire import METADATA
 from mars.errors import InvariantError
 from mars.model.expressions import Call, Column, Literal
-from mars.model.plan import AggregateCall, Key, Output, QueryPlan, Stream, StreamColumn, Window
+from mars.model.partials import AggregateCall
+from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn
 from mars.model.types import to_arrow
+from tests.plans import changed, made
 
 KEY = Column("k", "STRING")
 COUNT = AggregateCall("count", None, None, "BIGINT")
@@ -25,13 +26,12 @@ def stream(type_: str = "BIGINT", unit: str = "ms") -> Stream:
 def plan(type_: str = "BIGINT", **changes: object) -> QueryPlan:
     outputs = (Output("t", Column("window_time", type_), type_), Output("k", Column("k0", "STRING"), "STRING"),
                Output("count", Column("a0", "BIGINT"), "BIGINT"))
-    made = QueryPlan("s", "", ("t", "k"), None, (Key("k", KEY, "STRING"),), Window("tumbling", 60_000), (COUNT,), outputs)
-    return replace(made, **changes)
+    return changed(made(("t", "k"), (Key("k", KEY, "STRING"),), (COUNT,), outputs), **changes)
 
 
 def aggregate(query: QueryPlan, source: Stream, times: list[int], keys: list[str | None]) -> pa.Table:
     n = len(times)
-    return cells.aggregate(query, source, {"k": pa.array(keys, pa.string())}, np.array(times, np.int64), None, 0,
+    return cells.aggregate(query.aggregation, source, {"k": pa.array(keys, pa.string())}, np.array(times, np.int64), None, 0,
                            np.arange(n), np.zeros(n, np.int32))
 
 
@@ -61,11 +61,12 @@ def test_a_key_of_zero_is_shown_alike_whatever_came_first(type_, earlier) -> Non
     key = Column("d", type_)
     query = plan(keys=(Key("d", key, type_),), outputs=(Output("d", Column("k0", type_), type_),))
     source = Stream("s", 1, "topic", "id", (StreamColumn("t", "BIGINT"), StreamColumn("d", type_)), "CSV", "t", "ms")
-    batches = [cells.aggregate(query, source, {"d": pa.array(values, to_arrow(type_))}, np.zeros(len(values), np.int64),
-                               None, 0, np.arange(len(values)), np.zeros(len(values), np.int32))
+    batches = [cells.aggregate(query.aggregation, source, {"d": pa.array(values, to_arrow(type_))},
+                               np.zeros(len(values), np.int64), None, 0, np.arange(len(values)),
+                               np.zeros(len(values), np.int32))
                for values in ([earlier, -earlier], [earlier], [None])]
     for tables in (batches[:1], batches, [batches[1].slice(0), *batches]):
-        rows = cells.finish(query, source, cells.merge(query, source, tables))
+        rows = cells.finish(query, source, cells.merge(query.aggregation, source, tables))
         assert [str(value) for value in rows["d"].to_pylist() if value is not None] == ["0.0"]
 
 
@@ -85,17 +86,17 @@ def test_without_window_and_keys_there_is_one_row() -> None:
 
 def test_only_used_text_is_sent() -> None:
     many = pa.DictionaryArray.from_arrays(pa.array([7, 7], pa.int32()), pa.array([f"value{i}" for i in range(1000)]))
-    table = cells.aggregate(plan(), stream(), {"k": many}, np.zeros(2, np.int64), None, 0, np.arange(2),
+    table = cells.aggregate(plan().aggregation, stream(), {"k": many}, np.zeros(2, np.int64), None, 0, np.arange(2),
                             np.zeros(2, np.int32))
-    decoded = cells.decode(cells.encode(table), cells.schema(plan(), stream()))
+    decoded = cells.decode(cells.encode(table), cells.schema(plan().aggregation, stream()))
     assert decoded["k0"].chunk(0).dictionary.to_pylist() == ["value7"]
     assert decoded["k0"].to_pylist() == ["value7"]
 
 
 def test_empty_cells_can_be_sent_merged_and_finished() -> None:
-    empty = cells.merge(plan(), stream(), [])
-    again = cells.decode(cells.encode(empty), cells.schema(plan(), stream()))
-    assert cells.row_count(cells.merge(plan(), stream(), [again, empty])) == 0
+    empty = cells.merge(plan().aggregation, stream(), [])
+    again = cells.decode(cells.encode(empty), cells.schema(plan().aggregation, stream()))
+    assert cells.row_count(cells.merge(plan().aggregation, stream(), [again, empty])) == 0
     assert len(cells.finish(plan(), stream(), again)) == 0
     assert cells.finish(plan(), stream(), again).schema == cells.finish(
         plan(), stream(), aggregate(plan(), stream(), [1], ["a"])).schema
@@ -111,7 +112,7 @@ def test_damaged_cells_are_refused(damage) -> None:
 def test_cells_of_another_plan_or_version_are_refused() -> None:
     table = aggregate(plan(), stream(), [1], ["a"])
     with pytest.raises(InvariantError, match="another plan"):
-        cells.decode(cells.encode(table), cells.schema(plan(keys=()), stream()))
+        cells.decode(cells.encode(table), cells.schema(plan(keys=()).aggregation, stream()))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema.with_metadata({next(iter(METADATA)): b"0"})):
         pass
@@ -122,5 +123,5 @@ def test_cells_of_another_plan_or_version_are_refused() -> None:
 def test_late_cells_are_told_apart_by_window_end_and_grace() -> None:
     query = plan(grace_ms=500)
     table = aggregate(query, stream(), [1, 60_001], ["a", "a"])
-    assert [len(part) for part in cells.late_split(query, stream(), table, 60_499)] == [0, 2]
-    assert [len(part) for part in cells.late_split(query, stream(), table, 60_500)] == [1, 1]
+    assert [len(part) for part in cells.late_split(query.aggregation, stream(), table, 60_499)] == [0, 2]
+    assert [len(part) for part in cells.late_split(query.aggregation, stream(), table, 60_500)] == [1, 1]

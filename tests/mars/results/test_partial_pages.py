@@ -88,6 +88,7 @@ def test_a_page_that_other_things_decide_too_is_made_anew(first):
 
 def test_who_gets_a_shared_page_may_ask_for_the_next_one_for_as_long(first, clock):
     snapshot, id_ = Snapshot(STREAM, QUERY, (None,)), first.pages.keep(ROWS)
+    assert first.get(snapshot, open_id=id_) == 1
     for _ in range(3):
         assert first.get(snapshot, open_id=id_) == 1
         clock.now_s += KEPT_S - 1

@@ -1,16 +1,18 @@
 """Which partition is told to hold a watermark, over snapshots as commits leave them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from mars.model.commits import QueryCommit, ResultSegment
-from mars.model.plan import Stream, Window
+from mars.model.plan import Stream
 from mars.model.registry import Query
 from mars.results.cursors import Selection
 from mars.results.reason import why_empty
 from mars.results.snapshot import Snapshot
 from mars.results.waits import what_it_waits_for
+from tests.plans import made
 
 S = 1_000_000
 NO_TIME = None
@@ -19,8 +21,7 @@ NO_TIME = None
 def snapshot(times, watermark, idle_ms=30_000, state="RUNNING", reason="", published=None, segments=((), ())):
     """Of two key parts, seconds, windows of 60 s and 5 s of delay; `times` by partition; the second part is the one of
     `published`; `segments` are (first start, last start) of each part."""
-    plan = SimpleNamespace(idle_ms=idle_ms, watermark_ms=5_000, grace_ms=0, start="EARLIEST", having=None,
-                           window=Window("tumbling", 60_000))
+    plan = replace(made(("time",), idle_ms=idle_ms), start="EARLIEST")
     parts = []
     for spans, known in zip(segments, (None, published), strict=True):
         part = QueryCommit(1, positions=dict.fromkeys(times, 5), watermark=watermark, published=known,

@@ -38,7 +38,7 @@ def step(storage: Storage, manifest: Manifest, state: QueryState, retention_ms: 
 def resumed(storage: Storage, manifest: Manifest) -> QueryState:
     """The state as a new owner reads it."""
     committed = storage.manifest(_pointer(storage, manifest)).queries["q1"]
-    tables = [decode(storage.read(segment), schema(PLAN, STREAM)) for segment in committed.state]
+    tables = [decode(storage.read(segment), schema(PLAN.aggregation, STREAM)) for segment in committed.state]
     return QueryState.resume(QUERY, STREAM, committed, tables)
 
 

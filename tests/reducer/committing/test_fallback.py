@@ -83,7 +83,7 @@ def rows(storage: Storage, manifest: Manifest) -> list[tuple]:
 def go_on(storage: Storage, found: fallback.Found, end: int) -> Owner:
     """What a new owner makes of it: everything from the positions on comes again, in other pieces."""
     entry = found.manifest.queries["q1"]
-    tables = [decode(storage.read(segment), schema(PLAN, STREAM)) for segment in entry.state]
+    tables = [decode(storage.read(segment), schema(PLAN.aggregation, STREAM)) for segment in entry.state]
     owner = Owner(storage, QueryState.resume(QUERY, STREAM, entry, tables), found.manifest)
     return owner.run(range(entry.positions.get(0, 0) // 3, end))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mars.model.commits import QueryCommit
 from reducer.state.close import CheckedWatermark, Facts, watermark_of
+from tests.plans import changed
 from tests.reducer.pieces import PLAN, STREAM
 
 QUIET, SHORT = 1_001, 1_000  # IDLE of the plan is 1 s, its WATERMARK 2 s
@@ -55,7 +54,7 @@ def test_a_partition_holds_the_watermark_that_only_the_query_or_only_the_query_s
 
 def test_idle_off_and_a_silent_leader_leave_out_none():
     idle = {1: (5, QUIET)}
-    assert reached({0: 5, 1: 5}, {0: 100, 1: 60}, idle, replace(PLAN, idle_ms=None)) == 58
+    assert reached({0: 5, 1: 5}, {0: 100, 1: 60}, idle, changed(PLAN, idle_ms=None)) == 58
     assert reached({0: 5, 1: 5}, {0: 100, 1: 60}, idle, heard=False) == 58
 
 

@@ -22,15 +22,15 @@ def plan_of(sql: str, stream: Stream, continuous: bool = False) -> QueryPlan:
 
 
 def names(plan: QueryPlan) -> list[str]:
-    return [output.name for output in plan.outputs]
+    return [output.name for output in plan.presentation.outputs]
 
 
 def test_the_bare_event_time_is_the_window_and_no_key(flows: Stream) -> None:
     plan = plan_of("SELECT sip, type, TIMESTAMP, count(*) FROM Flows GROUP BY sip, type, timestamp WINDOWING 60 s", flows)
-    assert [key.name for key in plan.keys] == ["sip", "type"]
-    assert [(o.name, o.expression) for o in plan.outputs][2:] == [
+    assert [key.name for key in plan.aggregation.keys] == ["sip", "type"]
+    assert [(o.name, o.expression) for o in plan.presentation.outputs][2:] == [
         ("TIMESTAMP", Column("window_time", "BIGINT")), ("count", Column("a0", "BIGINT"))]
-    assert (plan.window, plan.columns) == (Window("tumbling", 60_000), ("timestamp", "sip", "type"))
+    assert (plan.aggregation.window, plan.aggregation.columns) == (Window("tumbling", 60_000), ("timestamp", "sip", "type"))
 
 
 @pytest.mark.parametrize("start", ["", " WHERE type > 1", " f", " AS f"])
@@ -40,7 +40,7 @@ def test_the_bare_event_time_is_the_window_and_no_key(flows: Stream) -> None:
 @pytest.mark.parametrize("words", ["GROUP BY", "group  by"])
 def test_parentheses_in_group_by_mean_nothing(flows: Stream, words: str, start: str, group: str, keys: list[str]) -> None:
     plan = plan_of(f"SELECT count(*) FROM flows{start} {words} {group} WINDOWING 60 s", flows)
-    assert [key.name for key in plan.keys] == keys
+    assert [key.name for key in plan.aggregation.keys] == keys
 
 
 @pytest.mark.parametrize(("one", "other"), [
@@ -48,9 +48,9 @@ def test_parentheses_in_group_by_mean_nothing(flows: Stream, words: str, start: 
     ("NOT (ok AND ok)", "NOT ok AND ok"), ("(ok OR ok) AND ok", "ok OR ok AND ok")])
 def test_expressions_that_differ_in_what_parentheses_mean_are_two(flows: Stream, one: str, other: str) -> None:
     plan = plan_of(f"SELECT {one} AS v, {other} AS w FROM flows GROUP BY v, w", flows)
-    assert [o.expression.name for o in plan.outputs] == ["k0", "k1"]
-    assert plan.keys[0].expression != plan.keys[1].expression
-    assert len(plan_of(f"SELECT count(*) FROM flows GROUP BY {one}, ({one}), ({one.upper()})", flows).keys) == 1
+    assert [o.expression.name for o in plan.presentation.outputs] == ["k0", "k1"]
+    assert plan.aggregation.keys[0].expression != plan.aggregation.keys[1].expression
+    assert len(plan_of(f"SELECT count(*) FROM flows GROUP BY {one}, ({one}), ({one.upper()})", flows).aggregation.keys) == 1
     with pytest.raises(SqlError, match="is not grouped"):
         plan_of(f"SELECT {other}, count(*) FROM flows GROUP BY {one}", flows)
 
@@ -61,7 +61,7 @@ def test_expressions_that_differ_in_what_parentheses_mean_are_two(flows: Stream,
 def test_ordinals_in_order_by_count_what_select_lists(flows: Stream, order: str, terms: tuple) -> None:
     plan = plan_of("SELECT window_start, sip, window_end, count(*) AS n FROM flows GROUP BY 1, 2 WINDOWING 60 s "
                    f"ORDER BY {order} LIMIT 5", flows)
-    assert plan.order_by == terms
+    assert plan.presentation.order_by == terms
 
 
 @pytest.mark.parametrize(("order", "terms"), [
@@ -69,23 +69,23 @@ def test_ordinals_in_order_by_count_what_select_lists(flows: Stream, order: str,
 def test_the_stream_may_stand_before_a_column_in_order_by(flows: Stream, order: str, terms: tuple) -> None:
     plan = plan_of("SELECT sip AS x, upper(dip) AS dip, f.dip AS y FROM flows f GROUP BY f.sip, F.DIP, f.window_start "
                    f"WINDOWING 60 s ORDER BY {order}", flows)
-    assert plan.order_by == terms
-    assert plan_of(f"SELECT * FROM flows f ORDER BY {order.replace('window_end', 'sip')}", flows).order_by
+    assert plan.presentation.order_by == terms
+    assert plan_of(f"SELECT * FROM flows f ORDER BY {order.replace('window_end', 'sip')}", flows).presentation.order_by
 
 
 def test_the_event_time_is_raw_in_where_and_in_aggregates(flows: Stream) -> None:
     plan = plan_of("SELECT timestamp + 1, max(timestamp) FROM flows WHERE timestamp > 5 "
                    "GROUP BY timestamp WINDOWING 1 s", flows)
-    assert unparse(plan.where, plain=True) == "timestamp > 5"
-    assert plan.aggregates[0].argument == Column("timestamp", "BIGINT")
-    assert unparse(plan.outputs[0].expression, plain=True) == "window_time + 1"
+    assert unparse(plan.aggregation.where, plain=True) == "timestamp > 5"
+    assert plan.presentation.aggregates[0].argument == Column("timestamp", "BIGINT")
+    assert unparse(plan.presentation.outputs[0].expression, plain=True) == "window_time + 1"
 
 
 def test_window_columns_are_not_repeated_but_may_have_an_alias(flows: Stream) -> None:
     plan = plan_of("SELECT window_start, window_end AS until, count(*), count(*) AS window_start FROM flows "
                    "GROUP BY window_start WINDOWING 1 s", flows)
     assert names(plan) == ["until", "count", "window_start_2"]
-    assert plan.outputs[0].expression == Column("window_end", "TIMESTAMP")
+    assert plan.presentation.outputs[0].expression == Column("window_end", "TIMESTAMP")
 
 
 def test_names_of_columns(flows: Stream) -> None:
@@ -97,34 +97,34 @@ def test_names_of_columns(flows: Stream) -> None:
 @pytest.mark.parametrize("group", ["1", "h", "upper(sip)", "UPPER((flows.SIP))", "1, h", "(1)", "(h)", "((1), (h, 1))"])
 def test_aliases_ordinals_and_expressions_in_group_by(flows: Stream, group: str) -> None:
     plan = plan_of(f"SELECT upper(sip) AS h, count(*) AS n FROM flows GROUP BY {group} HAVING n > 1 AND h <> 'X'", flows)
-    assert [unparse(key.expression, plain=True) for key in plan.keys] == ["upper(sip)"]
-    assert unparse(plan.having, plain=True) == "a0 > 1 AND k0 <> 'X'"
+    assert [unparse(key.expression, plain=True) for key in plan.aggregation.keys] == ["upper(sip)"]
+    assert unparse(plan.presentation.having, plain=True) == "a0 > 1 AND k0 <> 'X'"
 
 
 def test_a_column_goes_before_an_alias_in_group_by_and_after_it_in_having(flows: Stream) -> None:
     plan = plan_of("SELECT upper(sip) AS sip, count(*) AS bytes FROM flows GROUP BY sip HAVING bytes > 3", flows)
-    assert [unparse(key.expression, plain=True) for key in plan.keys] == ["sip"]
-    assert unparse(plan.having, plain=True) == "a0 > 3"
+    assert [unparse(key.expression, plain=True) for key in plan.aggregation.keys] == ["sip"]
+    assert unparse(plan.presentation.having, plain=True) == "a0 > 3"
 
 
 def test_an_aggregate_stands_after_from_in_having(flows: Stream) -> None:
     plan = plan_of("SELECT sip FROM flows GROUP BY sip HAVING max(bytes) IS DISTINCT FROM min(bytes)", flows)
-    assert unparse(plan.having, plain=True) == "NOT a0 <=> a1"
+    assert unparse(plan.presentation.having, plain=True) == "NOT a0 <=> a1"
 
 
 def test_the_same_aggregate_is_computed_once(flows: Stream) -> None:
     plan = plan_of("SELECT sum(bytes), sum(BYTES) / count(*), count(1) FROM flows HAVING max(type) > 1", flows)
-    assert [a.function for a in plan.aggregates] == ["sum", "count", "max"]
+    assert [a.function for a in plan.presentation.aggregates] == ["sum", "count", "max"]
 
 
 def test_aggregates_that_differ_in_the_sign_of_zero_are_two(flows: Stream) -> None:
     plan = plan_of("SELECT first(ratio * 0e0), first(ratio * -0e0), first(ratio * 0e0) + 1 FROM flows", flows)
-    assert [unparse(a.argument, plain=True) for a in plan.aggregates] == ["ratio * 0.0", "ratio * -0.0"]
+    assert [unparse(a.argument, plain=True) for a in plan.presentation.aggregates] == ["ratio * 0.0", "ratio * -0.0"]
 
 
 def test_filter_ignore_nulls_and_count_if_are_filters(flows: Stream) -> None:
     plan = plan_of("SELECT first(dip) IGNORE NULLS, count_if(ok), sum(bytes) FILTER (WHERE type = 6) FROM flows", flows)
-    assert [unparse(a.filter, plain=True) for a in plan.aggregates] == ["dip IS NOT NULL", "ok", "type = 6"]
+    assert [unparse(a.filter, plain=True) for a in plan.presentation.aggregates] == ["dip IS NOT NULL", "ok", "type = 6"]
 
 
 @pytest.mark.parametrize(("clauses", "values"), [
@@ -133,27 +133,31 @@ def test_filter_ignore_nulls_and_count_if_are_filters(flows: Stream) -> None:
     ("GRACE 2 s WATERMARK 1 s IDLE 7 s", (1_000, 7_000, 2_000, "LATEST"))])
 def test_policies_and_their_defaults(flows: Stream, clauses: str, values: tuple) -> None:
     plan = plan_of(f"SELECT count(*) FROM flows WINDOWING 1 h {clauses}", flows, continuous=True)
-    assert (plan.watermark_ms, plan.idle_ms, plan.grace_ms, plan.start) == values
-    assert (plan.late, plan.emission) == ("DROP", "FINAL")
+    assert (plan.aggregation.watermark_ms, plan.aggregation.idle_ms, plan.aggregation.grace_ms, plan.start) == values
+    assert (plan.aggregation.late, plan.presentation.emission) == ("DROP", "FINAL")
 
 
 def test_given_alone_it_starts_at_the_earliest_and_may_be_ordered(flows: Stream) -> None:
     plan = plan_of("SELECT sip, sum(bytes) AS b FROM flows GROUP BY sip ORDER BY b DESC, sip, 1 LIMIT 7", flows)
-    assert (plan.start, plan.window, plan.order_by, plan.limit) == ("EARLIEST", None, ((1, True), (0, False), (0, False)), 7)
+    shown = plan.presentation
+    assert (plan.start, plan.aggregation.window) == ("EARLIEST", None)
+    assert (shown.order_by, shown.limit) == (((1, True), (0, False), (0, False)), 7)
     windows = plan_of("SELECT window_end, count(*) FROM flows WINDOWING 1 s ORDER BY count, window_start DESC", flows)
-    assert windows.order_by == ((0, False), (-2, True))
+    assert windows.presentation.order_by == ((0, False), (-2, True))
 
 
 def test_without_groups_tuples_are_shown(flows: Stream) -> None:
     plan = plan_of("SELECT * FROM flows WHERE bytes > 5 LIMIT 3", flows)
-    assert (plan.grouped, names(plan), plan.columns) == (False, [c.name for c in flows.columns], tuple(names(plan)))
+    assert (plan.grouped, names(plan)) == (False, [c.name for c in flows.columns])
+    assert plan.aggregation.columns == tuple(names(plan))
     some = plan_of("SELECT upper(sip), bytes + 1 FROM flows ORDER BY 2", flows)
-    assert (some.grouped, names(some), some.columns) == (False, ["upper", "bytes + 1"], ("timestamp", "sip", "bytes"))
+    assert (some.grouped, names(some)) == (False, ["upper", "bytes + 1"])
+    assert some.aggregation.columns == ("timestamp", "sip", "bytes")
 
 
 def test_strict_streams_read_every_column() -> None:
     stream = compile_stream(parse("CREATE STREAM s (a INT, t BIGINT) FROM KAFKA 's' FORMAT CSV (STRICT) TIMESTAMP t"))
-    assert plan_of("SELECT count(*) FROM s", stream).columns == ("a", "t")
+    assert plan_of("SELECT count(*) FROM s", stream).aggregation.columns == ("a", "t")
 
 
 @pytest.mark.parametrize(("written", "lowered"), [
@@ -181,7 +185,7 @@ def test_strict_streams_read_every_column() -> None:
     ("NOT ok OR ok AND NOT ok", "NOT ok OR ok AND NOT ok"), ("type - (1 - 2) > -3", "type - (1 - 2) > -3"),
     ("nullif(sip, dip) IS NULL", "nullif(sip, dip) IS NULL"), ("sip = 5", "cast(sip AS INT) = 5")])
 def test_conditions_are_lowered_with_casts_made_explicit(flows: Stream, written: str, lowered: str) -> None:
-    assert unparse(plan_of(f"SELECT sip FROM flows WHERE {written}", flows).where, plain=True) == lowered
+    assert unparse(plan_of(f"SELECT sip FROM flows WHERE {written}", flows).aggregation.where, plain=True) == lowered
 
 
 @pytest.mark.parametrize("value", ["cast(bytes AS FLOAT) IN ({})", "bytes IN (type, {})", "bytes NOT IN ({}, type)"])
@@ -190,7 +194,7 @@ def test_a_long_in_of_other_than_constants_is_no_deep_tree(flows: Stream, value:
     members = ", ".join(map(str, range(1, count + 1)))
     plan = plan_of(f"SELECT sip FROM flows WHERE {value.format(members)}", flows)
     columns = {"bytes": pa.array([1, count, count + 1, None]), "type": pa.array([-1, -1, -1, -1], pa.int32())}
-    found = evaluate(plan.where, columns, 4).to_pylist()
+    found = evaluate(plan.aggregation.where, columns, 4).to_pylist()
     assert found == ([False, False, True, None] if "NOT" in value else [True, True, False, None])
 
 
@@ -203,13 +207,13 @@ def test_what_repeats_its_parts_again_and_again_is_refused(flows: Stream, form: 
         condition = form.format(condition)
     with pytest.raises(SqlError, match="too large"):
         compile_select(parse(f"SELECT sip FROM flows WHERE {condition}"), flows, continuous=False)
-    assert plan_of(f"SELECT sip FROM flows WHERE {form.format(form.format('ok'))}", flows).where is not None
+    assert plan_of(f"SELECT sip FROM flows WHERE {form.format(form.format('ok'))}", flows).aggregation.where is not None
 
 
 def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
     constants = "1, 3000000000, 10L, 1.50, 1e3, -9223372036854775808, -2147483648, 'x', true, NULL, DATE '2026-01-31', 1.5BD"
     plan = plan_of(f"SELECT {constants} FROM flows", flows)
-    assert [key.expression for key in plan.keys] == [
+    assert [key.expression for key in plan.aggregation.keys] == [
         Literal(1, "INT"), Literal(3_000_000_000, "BIGINT"), Literal(10, "BIGINT"), Literal("1.50", "DECIMAL(3,2)"),
         Literal(1000.0, "DOUBLE"), Literal(-2**63, "BIGINT"), Literal(-2**31, "INT"), Literal("x", "STRING"),
         Literal(True, "BOOLEAN"), Literal(None, "VOID"), Literal("2026-01-31", "DATE"), Literal("1.5", "DECIMAL(2,1)")]
@@ -222,7 +226,7 @@ def test_constants_are_typed_as_spark_does(flows: Stream) -> None:
 def test_a_constant_beside_a_decimal_is_as_wide_as_in_spark(flows: Stream, spark, written: str) -> None:
     """A bare one is as wide as its digits, a cast one as its type."""
     [field] = spark.sql(f"SELECT {written} AS x FROM tuples").schema
-    [key] = plan_of(f"SELECT {written} AS x FROM flows", flows).keys
+    [key] = plan_of(f"SELECT {written} AS x FROM flows", flows).aggregation.keys
     assert key.expression.type == field.dataType.simpleString().upper()
 
 
@@ -237,7 +241,7 @@ def test_a_cast_constant_is_a_constant(flows: Stream, condition: str) -> None:
 def test_texts_of_numbers_that_are_not_finite_are_compared(flows: Stream, text: str) -> None:
     """No plan can hold them as constants, so they stay texts that are cast, as Spark casts them."""
     plan = plan_of(f"SELECT count(*) FROM flows WHERE ratio = '{text}'", flows)
-    assert plan.where.arguments[1] == Call("cast", (Literal(text, "STRING"),), "DOUBLE")
+    assert plan.aggregation.where.arguments[1] == Call("cast", (Literal(text, "STRING"),), "DOUBLE")
 
 
 def test_other_texts_that_are_no_numbers_are_refused(flows: Stream) -> None:

@@ -20,4 +20,4 @@ def test_a_call_after_a_product_is_no_word_of_a_star(flows: Stream, product: str
     select = parse(f"SELECT {product} FROM flows")
     assert type(select.tree.expressions[0]).__name__ == "Mul"
     if product.startswith("type"):
-        assert compile_select(select, flows, continuous=False).outputs[0].type == "INT"
+        assert compile_select(select, flows, continuous=False).presentation.outputs[0].type == "INT"

@@ -1,4 +1,4 @@
-"""Variance and standard deviation: count, mean and the sum of squared differences from it, merged as Chan, Golub and
+"""Moments, of which variances are made: count, mean and the sum of squared differences from it, merged as Chan, Golub and
 LeVeque (1979) do, which stays exact where the sum of squares cancels. A tuple is a partial with count 1."""
 
 from __future__ import annotations
@@ -6,19 +6,19 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mars.algebra.aggregates_family import Family, Input, Partials, without_nulls
-from mars.algebra.evaluation.arrays import masked, numbers
+from mars.algebra.evaluation.arrays import numbers
+from mars.algebra.partials.kind import Columns, Input, Kind, without_nulls
 from mars.kernel_cache import kernel
-from mars.model.plan import AggregateCall
+from mars.model.partials import Partial
 
 DOUBLE = pa.float64()
 
 
-def _columns(call: AggregateCall) -> list[tuple[str, pa.DataType]]:
+def _columns(partial: Partial) -> list[tuple[str, pa.DataType]]:
     return [("n", pa.int64()), ("mean", DOUBLE), ("m2", DOUBLE)]
 
 
-def _update(call: AggregateCall, given: Input) -> Partials:
+def _update(partial: Partial, given: Input) -> Columns:
     (values,), ids = without_nulls([given.values], given.ids)
     means = numbers(values.cast(DOUBLE, safe=False))
     with np.errstate(invalid="ignore"):
@@ -26,22 +26,13 @@ def _update(call: AggregateCall, given: Input) -> Partials:
     return _arrays(merge_moments(ids, np.ones(len(ids), np.int64), means, squares, given.groups))
 
 
-def _merge(call: AggregateCall, partials: Partials, ids: np.ndarray, groups: int) -> Partials:
-    counts, means, squares = (numbers(column) for column in partials)
+def _merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int) -> Columns:
+    counts, means, squares = (numbers(column) for column in held)
     return _arrays(merge_moments(ids, counts, means, squares, groups))
 
 
-def _arrays(columns: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Partials:
+def _arrays(columns: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Columns:
     return [pa.array(column) for column in columns]
-
-
-def _finish(call: AggregateCall, partials: Partials) -> pa.Array:
-    """NULL without values, and for the sample forms also with one value, as in Spark."""
-    counts, _, squares = (numbers(column) for column in partials)
-    free = counts - (1 if call.function.endswith("_samp") else 0)
-    variance = squares / np.maximum(free, 1)
-    values = np.sqrt(variance) if call.function.startswith("stddev") else variance
-    return masked(values, free > 0, DOUBLE)
 
 
 @kernel
@@ -72,5 +63,4 @@ def warm() -> None:
     merge_moments(ids, numbers(pa.array([1])), numbers(pa.array([1.0])), numbers(pa.array([1.0])), 1)
 
 
-FAMILIES = {name: Family(_columns, _update, _merge, _finish)
-            for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")}
+KINDS = {"moments": Kind(_columns, _update, _merge)}

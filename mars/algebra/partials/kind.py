@@ -1,4 +1,4 @@
-"""What a family of aggregates consists of, and the two steps that all families share."""
+"""What a kind of partial consists of, and the steps that all kinds share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from mars.algebra.evaluation.arrays import CODED_STRING, valid_mask
 from mars.model import types
-from mars.model.plan import AggregateCall
+from mars.model.partials import Partial
 
-Partials = list[pa.Array]
+Columns = list[pa.Array]
 
 
 @dataclass(frozen=True)
@@ -31,22 +31,34 @@ class Order:
 
 @dataclass(frozen=True)
 class Input:
-    """The tuples that FILTER let through: argument, group of each, number of groups, order."""
+    """Tuples: the argument of each (None where there is none), the group of each (int32[n]), number of groups, order."""
 
     values: pa.Array | None
     ids: np.ndarray
     groups: int
     order: Order
 
+    def where(self, selected: np.ndarray) -> Input:
+        """Those for which FILTER, bool[n], is true."""
+        if selected.all():
+            return self
+        rows = np.flatnonzero(selected)
+        values = None if self.values is None else self.values.take(pa.array(rows))
+        return Input(values, self.ids[rows], self.groups, self.order.take(rows))
+
 
 @dataclass(frozen=True)
-class Family:
-    """The four functions of an aggregate; mars/algebra/aggregates.py says what each must guarantee."""
+class Kind:
+    """The functions of a kind of partial, over whole columns.
 
-    columns: Callable[[AggregateCall], list[tuple[str, pa.DataType]]]
-    update: Callable[[AggregateCall, Input], Partials]
-    merge: Callable[[AggregateCall, Partials, np.ndarray, int], Partials]
-    finish: Callable[[AggregateCall, Partials], pa.Array]
+    columns: (suffix, Arrow type) of what holds a partial; a group that no tuple reached has NULL, or 0 for counts.
+    update makes partials from tuples, merge makes one partial of many. update of a concatenation equals merge of the updates
+    of its pieces, in any order (sums of floats: to rounding).
+    """
+
+    columns: Callable[[Partial], list[tuple[str, pa.DataType]]]
+    update: Callable[[Partial, Input], Columns]
+    merge: Callable[[Partial, Columns, np.ndarray, int], Columns]
 
 
 def partial_type(type_: str) -> pa.DataType:
@@ -54,7 +66,7 @@ def partial_type(type_: str) -> pa.DataType:
     return CODED_STRING if type_ == "STRING" else types.to_arrow(type_)
 
 
-def without_nulls(columns: list[pa.Array], ids: np.ndarray) -> tuple[list[pa.Array], np.ndarray]:
+def without_nulls(columns: Columns, ids: np.ndarray) -> tuple[Columns, np.ndarray]:
     """The columns and ids of the rows whose first column is not NULL."""
     valid = valid_mask(columns[0])
     if valid is None:

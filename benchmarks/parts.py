@@ -21,7 +21,8 @@ def processes(run: Run, config: Config) -> dict[str, list[psutil.Process]]:
     """The processes of each part. The driver is the server with Spark's JVM, without the workers that it
     started."""
     parts = {name: [psutil.Process(found.pid)] for name, found in run.processes.items() if name != "server"}
-    parts |= {kind: [psutil.Process(worker["pid"]) for worker in found] for kind, found in workers(run, config).items()}
+    parts |= {kind: [psutil.Process(worker["pid"]) for worker in found]
+              for kind, found in workers(run, config).items() if found}
     server = psutil.Process(run.processes["server"].pid)
     taken = {process.pid for part in parts.values() for process in part}
     parts["driver"] = [server, *(child for child in server.children(recursive=True) if child.pid not in taken)]

@@ -57,10 +57,11 @@ class RangeTooLarge(MarsError):
         self.offsets, self.bytes = offsets, bytes_
 
 
-def open_reader(bootstrap: str, security: Security, topic: str, topic_id: str, retry_s: float = 10.0) -> Reader:
+def open_reader(bootstrap: str, security: Security, topic: str, topic_id: str, retry_s: float = 10.0,
+                asks_all: bool = False) -> Reader:
     """A reader of one topic, to be made in the process that uses it. `security` is that of mars.adapters.kafka.security;
-    `topic_id` is the broker's UUID as text. Each call waits for Kafka for about `retry_s`."""
-    return Reader(Wire(bootstrap, security, retry_s=retry_s), topic, topic_id)
+    `topic_id` is the broker's UUID as text. Each call waits for Kafka for about `retry_s`. `asks_all` is that of Cluster."""
+    return Reader(Wire(bootstrap, security, retry_s=retry_s, asks_all=asks_all), topic, topic_id)
 
 
 class Reader:

@@ -110,7 +110,8 @@ def can_count(plan: QueryPlan, stream: Stream) -> bool:
     """Is the query of that kind? Every tuple that reads counts, in panes of one length, under keys that are columns; of
     integer columns there are sums, least and greatest values. The kernel takes no NULLs."""
     kept = plan.aggregation
-    return (kept.where is None and windows.of(kept, stream).step is not None
+    kind = windows.of(kept, stream)
+    return (kept.where is None and kind.step is not None and not kind.offset
             and all(isinstance(key.expression, Column) for key in kept.keys) and all(map(_folds, kept.partials)))
 
 

@@ -12,6 +12,7 @@ moment.
 
 `api` may import all; `sql`, `mapper` and `reducer` do not know each other; this package imports none of them. It holds
 what they share. To read: `model` (plans, commits, and where all lies), `algebra` (windows, aggregates, cells), `adapters`
-and `lua` (the outside), `results` (committed files to rows), `runtime` (time and threads), `config`, `errors`.
+and `lua` (the outside), `results` (committed files to rows), `publisher` (rows to sinks), `runtime` (time and threads),
+`config`, `errors`.
 docs/architecture.md has the words, the way of a tuple and the numbered rules that comments name.
 """

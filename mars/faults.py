@@ -1,19 +1,23 @@
 """Named crash points, for tests: a process kills itself exactly between two steps of the protocol.
 
 A point does nothing unless the instance was started with `fault_folder`. There, a file with the point's name kills the next
-process that reaches the point, by SIGKILL. The file is renamed first, so exactly one process dies.
+process that reaches the point, by SIGKILL. The file is renamed first, so exactly one process dies. If the file says `stop`,
+the process is stopped there instead. Once somebody lets it continue, it may be a zombie.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from _thread import get_ident
 from typing import Protocol
 
 POINTS = ("mapper.claimed", "mapper.fetched", "mapper.letters_written", "mapper.spilled", "mapper.registered",
           "mapper.aggregated", "mapper.pushed", "reducer.received", "reducer.merged", "reducer.files_written",
           "reducer.committed", "reducer.trimmed", "leader.elected", "leader.generation_raised", "leader.commits_read",
-          "leader.installed", "leader.attached", "leader.assigned")
+          "leader.installed", "leader.attached", "leader.assigned", "publisher.claimed", "publisher.read",
+          "publisher.staged", "publisher.committing", "publisher.committed")
+STOP = "stop"
 
 
 class Faults(Protocol):
@@ -58,11 +62,17 @@ class FaultFolder:
 
     def point(self, name: str) -> None:
         order = os.path.join(self._folder, name)
+        taken = f"{order}.{os.getpid()}"
         try:
-            os.rename(order, f"{order}.{os.getpid()}")
+            os.rename(order, taken)
         except FileNotFoundError:
             return
-        os.kill(os.getpid(), signal.SIGKILL)
+        with open(taken) as file:
+            is_stop = file.read() == STOP
+        if is_stop:  # by this thread itself, which would else get a step further before it stands still
+            signal.pthread_kill(get_ident(), signal.SIGSTOP)
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def poison(self, stage: str, partition: int, start: int, end: int) -> None:
         try:

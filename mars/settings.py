@@ -29,15 +29,20 @@ class Settings(BaseModel):
     zookeeper_address: str = Field("", pattern=_ADDRESSES, description=(
         "The ZooKeeper to attach to, host:port[,host:port]. Empty: Mars starts its own."))
     spark_master: str = Field("", pattern=r"^$|^(local\[|spark://|k8s://|yarn$)", description=(
-        "Spark master that runs the workers. Empty: this machine, local[mappers + reducers + 2]."))
+        "Spark master that runs the workers. Empty: this machine, local[all workers + 2]."))
     state_uri: str = Field("", pattern=r"^$|^file:///", description=(
         "file:// URI of the folder for state and results, seen by all workers. Empty: in the data folder."))
 
     # How many workers there are, and how the work is divided.
     mappers: int = Field(2, ge=1, le=1024, description="Mapper workers, each one long Spark task.")
     reducers: int = Field(2, ge=1, le=1024, description="Reducer workers, each one long Spark task.")
+    publishers: int = Field(1, ge=1, le=64, description=(
+        "Publisher workers, each one long Spark task, which deliver to sinks. None runs while there is no sink."))
     key_parts: int = Field(2, ge=1, le=256, description=(
         "Parts that the keys of a stream are divided into; fixed when the stream is created."))
+
+    secret_key_file: str = Field("", description=(
+        "File with the key of the secrets, on every host that has publishers. Empty: secret.key in the data folder."))
 
     # How Mars connects to Kafka.
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field("PLAINTEXT", description=(
@@ -121,7 +126,8 @@ class Settings(BaseModel):
     def _absolute(cls, data: Path) -> Path:
         return data.expanduser().absolute()
 
-    @field_validator("api_tls_certificate", "api_tls_key", "kafka_tls_ca", "kafka_tls_certificate", "kafka_tls_key")
+    @field_validator("secret_key_file", "api_tls_certificate", "api_tls_key", "kafka_tls_ca", "kafka_tls_certificate",
+                     "kafka_tls_key")
     @classmethod
     def _absolute_file(cls, file: str) -> str:
         return file and str(Path(file).expanduser().absolute())  # server and workers run in folders of their own

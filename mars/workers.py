@@ -16,11 +16,13 @@ from mars.model import names
 @dataclass(frozen=True)
 class Kind:
     """`job` names the module and function that such a worker runs. It is called with the configuration as JSON and the
-    number of the slot, and returns when the worker is to end. Live ones have a znode each in `folder`."""
+    number of the slot, and returns when the worker is to end. Live ones have a znode each in `folder`. A kind with
+    `needed_by` is started while that znode has children."""
 
     name: str
     job: tuple[str, str]
     folder: str
+    needed_by: str | None = None
 
     @property
     def plural(self) -> str:
@@ -36,4 +38,5 @@ class Kind:
 KINDS = (
     Kind("mapper", ("mapper.job", "run_mapper"), names.MAPPERS),
     Kind("reducer", ("reducer.job", "run_reducer"), names.REDUCERS),
+    Kind("publisher", ("mars.publisher.job", "run_publisher"), names.PUBLISHERS, names.SINKS),
 )

@@ -43,7 +43,8 @@ class CreateStream:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF. `places` has (start,
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `time` is
+    the column that a window function names as the event time. `places` has (start,
     end) of each clause by its keyword."""
 
     window: Window | None = None
@@ -51,6 +52,7 @@ class Clauses:
     idle_ms: int | None = None
     grace_ms: int | None = None
     start: str | None = None
+    time: Name | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -79,11 +81,25 @@ class SelectFromQuery:
 
 
 @dataclass(frozen=True)
+class IntoClause:
+    """Where a sink delivers to: `kind` POSTGRES, KAFKA, WEBHOOK or PARQUET; `target` the table, topic, folder or, of a
+    webhook, the connection. A file is written after `every_ms` or with `bytes_max`. `sql` is the clause as written."""
+
+    kind: str
+    target: Name
+    connection: Name | None = None
+    key: tuple[Name, ...] | None = None
+    every_ms: int = 0
+    bytes_max: int = 0
+    sql: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
 class CreateQuery:
-    """CREATE QUERY name AS SELECT ...; `into` is the sink, None for the built-in results."""
+    """CREATE QUERY name AS SELECT ...; `into` is the sink that is made with it, None for the built-in results alone."""
 
     name: Name
-    into: Name | None
+    into: IntoClause | None
     select: SelectStatement
     sql: str
 
@@ -154,6 +170,74 @@ class Peek:
 
 
 @dataclass(frozen=True)
+class CreateConnection:
+    """`options` are (option, value), values as text or number; `secrets` are (option, name of a secret)."""
+
+    name: Name
+    kind: str
+    options: tuple[tuple[str, str | int], ...]
+    secrets: tuple[tuple[str, Name], ...]
+    sql: str
+
+
+@dataclass(frozen=True)
+class CreateSink:
+    """`where` is a condition over the result's columns, `start` EARLIEST, LATEST or an instant."""
+
+    name: Name
+    query: Name
+    into: IntoClause
+    where: Name | None
+    start: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class DropSink:
+    name: Name
+
+
+@dataclass(frozen=True)
+class PauseSink:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ResumeSink:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ReplaySink:
+    """`start` is EARLIEST or an instant."""
+
+    name: Name
+    start: str
+
+
+@dataclass(frozen=True)
+class DropConnection:
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowSinks:
+    pass
+
+
+@dataclass(frozen=True)
+class ShowConnections:
+    pass
+
+
+@dataclass(frozen=True)
+class ExplainSink:
+    """What a sink does, and why it is where it is."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
 class Explain:
     """Of a SELECT, or of a running query. `format` is TEXT or SPARK; `why` asks why a query's results are as
     they are."""
@@ -178,6 +262,16 @@ Statement = (
     | Describe
     | Peek
     | Explain
+    | CreateConnection
+    | CreateSink
+    | DropSink
+    | PauseSink
+    | ResumeSink
+    | ReplaySink
+    | DropConnection
+    | ShowSinks
+    | ShowConnections
+    | ExplainSink
     | SelectStatement
     | SelectFromQuery
 )

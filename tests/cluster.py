@@ -21,6 +21,7 @@ import redis
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from api.instance.identity import admit
 from api.instance.services import redis as redis_service
 from api.instance.services import zookeeper as zookeeper_service
 from api.instance.services.process import Child
@@ -32,6 +33,7 @@ from mars.model import names
 from mars.results.cursors import LIMIT_MAX, Selection
 from mars.results.pages import page as result_page
 from mars.results.snapshot import Snapshot
+from mars.workers import KINDS
 from tests.conftest import Stack
 
 ROOT = Path(__file__).parent.parent
@@ -41,8 +43,8 @@ ENTRY = """
 import logging, sys
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 logging.getLogger("kafka").setLevel(logging.ERROR)
-from {kind}.job import run_{kind}
-run_{kind}(sys.argv[1], {number})
+from mars.workers import KINDS
+{{kind.name: kind for kind in KINDS}}["{kind}"].load()(sys.argv[1], {number})
 """
 
 
@@ -58,9 +60,10 @@ class Slot:
 
 
 class Cluster:
-    """Mappers and reducers under the names ('mapper', 0), ('reducer', 1), ...; stop it with `close`."""
+    """Mappers, reducers and publishers under the names ('mapper', 0), ('reducer', 1), ...; stop it with `close`."""
 
-    def __init__(self, stack: Stack, folder: Path, mappers: int = 2, reducers: int = 2, **settings: object) -> None:
+    def __init__(self, stack: Stack, folder: Path, mappers: int = 2, reducers: int = 2, publishers: int = 0,
+                 **settings: object) -> None:
         self.folder = folder
         self.orders = folder / "faults"
         self.orders.mkdir(parents=True)
@@ -71,12 +74,14 @@ class Cluster:
         self.config: Config = own.model_copy(update={**addresses, **settings})
         patient = self.config.model_copy(update={"zookeeper_session_ms": 10_000})
         self.context = Context(patient, connect(patient))
+        if publishers:  # transactions of sinks have the instance's id in their names, and the Kafka is everybody's
+            admit(self.config, self.context.zk, self.context.storage)
         host, port = self.config.redis_address.split(":")
         self.redis = redis.Redis(host=host, port=int(port))
         self.slots: dict[tuple[str, int], Slot] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self.scale(mappers, reducers)
+        self.scale(mappers, reducers, publishers)
         threading.Thread(target=self._keep_alive, name="keep-alive", daemon=True).start()
 
     def close(self) -> None:
@@ -91,9 +96,10 @@ class Cluster:
 
     # -- workers --------------------------------------------------------------------------------------------------
 
-    def scale(self, mappers: int, reducers: int, **settings: object) -> None:
+    def scale(self, mappers: int, reducers: int, publishers: int = 0, **settings: object) -> None:
         """Let so many workers run from now on; other settings end those that ran before by SIGKILL."""
-        wanted = {("mapper", n) for n in range(mappers)} | {("reducer", n) for n in range(reducers)}
+        counts = {"mapper": mappers, "reducer": reducers, "publisher": publishers}
+        wanted = {(kind, n) for kind, count in counts.items() for n in range(count)}
         with self._lock:
             self.config = self.config.model_copy(update=settings)
             for key in [key for key in self.slots if settings or key not in wanted]:
@@ -150,7 +156,7 @@ class Cluster:
         """Return once every slot's process has told ZooKeeper that it lives."""
         def present() -> bool:
             zk = self.context.zk
-            kinds = (("mapper", names.MAPPERS), ("reducer", names.REDUCERS))
+            kinds = [(kind.name, kind.folder) for kind in KINDS]
             living = {(kind, int(id_.split("-")[0])) for kind, path in kinds if zk.get(path) for id_ in zk.children(path)}
             return self.slots.keys() <= living
 
@@ -158,10 +164,10 @@ class Cluster:
 
     # -- faults ---------------------------------------------------------------------------------------------------
 
-    def arm(self, point: str) -> None:
-        """Let the next process that reaches the crash point die there."""
+    def arm(self, point: str, action: str = "") -> None:
+        """Let the next process that reaches the crash point die there, or stand still there if `action` is faults.STOP."""
         assert point in faults.POINTS, point
-        (self.orders / point).write_text("")
+        (self.orders / point).write_text(action)
 
     def died_at(self, point: str) -> bool:
         """Has a process taken the order?"""

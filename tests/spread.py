@@ -23,6 +23,7 @@ LONGEST = (
     ("simulate/test_simulate.py",),
     ("nemesis/test_campaign.py",),
     ("faults/test_states.py",),
+    ("publisher/test_sinks.py", "publisher/test_postgres.py"),
     ("faults/test_zombies.py",),
     ("mapper/test_read_kafka.py",),
     ("test_differential.py", "mars/algebra/test_evaluate_against_spark.py", "sql/test_types_against_spark.py",

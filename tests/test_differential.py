@@ -55,6 +55,10 @@ BY_HAND = (
     "SELECT t, count(*) FROM s WHERE k LIKE '%a%' OR k RLIKE '^[0-9]' OR k IN ('Ä', '日本') GROUP BY t WINDOWING 60 s",
     "SELECT t, count(*) FROM s WHERE x <> x OR NOT (x > 0) GROUP BY t WINDOWING 60 s",
     "SELECT k, count(*), sum(x) FROM s GROUP BY k",
+    "SELECT k, t, count(*), avg(i), first(x), last(b) FROM s GROUP BY k, t WINDOWING 60 s EVERY 10 s OFFSET 7 s",
+    "SELECT ok, count(DISTINCT k) AS c, min(day), var_samp(x) FROM s GROUP BY ok WINDOWING 50 s EVERY 20 s OFFSET -3 s",
+    "SELECT k, t, count(*), sum(d), max(at) FROM s GROUP BY k, t WINDOWING LANDMARK EACH 5 min EVERY 20 s",
+    "SELECT t, count(*) FROM s GROUP BY t WINDOWING 1 min OFFSET 59 s",
 )
 # (Mars, DuckDB over `s`, where `w` and `e` are the window's start and end); both in the order of results.
 TWO_ENGINES = (
@@ -100,8 +104,10 @@ def random_select(rng: random.Random) -> str:
     where = f" WHERE {rng.choice(CONDITIONS)} AND {rng.choice(CONDITIONS)}" if rng.random() < 0.4 else ""
     group = f" GROUP BY {', '.join(f'key{n}' for n in range(len(keys)))}" if keys else ""
     having = f" HAVING count(*) > {rng.randrange(4)}" if rng.random() < 0.3 else ""
-    size = rng.choice(("20 s", "1 min", "300 s", "1 h"))
-    return f"SELECT {', '.join(keys + calls)} FROM s{where}{group} WINDOWING {size}{having}"
+    window = rng.choice(("20 s", "1 min", "300 s", "1 h", "1 min OFFSET 11 s", "1 min EVERY 10 s",
+                         "90 s EVERY 60 s OFFSET -1 s", "LANDMARK EACH 10 min EVERY 1 min",
+                         "LANDMARK EACH HOUR EVERY 20 min"))
+    return f"SELECT {', '.join(keys + calls)} FROM s{where}{group} WINDOWING {window}{having}"
 
 
 def as_messages(values: list[bytes], first: int) -> Messages:
@@ -152,7 +158,7 @@ def spark(table, tmp_path_factory) -> Iterator[SparkSession]:
 
 
 def by_mars(plan: QueryPlan, stream: Stream, data: list[list[bytes]], rng: random.Random) -> pa.Table:
-    """Cut, aggregate, encode, merge and finish."""
+    """Cut, aggregate, encode, merge, make windows of panes, and finish."""
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     for partition, values in enumerate(data):
         parser, at = Parser(stream, plan.aggregation.columns), 0
@@ -163,7 +169,8 @@ def by_mars(plan: QueryPlan, stream: Stream, data: list[list[bytes]], rng: rando
             for held, cell in zip(parts, done.parts, strict=True):
                 held.append(cells.decode(cells.encode(cell)))
             at += size
-    return cells.finish(plan, stream, pa.concat_tables(merged(plan, stream, held, rng) for held in parts).combine_chunks())
+    return cells.finish(plan, stream, pa.concat_tables(
+        cells.of_windows(plan.aggregation, stream, merged(plan, stream, held, rng)) for held in parts).combine_chunks())
 
 
 def merged(plan: QueryPlan, stream: Stream, tables: list[pa.Table], rng: random.Random) -> pa.Table:

@@ -14,7 +14,7 @@ import pytest
 from api.cli.program import mars
 from mars import faults
 from mars.config import PREFIX, Config
-from mars.model import names, registry
+from mars.model import names, registry, sinks
 from mars.model.commits import COUNTERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -121,25 +121,29 @@ def test_states_and_counters() -> None:
     states = re.findall(r"`([A-Z_]+)`", "".join(cells[0] for cells in rows(
         section(TEXT["operations.md"], "States of a query"))))
     assert sorted(states) == sorted([registry.RUNNING, registry.PAUSED, *registry.FAULT_STATES])
+    of_sinks = [cells[0].strip("`") for cells in rows(section(TEXT["operations.md"], "Sinks"))]
+    assert of_sinks == [sinks.STARTING, sinks.DELIVERING, sinks.WAITING, sinks.PAUSED, sinks.FAILED, sinks.PROGRESS_LOST,
+                        sinks.BEHIND_RETENTION]
     assert [cells[0].strip("`") for cells in rows(section(TEXT["operations.md"], "Counters"))] == list(COUNTERS)
 
 
 def test_metrics() -> None:
-    source = (ROOT / "api" / "rest" / "metrics.py").read_text()
+    source = "".join((ROOT / "api" / "rest" / name).read_text() for name in ("metrics.py", "sink_metrics.py"))
     made = {f"mars_query_{name}_total" for name in COUNTERS}
     made |= set(re.findall(r'GaugeMetricFamily\("(\w+)"', source))
-    assert set(re.findall(r"`(mars_(?:query|workers)\w*)`", section(TEXT["operations.md"], "Metrics"))) == made
+    assert set(re.findall(r"`(mars_(?:query|workers|sink_)\w*)`", section(TEXT["operations.md"], "Metrics"))) == made
 
 
 def test_crash_points() -> None:
-    listed = re.findall(r"`((?:mapper|reducer|leader)\.[a-z_]+)`", section(TEXT["development.md"], "Crash points"))
+    listed = re.findall(r"`((?:mapper|reducer|leader|publisher)\.[a-z_]+)`", section(TEXT["development.md"], "Crash points"))
     assert listed == list(faults.POINTS)
 
 
 def test_znodes_and_keys() -> None:
     text = section(TEXT["architecture.md"], "What is kept where")
     paths = [names.CATALOG, names.LEADER, names.STOP, names.INSTANCE,
-             *(f"{folder}/<id>" for folder in (names.CHANGES, names.MAPPERS, names.REDUCERS)),
+             names.SINKS, names.sink_status("<id>"), names.sink_owner("<id>"), f"{names.SECRETS}/<name>",
+             *(f"{folder}/<id>" for folder in (names.CHANGES, names.MAPPERS, names.REDUCERS, names.PUBLISHERS)),
              f"{names.ELECTION}/candidate-<n>", *(f"{names.STREAMS}/<id>/{part}" for part in
              ("generation", "queries", "parts/<k>/owner", "parts/<k>/pointer", "recovery", "broken"))]
     assert set(re.findall(r"`(/mars/[^`]+)`", text)) == set(paths)

@@ -94,10 +94,10 @@ class Client:
 def problem(answer: httpx.Response, sql: str = "") -> MarsError:
     """The error in an answer; `sql` is the statement that was sent, if there was one."""
     try:
-        body = answer.json()
+        body: dict = answer.json()
         title = body["title"]
     except (ValueError, KeyError, TypeError):
-        return MarsError(f"The API answered {answer.status_code}", answer.text[:500])
+        title, body = f"The API answered {answer.status_code}", {"detail": answer.text[:500]}
     detail, hint = body.get("detail") or "", body.get("hint") or ""
     if body.get("line"):
         return SqlError(title, detail, hint, sql=sql, line=body["line"], column=body.get("column") or 1,

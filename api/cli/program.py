@@ -117,6 +117,44 @@ def load(**options: object) -> None:
     run("api.cli.commands.load", "load", options)
 
 
+@mars.group()
+def secret() -> None:
+    """Passwords for connections: PASSWORD SECRET NAME."""
+
+
+@secret.command("set")
+@click.argument("name")
+@click.option("--file", type=click.Path(path_type=Path), help="Read it from a file; else from stdin, or a prompt.")
+@data_option
+def secret_set(name: str, file: Path | None, data: Path | None) -> None:
+    """Keep a secret, or another value of it."""
+    from api.cli.commands.secret import set_secret
+
+    set_secret(data, name, file)
+
+
+@secret.command("list")
+@data_option
+def secret_list(data: Path | None) -> None:
+    """The names of all secrets."""
+    from api.cli.commands.secret import list_secrets
+
+    list_secrets(data)
+
+
+@secret.command("drop")
+@click.argument("name")
+@data_option
+def secret_drop(name: str, data: Path | None) -> None:
+    """Forget a secret that no connection names."""
+    from api.cli.commands.secret import drop_secret
+
+    drop_secret(data, name)
+
+
+secret.add_command(secret_drop, "rm")
+
+
 @mars.command()
 @data_option
 @click.option("--rate", type=click.IntRange(1), default=100_000, show_default=True, help="Tuples per second.")
@@ -128,6 +166,7 @@ def load(**options: object) -> None:
 @click.option("--time", "time_column", metavar="COLUMN", help="The event-time column.")
 @click.option("--unit", type=click.Choice(["s", "ms", "us", "ns"]), help="The unit of the event time, if it is an integer.")
 @click.option("--sql", "select", metavar="SELECT", help="The query to run.")
+@click.option("--into", type=click.Choice(["postgres"]), help="Deliver the results into a Postgres of the demo's own, too.")
 @click.option("--stop/--keep", default=False, help="Stop everything at the end, or keep it running (the default).")
 def demo(**options: Any) -> None:
     """Show exact live results from nothing: start, feed, query, watch, check."""

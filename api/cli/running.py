@@ -9,22 +9,23 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from api.cli.client import Client
 from api.cli.render import CELL_WIDTH, render
 from mars.errors import MarsError
 
 CANCEL_S = 2.0
+SIGNAL_S = 0.5
 
 
 def run(client: Client, statement: str) -> dict:
     """The answer to one statement. Ctrl-C stops it at the API too, and waits for no answer of an API that is silent."""
     id_ = uuid.uuid4().hex
     answers: SimpleQueue[Future] = SimpleQueue()
-    _beside("statement", _ask, client, statement, id_, answers)
     try:
-        return answers.get().result()
+        _beside("statement", _ask, client, statement, id_, answers)
+        return _first(answers).result()
     except KeyboardInterrupt:
         _beside("cancel", _cancel, client, id_).join(CANCEL_S)
         raise
@@ -38,6 +39,14 @@ def _beside(name: str, do: Callable[..., None], *arguments: object) -> threading
     thread = threading.Thread(target=do, args=arguments, name=name, daemon=True)
     thread.start()
     return thread
+
+
+def _first(answers: SimpleQueue[Future]) -> Future:
+    """The first answer. Python notes a signal when a C call ends. One that comes between its last look and the call's wait
+    would be seen only when the answer comes, so no wait is long."""
+    while True:
+        with contextlib.suppress(Empty):
+            return answers.get(timeout=SIGNAL_S)
 
 
 def _ask(client: Client, statement: str, id_: str, answers: SimpleQueue[Future]) -> None:

@@ -21,10 +21,11 @@ from api.cli.running import read, run, show
 from mars.errors import MarsError
 from sql.read.parse import split_statements
 
-WORDS = """ALTER AND AS AVG BETWEEN BIGINT BOOLEAN BY CASE COUNT CREATE CSV DATE DEAD DECIMAL DESCRIBE DISTINCT
-DOUBLE DROP DRY EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE GROUP HAVING IDLE IN INT IS JSON
-KAFKA LAST LATEST LETTERS LIKE LIMIT MAX MIN NOT NULL OR ORDER PAUSE PEEK QUERIES QUERY REDRIVE RESUME RUN SELECT SHOW
-STDDEV STREAM STREAMS STRING SUM THEN TIMESTAMP UNIT VARIANCE WATERMARK WHEN WHERE WINDOWING"""
+WORDS = """ALTER AND AS AVG BETWEEN BIGINT BOOLEAN BY CASE CONNECTION CONNECTIONS COUNT CREATE CSV DATE DEAD DECIMAL DESCRIBE
+DISTINCT DOUBLE DROP DRY EARLIEST ELSE END EXPLAIN FILTER FIRST FLOAT FORMAT FROM GRACE GROUP HAVING IDLE IN INT
+INTO IS JSON KAFKA KEY LAST LATEST LETTERS LIKE LIMIT MAX MIN NOT NULL OR ORDER PAUSE PEEK POSTGRES QUERIES QUERY
+REDRIVE REPLAY RESUME RUN SECRET SELECT SHOW SINK SINKS STDDEV STREAM STREAMS STRING SUM TABLE THEN TIMESTAMP TOPIC UNIT
+VARIANCE WATERMARK WHEN WHERE WINDOWING"""
 KEYWORDS = WORDS.split()
 HELP = """\\d          streams and queries        \\x          one line per value (on, off)
 \\d NAME     describe one               \\timing     show how long statements take (on, off)
@@ -60,7 +61,8 @@ class Names(Completer):
         if time.monotonic() - self.read_at > 5:
             self.read_at = time.monotonic()
             try:
-                found = [row[0] for kind in ("STREAMS", "QUERIES") for row in self.client.sql(f"SHOW {kind}")["rows"]]
+                kinds = ("STREAMS", "QUERIES", "SINKS")
+                found = [row[0] for kind in kinds for row in self.client.sql(f"SHOW {kind}")["rows"]]
                 self.words = [str(name) for name in found]
             except MarsError:
                 self.words = []

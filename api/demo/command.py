@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def demo(data: Path | None, stop: bool, **options: Any) -> None:
         run = instance(config, options["kafka"])
         with Client.of(run, config.api_token) as client:
             source = choose(config, run, options)
-            verdict = play(client, source, began)
+            verdict = deliver(config, client, source, began) if options["into"] else play(client, source, began)
         tell(verdict)
         if stop:
             up.down(config.data)
@@ -74,12 +75,24 @@ def choose(config: Config, run: runfile.Run, options: dict) -> Source:
     return PaperSource(config, run.kafka, options["rate"], options["seconds"])
 
 
-def play(client: Client, source: Source, began: float) -> Verdict:
-    """Create, feed and watch until everything that was sent is in the committed results; then check."""
+def deliver(config: Config, client: Client, source: Source, began: float) -> Verdict:
+    """As `play`, with the results delivered into a Postgres, which are checked too."""
+    from api.demo.into import opened
+
+    with opened(config, client) as into:
+        verdict = play(client, source, began, into.deliver)
+        delivered = into.verdict()
+    return verdict if verdict.difference or not delivered.difference else delivered
+
+
+def play(client: Client, source: Source, began: float, created: Callable[[str], None] = lambda _query: None) -> Verdict:
+    """Create, feed and watch until everything that was sent is in the committed results; then check. `created` is told the
+    query's name."""
     try:
         source.prepare()
         say(f"  topic   {source.topic}: {source.about}")
         create(client, source)
+        created(source.name)
         source.start()
         with View() as view:
             watch(client, source, view)

@@ -17,6 +17,7 @@ from mars.workers import KINDS, Kind
 
 LOG = logging.getLogger("mars.jobs")
 PAUSE_S, PAUSE_MAX_S = 0.2, 2.0  # before a slot gets another worker: one that dies at its start must not fill the log
+LOOK_S = 1.0  # between looks whether a kind of workers is needed by now
 HEALTHY_S = 10.0  # a worker that lived this long did not die at its start
 
 
@@ -38,10 +39,12 @@ def reason_of(error: Exception) -> str:
 
 
 class Workers:
-    """Keeps a worker in every slot from `start` to `stop`, by one thread a slot."""
+    """Keeps a worker in every slot from `start` to `stop`, by one thread a slot, as long as its kind
+    `is_needed`."""
 
-    def __init__(self, spark: SparkSession, config: Config) -> None:
+    def __init__(self, spark: SparkSession, config: Config, is_needed: Callable[[Kind], bool]) -> None:
         self.spark = spark
+        self.is_needed = is_needed
         self.config_json = config.to_json()
         self.stopping = threading.Event()
         slots = [(kind, slot) for kind in KINDS for slot in range(getattr(config, kind.plural))]
@@ -65,6 +68,9 @@ class Workers:
     def _keep(self, kind: Kind, slot: int) -> None:
         group, backoff = _group(kind, slot), Backoff(PAUSE_S, PAUSE_MAX_S)
         while not self.stopping.is_set():
+            if not self.is_needed(kind):
+                self.stopping.wait(LOOK_S)
+                continue
             began = time.monotonic()
             try:
                 run_task(self.spark, group, task(kind, self.config_json, slot))

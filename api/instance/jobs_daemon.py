@@ -13,6 +13,7 @@ import sys
 from pyspark import daemon
 
 import mapper.warm
+import mars.publisher.job
 import mars.warm
 from mars.workers import KINDS
 

@@ -7,7 +7,6 @@ while it lives, so a folder never has two. If a run file's supervisor is gone, n
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import unicodedata
@@ -18,12 +17,13 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from api.instance.processes import Process
+from api.instance.services.paths import take
 from mars.errors import ConfigurationError, ConflictError, NotReadyError
 
 STARTING, READY = "starting", "ready"
 LOCK = "run.lock"  # held by the process that has the folder; this file shows that a folder is ours
 OWN = frozenset({LOCK, "run.json", "ports.json", "ports.json.new", "expected.arrow", "kafka", "logs", "redis", "spark",
-                 "spill", "state", "zookeeper"})
+                 "secret.key", "spill", "state", "zookeeper"})
 BESIDE = ("demo", "lost+found")  # the demo's own folder in the default one, and what file systems make
 
 
@@ -124,8 +124,8 @@ def lock(data: Path) -> int:
 
     Raises ConflictError, with the address of the instance that has it, ConfigurationError as make_folder."""
     make_folder(data)
-    descriptor = os.open(data / LOCK, os.O_RDWR)
-    if _takes(descriptor):
+    descriptor = take(data / LOCK)
+    if descriptor is not None:
         return descriptor
     run = running(data)
     where = f"{data} at {run.api}" if run and run.api else str(data)
@@ -149,14 +149,14 @@ def stopped(data: Path) -> Iterator[None]:
 
     ConflictError if somebody holds it, ConfigurationError if that cannot be seen; makes no folder and no file."""
     try:
-        descriptor = os.open(data / LOCK, os.O_RDWR)
+        descriptor = take(data / LOCK, make=False)
     except (FileNotFoundError, NotADirectoryError):
         yield  # a folder without this file has never had an instance
         return
     except OSError as error:
         raise ConfigurationError(f"{data} is not ours to stop", error.strerror or str(error),
                                  "stop it as the user that started it") from None
-    if not _takes(descriptor):
+    if descriptor is None:
         who = ", ".join(map(str, holders(data)))
         raise ConflictError("Mars is not stopped", f"process {who or 'of unknown number'} holds {data / 'run.lock'}, and "
                             "run.json does not name it",
@@ -165,16 +165,6 @@ def stopped(data: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _takes(descriptor: int) -> bool:
-    """Take the lock, or close the descriptor."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return False
-    return True
 
 
 def _path(data: Path) -> Path:

@@ -55,7 +55,7 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     identity = identify(config, zookeeper, is_redis_own=not first.redis_address)
     answering(zookeeper, lambda: forget_last_run(zookeeper), PATIENCE_S)
-    workers = Workers(spark, config)
+    workers = Workers(spark, config, lambda kind: is_needed(zookeeper, kind))
     workers.start()
     ending = threading.Event()
     try:
@@ -105,7 +105,7 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
     """Say that the instance is ready once each slot has registered and the API answers; end it if one does
     not."""
     deadline = time.monotonic() + WORKERS_S
-    for kind in KINDS:
+    for kind in (kind for kind in KINDS if kind.needed_by is None):
         count = getattr(config, kind.plural)
         while (there := registered(zookeeper, kind)) < count:
             if time.monotonic() > deadline:
@@ -121,6 +121,14 @@ def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
     url = api_url(config)
     processes.tell(events, {"ready": "api", "detail": f"{url}/docs"})
     processes.tell(events, {"api": url})
+
+
+def is_needed(zookeeper: ZooKeeper, kind: Kind) -> bool:
+    """Is there work for such workers? None is known of while ZooKeeper is away."""
+    try:
+        return kind.needed_by is None or bool(zookeeper.children(kind.needed_by))
+    except ZOOKEEPER_AWAY:
+        return False
 
 
 def registered(zookeeper: ZooKeeper, kind: Kind) -> int:

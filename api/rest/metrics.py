@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
+from api.rest import sink_metrics
 from api.statements import status
 from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
@@ -48,6 +49,7 @@ class _Now(Collector):
                     family.add_metric(labels, document["counters"][name])
             yield family
         yield from self._gauges(documents)
+        yield from sink_metrics.collect(self.context)
         alive = GaugeMetricFamily("mars_workers", "Workers that are alive.", labels=["kind"])
         for kind in KINDS:
             alive.add_metric([kind.name], len(status.workers(self.context, kind)))

@@ -160,7 +160,7 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
 
 
 def _reader(config: Config, stream: Stream) -> Reader:
-    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id)
+    reader = open_reader(config.kafka_address, security_of(config), stream.topic, stream.topic_id, asks_all=True)
     reader.last_stable_offsets()  # a range is never read past an end that the reader has not seen
     return reader
 

@@ -13,10 +13,13 @@ from mars.adapters.changes import GLANCE_S, PATIENCE_S
 from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import security_of
 from mars.adapters.kafka.wire import Wire
+from mars.adapters.secrets import SecretStore
+from mars.adapters.sink_catalog import SinkStore
 from mars.adapters.storage import Storage
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.results.embedded.engine import Engine
+from mars.results.first_pages import FirstPages
 from mars.results.partial_pages import PartialPages
 from mars.results.snapshot import SnapshotReader
 from mars.results.source import ResultSource
@@ -46,7 +49,8 @@ def connect(config: Config) -> Connections:
     return Connections(
         ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms),
         KafkaAdmin(config.kafka_address, security=security),
-        EndOffsets(Wire(config.kafka_address, security, ASK_S, RETRY_S)), Storage(config.state_root), Engine())
+        EndOffsets(Wire(config.kafka_address, security, ASK_S, RETRY_S, asks_all=True)),
+        Storage(config.state_root), Engine())
 
 
 @dataclass
@@ -55,7 +59,8 @@ class Context:
     ends open streams and waiting requests. Its creator calls `close`, which also ends its connections.
 
     `catalog` is for reading: it waits no longer than a lost connection takes to come back. `definitions` is the same for
-    statements that change what exists: it reads nothing old, and waits for a ZooKeeper that is away."""
+    statements that change what exists: it reads nothing old, and waits for a ZooKeeper that is away. The same holds for
+    `sinks` and `sink_definitions`."""
 
     config: Config
     connections: Connections
@@ -70,8 +75,12 @@ class Context:
         self.snapshots = SnapshotReader(self.zk, self.storage, self.runtime)
         self.catalog = CatalogStore(self.zk, GLANCE_S, self.snapshots.cache)
         self.definitions = CatalogStore(self.zk, PATIENCE_S, changed=self.snapshots.cache.forget)
+        self.sinks, self.sink_definitions = SinkStore(self.zk, GLANCE_S), SinkStore(self.zk, PATIENCE_S)
+        self.secrets = SecretStore(self.zk, self.config, PATIENCE_S)
         self.tables = ResultTables(self.storage, self.runtime)
-        self.results = ResultSource(self.catalog, self.snapshots, self.tables, PartialPages(self.runtime), self.ends,
+        partial_pages = PartialPages(self.runtime)
+        self.results = ResultSource(self.catalog, self.snapshots, self.tables, partial_pages,
+                                    FirstPages(partial_pages, self.runtime), self.ends,
                                     self.config.result_retention_days, result_condition, self.runtime.clock)
         self.progress = ProgressBoard()
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from api.statements import adhoc_job
+from api.statements import adhoc_job, sinks
 from api.statements.answers import Answer
 from api.statements.context import Context
 from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
@@ -22,6 +22,7 @@ from sql import statements as kinds
 from sql.check.compile import compile_select
 from sql.read.create import compile_stream
 from sql.read.parse import parse
+from sql.read.sinks import parse_into
 from sql.read.words import read_words
 from sql.refusals import refusal, unknown_source
 
@@ -55,13 +56,12 @@ def create_query(context: Context, statement: kinds.CreateQuery) -> Answer:
 def create_or_find(context: Context, name: str, sql: str, into: str | None) -> tuple[bool, list[str]]:
     """Start the query of a SELECT. (False, []) if a query of that name and meaning exists; ConflictError if another one
     has the name."""
-    if into:
-        raise SqlError("INTO is not supported yet", f"into = {into}", "leave it out and read the results", sql=sql)
+    clause = None if into is None else parse_into(into)
     select = parse(sql, context.definitions.catalog().kind)
     if not isinstance(select, kinds.SelectStatement):
         raise SqlError("this is not a SELECT over a stream", "the body's sql must be only the query's SELECT",
                        "send other statements to POST /v1/sql", sql=sql)
-    statement = kinds.CreateQuery(kinds.Name(name), None, select, sql)
+    statement = kinds.CreateQuery(kinds.Name(name), clause, select, sql)
     _stream, plan = compile_query(context, statement)
     for tries_left in reversed(range(FIND_TRIES)):
         there = _query(context, name)
@@ -76,6 +76,7 @@ def create_or_find(context: Context, name: str, sql: str, into: str | None) -> t
     if _meaning(there.plan) != _meaning(plan):
         raise ConflictError("the name exists", f"query {there.name} is: {there.plan.sql}",
                             f"choose another name, or DROP QUERY {identifier(there.name)} first")
+    sinks.require_same(context, there, clause)
     return False, []
 
 
@@ -94,7 +95,12 @@ def _query(context: Context, name: str) -> Query | None:
 
 def drop_query(context: Context, statement: kinds.DropQuery) -> Answer:
     """End a query and its results."""
-    return Answer("dropped", context.definitions.drop_query(statement.name.text).name)
+    return Answer("dropped", drop(context, statement.name.text).name)
+
+
+def drop(context: Context, name: str) -> Query:
+    """End a query, its results and the sink that was made with it; ConflictError if it has others."""
+    return context.definitions.drop_query(name, context.sink_definitions.drop_with_query)
 
 
 def pause_query(context: Context, statement: kinds.PauseQuery) -> Answer:
@@ -172,8 +178,10 @@ def _start(context: Context, statement: kinds.CreateQuery, plan: QueryPlan) -> t
     stream = source(context, statement.select)
     _require_free(context, statement)
     offsets = start_offsets(context, stream, statement.select, plan, same_topic(context, stream))
-    query = context.definitions.create_query(statement.name.text, plan, offsets)
-    return query, _skipped(context, stream, offsets, plan)
+    into_sql = statement.into.sql if statement.name.start == statement.name.end and statement.into else statement.sql
+    made = sinks.companion(context, statement.name.text, statement.into, into_sql, stream, plan)
+    query = context.definitions.create_query(statement.name.text, plan, offsets, made.beside)
+    return query, [*_skipped(context, stream, offsets, plan), *made.notes]
 
 
 def _require_free(context: Context, statement: kinds.CreateStream | kinds.CreateQuery) -> None:

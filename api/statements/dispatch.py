@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from api.statements import define, letters, select_results, select_stream, show
+from api.statements import connections, define, letters, select_results, select_stream, show, sink_status, sinks
 from api.statements.answers import Answer
 from api.statements.context import Context
 from sql import statements as kinds
@@ -39,4 +39,14 @@ RUN: dict[type[kinds.Statement], Callable[[Context, Any], Answer]] = {
     kinds.Describe: show.describe,
     kinds.Peek: show.peek,
     kinds.Explain: show.explain,
+    kinds.CreateConnection: connections.create_connection,
+    kinds.DropConnection: connections.drop_connection,
+    kinds.ShowConnections: connections.show_connections,
+    kinds.CreateSink: sinks.create_sink,
+    kinds.DropSink: sinks.drop_sink,
+    kinds.PauseSink: sinks.pause_sink,
+    kinds.ResumeSink: sinks.resume_sink,
+    kinds.ReplaySink: sinks.replay_sink,
+    kinds.ShowSinks: sink_status.show_sinks,
+    kinds.ExplainSink: sink_status.explain_sink,
 }

@@ -20,7 +20,7 @@ from mars.model import letters, types
 from mars.model.plan import Stream
 from mars.results import cursors
 from mars.results.cursors import Number
-from mars.results.kafka_time import instants
+from mars.results.times import instants
 from sql.check.condition import compile_condition
 
 COLUMNS = (("partition", "INT"), ("offset", "BIGINT"), ("line", "INT"), ("time", "TIMESTAMP"), ("reason", "STRING"),

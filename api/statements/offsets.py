@@ -21,7 +21,8 @@ class EndOffsets:
     reader. If only a partition has no leader, nothing is asked about its topic for that time.
 
     The topic's metadata is requested each time, and failed connections are opened again. A client that caches would take
-    a minute to learn of new partitions, or of a broker that has come back.
+    a minute to learn of new partitions, or of a broker that has come back. The wire should ask all brokers: a leader that
+    was deposed would have the lag be 0.
     """
 
     def __init__(self, wire: Wire, clock: Clock = SYSTEM.clock) -> None:

@@ -17,8 +17,8 @@ from mars.errors import NotFoundError
 from mars.model.plan import QueryPlan, Stream
 from mars.model.registry import RUNNING, Query
 from mars.results.cursors import Selection
-from mars.results.kafka_time import instants
 from mars.results.reason import why_empty
+from mars.results.times import instants
 from mars.results.waits import what_it_waits_for
 from sql import statements as kinds
 from sql.check.compile import compile_select

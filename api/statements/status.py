@@ -147,6 +147,9 @@ def _spark(context: Context) -> str:
 
 
 def _alive(context: Context, kind: Kind) -> str:
+    needed_by = kind.needed_by
+    if needed_by is not None and not answering(context.zk, lambda: context.zk.children(needed_by), GLANCE_S):
+        return "none is needed"
     found = workers(context, kind)
     if not found:
         raise MarsError("none is alive")

@@ -24,6 +24,7 @@ from mars.model.registry import PAUSED, RUNNING, Catalog, Query, QuerySet
 
 T = TypeVar("T")
 Source = ZooKeeper | ViewCache
+Beside = Callable[[Query], list[tuple]]  # what else happens in the transaction that makes or drops a query
 PARSED = 64
 CREATED_BYTES_MAX = 700_000  # ZooKeeper takes 1 MB, and query sets grow by partitions that are added and reasons of stops
 
@@ -133,9 +134,9 @@ class CatalogStore:
 
         return self._change(prepare)
 
-    def create_query(self, name: str, plan: QueryPlan, start: dict[int, int]) -> Query:
-        """Make a running query that starts at the given offsets. ConflictError if the name exists, or if ZooKeeper has no
-        room for this."""
+    def create_query(self, name: str, plan: QueryPlan, start: dict[int, int], beside: Beside = lambda _: []) -> Query:
+        """Make a running query that starts at the given offsets, and what is made `beside` it. ConflictError if the name
+        exists, or if ZooKeeper has no room for this."""
 
         def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
@@ -148,12 +149,12 @@ class CatalogStore:
             queries.queries[query.id] = query
             catalog.next_id += 1
             catalog.queries[name.lower()] = (stream.name, query.id)
-            return query, _with_room(_writes(stream, catalog, version, queries, queries_version))
+            return query, _with_room([*_writes(stream, catalog, version, queries, queries_version), *beside(query)])
 
         return self._change(prepare)
 
-    def drop_query(self, name: str) -> Query:
-        """Delete the query; its incarnation is never used again."""
+    def drop_query(self, name: str, beside: Beside = lambda _: []) -> Query:
+        """Delete the query, and what goes `beside` it; its incarnation is never used again."""
 
         def prepare() -> Change[Query]:
             catalog, version = self._read_catalog()
@@ -162,7 +163,7 @@ class CatalogStore:
             query = _present(queries, id_, name)
             del queries.queries[id_]
             del catalog.queries[name.lower()]
-            return query, _writes(stream, catalog, version, queries, queries_version)
+            return query, [*_writes(stream, catalog, version, queries, queries_version), *beside(query)]
 
         return self._change(prepare)
 

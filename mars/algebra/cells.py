@@ -28,9 +28,10 @@ from mars.model.expressions import Expression, columns_of
 from mars.model.plan import Aggregation, Stream
 
 __all__ = ["aggregate", "close", "decode", "encode", "finish", "first_pane", "late_split", "merge", "of_windows",
-           "row_count", "schema", "split", "tuple_count", "would_close"]
+           "row_count", "schema", "settle", "split", "tuple_count", "would_close"]
 
 FEW = 5_000
+ROWS_AT_ONCE = 1_000_000
 
 
 def aggregate(aggregation: Aggregation, stream: Stream, columns: dict[str, pa.Array], event_time: np.ndarray,
@@ -127,12 +128,32 @@ def of_windows(aggregation: Aggregation, stream: Stream, cells: pa.Table, before
     for either is no bound."""
     kind = windows.of(aggregation, stream)
     above, up_to = (None if mark is None else kind.closed_end(mark) for mark in (before, watermark))
-    rows, names = kind.of_panes(numbers(single(cells["w"])), above, up_to)
-    if kind.panes_are_windows and len(rows) == len(cells):
-        return cells
+    panes = numbers(single(cells["w"]))
+    if kind.panes_are_windows:
+        rows, names = kind.of_panes(panes, above, up_to)
+        return cells if len(rows) == len(cells) else _under(cells, rows, names)
+    # A cell is in many windows, so they are made a few at a time: what is not merged yet must not fill the memory.
+    spans = kind.spans(panes, above, up_to, ROWS_AT_ONCE)
+    found = [_merged(aggregation, stream, _under(cells, *kind.of_panes(panes, *span))) for span in spans]
+    return pa.concat_tables(found).combine_chunks() if found else cells.slice(0, 0)
+
+
+def _under(cells: pa.Table, rows: np.ndarray, names: np.ndarray) -> pa.Table:
+    """These rows of the cells, each under the name of another pane or window."""
     columns = [pa.array(names), *(taken(single(column), rows) for column in cells.columns[1:])]
-    found = pa.Table.from_arrays(columns, schema=cells.schema)
-    return found if kind.panes_are_windows else _merged(aggregation, stream, found)
+    return pa.Table.from_arrays(columns, schema=cells.schema)
+
+
+def settle(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int | None) -> pa.Table:
+    """The same cells for all windows that are still open at this watermark, with as few panes as can be; in no order."""
+    kind = windows.of(aggregation, stream)
+    if watermark is None or kind.panes_are_windows:
+        return cells
+    panes = numbers(single(cells["w"]))
+    settled = kind.settled(panes, kind.closed_end(watermark))
+    if np.array_equal(panes, settled):
+        return cells
+    return _merged(aggregation, stream, cells.set_column(0, "w", pa.array(settled)))
 
 
 def first_pane(cells: pa.Table) -> int:

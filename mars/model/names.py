@@ -12,7 +12,10 @@ LEADER = f"{ROOT}/leader"
 ELECTION = f"{ROOT}/election"
 MAPPERS = f"{ROOT}/mappers"
 REDUCERS = f"{ROOT}/reducers"
+PUBLISHERS = f"{ROOT}/publishers"
 STREAMS = f"{ROOT}/streams"
+SINKS = f"{ROOT}/sinks"  # sinks.SinkSet; the znodes of each sink are below it
+SECRETS = f"{ROOT}/secrets"  # each secret by name is below it, encrypted
 CHANGES = f"{ROOT}/changes"  # a znode for each change of the catalog that is under way (mars/adapters/changes.py)
 STOP = f"{ROOT}/stop"  # while it exists, workers end themselves
 INSTANCE = f"{ROOT}/instance"  # which instance owns all this, and in which format (api/instance/identity.py)
@@ -47,6 +50,16 @@ def pointer(stream_id: int, key_part: int) -> str:
 def recovery_request(stream_id: int) -> str:
     """Made by a reducer that met a broken invariant; the leader answers with a recovery."""
     return f"{stream(stream_id)}/recovery"
+
+
+def sink_status(sink_id: str) -> str:
+    """What a sink's owner says of it (sinks.SinkStatus)."""
+    return f"{SINKS}/{sink_id}"
+
+
+def sink_owner(sink_id: str) -> str:
+    """Who delivers for a sink; the znode's version is the epoch of its marks."""
+    return f"{SINKS}/{sink_id}/owner"
 
 
 def broken(stream_id: int) -> str:

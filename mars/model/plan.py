@@ -83,6 +83,13 @@ class Window:
 
     kind: str
     size_ms: int
+    every_ms: int | None = None
+    offset_ms: int | None = None
+    from_us: int | None = None
+
+    def to_json(self) -> dict:
+        """A JSON-able form, of the fields that this kind has; `Window(**form)` is an equal one."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class Aggregation:
         return {
             "stream": self.stream, "columns": list(self.columns), "where": json(self.where),
             "keys": [{"name": k.name, "expression": json(k.expression), "type": k.type} for k in self.keys],
-            "window": asdict(self.window) if self.window else None,
+            "window": self.window.to_json() if self.window else None,
             "partials": [partial.to_json() for partial in self.partials],
             **{name: getattr(self, name) for name in TIME_POLICY},
         }

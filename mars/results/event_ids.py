@@ -28,9 +28,6 @@ def load(text: str, query_id: str, selection: Selection) -> Place:
         if len(asked) > 1 or place.skip < 1 or not -2**63 <= place.start_us < place.end_us < 2**63:
             raise ValueError(text)
     except ValueError:
-        if text.startswith(f"{query_id}:") and text.count(":") in (4, 5):
-            raise RequestError("the event id is of an older Mars",
-                               "it counts rows from the row that was the oldest at that time", BEGIN) from None
         raise RequestError("this is not an event id", f"Last-Event-ID is {text!r}",
                            "send the id of an event of this stream, or none") from None
     if query != query_id:

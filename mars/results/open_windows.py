@@ -12,8 +12,9 @@ from mars.algebra import cells
 from mars.errors import Remedy
 from mars.model.commits import QueryCommit, Segment
 from mars.results.schema import schema_of
-from mars.results.snapshot import Snapshot
+from mars.results.snapshot import Same, Snapshot
 from mars.runtime.byte_lru import ByteLru
+from mars.runtime.shared import Shared
 from mars.runtime.system import SYSTEM, Runtime
 
 KEPT_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
@@ -43,6 +44,10 @@ class _Open:
     rows: pa.Table
 
 
+def _bytes(one: _Open) -> int:
+    return one.cells.nbytes + one.rows.nbytes + 1
+
+
 class OpenWindows:
     """Reads the open windows of key parts and keeps the newest ones, up to KEPT_BYTES. Thread-safe.
 
@@ -51,7 +56,8 @@ class OpenWindows:
 
     def __init__(self, storage: Storage, runtime: Runtime = SYSTEM, kept_bytes: int = KEPT_BYTES) -> None:
         self.storage = storage
-        self._held: ByteLru[tuple[str, int], _Open] = ByteLru(kept_bytes, lambda one: one.cells.nbytes + one.rows.nbytes)
+        self._held: ByteLru[tuple[str, int], _Open] = ByteLru(kept_bytes, _bytes)
+        self._reads: Shared[tuple, _Open] = Shared(0, _bytes, runtime)  # of a commit that several readers meet at once
         self._lock = runtime.lock()
 
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
@@ -63,8 +69,14 @@ class OpenWindows:
         if held is not None and (held.fell_at != part.fell_at or held.commits > part.commits):
             held = None
         if held is None or (held.segments, held.watermark) != (segments, part.watermark):
-            held = self._read(snapshot, held, segments, part)
-            self._keep(key, held)
+            older = held
+
+            def read() -> _Open:
+                found = self._read(snapshot, older, segments, part)
+                self._keep(key, found)
+                return found
+
+            held = self._reads.get((key, Same((part,))), read)
         return held.rows
 
     def _read(self, snapshot: Snapshot, held: _Open | None, segments: tuple[Segment, ...], part: QueryCommit) -> _Open:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,6 +13,7 @@ import pyarrow.compute as pc
 from mars.adapters.storage import CorruptFileError
 from mars.results import cursors
 from mars.results.cursors import CURSOR, Cursor, Selection, no_cursor
+from mars.results.first_pages import FirstPage
 from mars.results.formats import timestamp_text
 from mars.results.partial_pages import open_rows
 from mars.results.reason import why_empty
@@ -20,6 +23,7 @@ from mars.results.source import ResultSource
 from mars.results.tables import Piece, instant
 
 TRIES = 3
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,27 @@ class Page:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Form(Generic[T]):
+    """What is made of a page for those who ask, and about how many bytes that takes."""
+
+    make: Callable[[Page], T]
+    bytes: Callable[[T], int]
+
+
+WHOLE: Form[Page] = Form(lambda page: page, lambda page: page.rows.get_total_buffer_size())
+
+
 def page(source: ResultSource, name: str, selection: Selection, limit: int, cursor: str | None = None,
          min_commit: int = 0, named: Collection[str] = ()) -> Page:
     """At most `limit` rows; `named` are the parameters that the request names. NotFoundError, RequestError, GoneError, or
     SqlError for a condition that is refused."""
+    return page_as(WHOLE, source, name, selection, limit, cursor, min_commit, named)
+
+
+def page_as(form: Form[T], source: ResultSource, name: str, selection: Selection, limit: int, cursor: str | None = None,
+            min_commit: int = 0, named: Collection[str] = ()) -> T:
+    """What a form makes of `page`. First pages of the same commits are read and made once for all who ask for them."""
     stream, query = source.catalog.query(name)
     start = cursors.load(cursor, CURSOR) if cursor else None
     if start:
@@ -50,13 +71,24 @@ def page(source: ResultSource, name: str, selection: Selection, limit: int, curs
                 continue
             raise no_cursor()
         try:
-            return _continue(source, snapshot, start, limit) if start else _begin(source, snapshot, selection, limit)
+            if start:
+                return form.make(_continue(source, snapshot, start, limit))
+            return source.first_pages.get(snapshot, (form, selection, limit),
+                                          partial(_first, form, source, snapshot, selection, limit))
         except CorruptFileError:
             # Files are deleted once a newer commit does not need them, so continue as of that commit.
             if attempt == TRIES - 1:
                 raise
             source.clock.sleep(2 * FRESH_S)
     raise AssertionError("unreachable")
+
+
+def _first(form: Form[T], source: ResultSource, snapshot: Snapshot, selection: Selection, limit: int) -> FirstPage[T]:
+    found = _begin(source, snapshot, selection, limit)
+    made = form.make(found)
+    open_id = cursors.load(found.next, CURSOR).open_id if found.next else ""
+    # Why there are no rows may change without a commit.
+    return FirstPage(made, form.bytes(made), open_id, lasts=not found.reason)
 
 
 def _begin(source: ResultSource, snapshot: Snapshot, selection: Selection, limit: int) -> Page:

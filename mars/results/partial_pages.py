@@ -31,6 +31,15 @@ class PartialPages:
             self._tables.put(id_, (self._runtime.clock.monotonic_s() + KEPT_S, table))
         return id_
 
+    def renew(self, id_: str) -> bool:
+        """Keep the rows of an id for another KEPT_S; False once they are no longer kept."""
+        with self._lock:
+            self._forget()
+            held = self._tables.pop(id_)
+            if held is not None:
+                self._tables.put(id_, (self._runtime.clock.monotonic_s() + KEPT_S, held[1]))
+        return held is not None
+
     def find(self, id_: str) -> pa.Table:
         """The rows of an id; GoneError once they are no longer kept."""
         with self._lock:

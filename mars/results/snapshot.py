@@ -100,6 +100,20 @@ class Snapshot:
         return least(times)
 
 
+@dataclass(frozen=True, eq=False)
+class Same:
+    """The key parts of a snapshot, to be found again: equal only to those very objects, which it keeps alive. A reader has
+    one object for each commit."""
+
+    parts: tuple[QueryCommit | None, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and len(self.parts) == len(other.parts) and all(map(is_, self.parts, other.parts))
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.parts)))
+
+
 def least(numbers: list[int | None]) -> int | None:
     """The least of the numbers; None if one of them is not known."""
     known = [number for number in numbers if number is not None]

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from mars.adapters.catalog import CatalogStore
 from mars.model.plan import Stream
+from mars.results.first_pages import FirstPages
 from mars.results.partial_pages import PartialPages
 from mars.results.rows import CompileCondition
 from mars.results.snapshot import SnapshotReader
@@ -30,6 +31,7 @@ class ResultSource:
     snapshots: SnapshotReader
     tables: ResultTables
     partial_pages: PartialPages
+    first_pages: FirstPages
     ends: EndOffsets
     retention_days: int
     compile_condition: CompileCondition

@@ -16,10 +16,10 @@ from mars.model.plan import Stream
 from mars.model.registry import Query
 from mars.results import event_ids
 from mars.results.cursors import Selection
-from mars.results.instants import instant_us
 from mars.results.rows import Choice, Place, all_rows, gone, times
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
+from mars.results.times import instant_us
 from mars.runtime.periods import Every
 
 CHUNK_ROWS = 5_000

@@ -214,7 +214,8 @@ class QueryState:
         held = [(segment, table) for segment, table in zip(self.commit.state, self.open, strict=True) if table.num_rows]
         new = self.delta
         if len(held) >= tables_max or self.rewrite:
-            new, held = [cells.merge(plan.aggregation, stream, [table for _, table in held] + new)], []
+            kept = cells.merge(plan.aggregation, stream, [table for _, table in held] + new)
+            new, held = [cells.settle(plan.aggregation, stream, kept, self.commit.watermark)], []
         return held, [table for table in new if table.num_rows]
 
     def closed_cells(self) -> pa.Table | None:

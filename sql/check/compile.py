@@ -1,7 +1,7 @@
 """A SELECT and its stream to a QueryPlan. The order of work:
 
 1. `shape`: refuse what plain SQL allows and the dialect does not (joins, sub-queries, DISTINCT ...)
-2. WHERE, over the tuple's columns
+2. WHERE, over the tuple's columns; a landmark is a part of it
 3. GROUP BY: keys; the bare event-time column is the window instead
 4. SELECT and HAVING, over keys, aggregates and the window
 5. window, watermark, grace, idle, start; ORDER BY and LIMIT of an ad-hoc SELECT
@@ -18,7 +18,7 @@ from mars.model.expressions import Column, Expression
 from mars.model.free_names import FreeNames
 from mars.model.partials import AggregateCall, kept_once
 from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
-from sql.check import order, policies, shape
+from sql.check import landmark, order, policies, shape
 from sql.check.groups import Groups, read_groups
 from sql.check.lower import TreeLowering
 from sql.check.scopes import WINDOW_COLUMNS, RowScope, TupleScope, aggregate_call, is_aggregate
@@ -66,8 +66,8 @@ class Compiler:
     def compile(self) -> QueryPlan:
         """The five steps."""
         shape.check(self.select, self.continuous)
-        where = self.tree.args.get("where")
-        condition = self.condition(where.this, self.tuple_scope("in WHERE", NO_AGGREGATE)) if where else None
+        passed = landmark.condition(self.select, self.stream)
+        condition = self.condition(passed, self.tuple_scope("in WHERE", NO_AGGREGATE)) if passed else None
         if shape.shows_tuples(self.select):
             return self.show_tuples(condition)
         groups = self.groups()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mars.model.durations import format_duration
-from mars.model.plan import UNITS_PER_SECOND, Stream
+from mars.model.plan import Stream
+from sql.check import lengths
 from sql.refusals import refusal
 from sql.statements import SelectStatement
 
@@ -14,9 +14,7 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
     """The policy of time that our clauses decide, as fields of the Aggregation."""
     clauses = select.clauses
     check_window(select, continuous)
-    size_ms = clauses.window.size_ms if clauses.window else 0
-    for keyword, milliseconds in (("WINDOWING", size_ms), ("WATERMARK", clauses.watermark_ms), ("GRACE", clauses.grace_ms)):
-        check_unit(select, stream, keyword, milliseconds or 0)
+    lengths.check(select, stream)
     idle_ms = IDLE_MS if clauses.idle_ms is None else clauses.idle_ms or None
     return {
         "watermark_ms": WATERMARK_MS if clauses.watermark_ms is None else clauses.watermark_ms,
@@ -44,14 +42,3 @@ def check_window(select: SelectStatement, continuous: bool) -> None:
             raise refusal(
                 select.sql, start, end, f"{keyword} needs a window", "", "add WINDOWING 60 s, or remove it"
             )
-
-
-def check_unit(select: SelectStatement, stream: Stream, keyword: str, milliseconds: int) -> None:
-    """A duration is a whole number of the event time's units."""
-    unit_ms = 1000 // UNITS_PER_SECOND[stream.time_unit] if UNITS_PER_SECOND[stream.time_unit] < 1000 else 1
-    if milliseconds % unit_ms:
-        start, end = select.clauses.places[keyword]
-        rounded = format_duration(max(unit_ms, milliseconds // unit_ms * unit_ms))
-        raise refusal(select.sql, start, end,
-                      f"{keyword} {format_duration(milliseconds)} does not fit the unit of the event time",
-                      f"{stream.time_column} counts in {stream.time_unit}", f"write {keyword} {rounded}")

@@ -1,7 +1,6 @@
 """Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
-    window := WINDOWING d | d EVERY d [OFFSET d] | LANDMARK ... | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
-    then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
+    window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
     · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
 
 The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
@@ -10,18 +9,17 @@ outside parentheses, and after the FROM of the stream.
 
 from __future__ import annotations
 
-import datetime
-import re
 from dataclasses import replace
 
-from mars.model.plan import Window
+from sql.read.instants import take_instant
+from sql.read.other_spellings import Spelled, begins_table, read_table, replace_call
 from sql.read.reader import Reader, is_duration
 from sql.read.strays import stray
+from sql.read.windowing import read_windowing
 from sql.read.words import Word
-from sql.refusals import not_supported, refusal_at
-from sql.statements import Clauses
+from sql.refusals import not_supported, refusal, refusal_at
+from sql.statements import Clauses, Name
 
-FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
 EXPECTS_MORE = (
     "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
@@ -37,6 +35,11 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
     reader = Reader(sql, words)
     while reader.word.kind != "end":
         word = reader.word
+        if depth == 0 and not from_seen and begins_table(words, reader.position):
+            table, spelled = read_table(reader)
+            rest += table
+            clauses, from_seen = _with(sql, clauses, spelled), True
+            continue
         if depth == 0 and from_seen and word.is_(*OPENING) and begins_clause(words, reader.position):
             clauses = read_clause(reader, clauses)
             continue
@@ -50,7 +53,16 @@ def cut(sql: str, words: list[Word]) -> tuple[list[Word], Clauses]:
             depth == 0 and word.is_("FROM") and not words[reader.position - 1].is_("DISTINCT")
         )
         rest.append(reader.advance())
-    return [*rest, reader.word], clauses
+    plain, called = replace_call(sql, [*rest, reader.word])
+    return plain, _with(sql, clauses, called) if called else clauses
+
+
+def _with(sql: str, clauses: Clauses, spelled: Spelled) -> Clauses:
+    """The clauses with a window that is written as another system does; refuses a second window."""
+    if clauses.window is not None:
+        raise refusal(sql, spelled.start, spelled.end, "the window is given twice", "", "remove one of the two")
+    return replace(clauses, window=spelled.window, time=Name(spelled.time.value, spelled.time.start, spelled.time.end),
+                   places={**clauses.places, "WINDOWING": (spelled.start, spelled.end)})
 
 
 def begins_clause(words: list[Word], index: int) -> bool:
@@ -72,19 +84,6 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
     values = READERS[keyword](reader, word)
     end = reader.words[reader.position - 1].end
     return replace(clauses, **values, places={**clauses.places, keyword: (word.start, end)})
-
-
-def read_windowing(reader: Reader, word: Word) -> dict:
-    """WINDOWING d; the other windows of the dialect are recognised and refused."""
-    if reader.word.is_("LANDMARK", "SLIDING", "SESSION", "COUNT"):
-        raise not_supported(reader.sql, word.start, reader.word.end, f"WINDOWING {reader.word.value.upper()}",
-                            "write WINDOWING 60 s: windows of one length side by side")
-    window_ms = reader.take_duration("WINDOWING")
-    if reader.word.is_("EVERY", "SLIDE", "OFFSET"):
-        raise not_supported(reader.sql, reader.word.start, reader.word.end,
-                            f"WINDOWING ... {reader.word.value.upper()}",
-                            "write WINDOWING 60 s alone: windows of one length side by side")
-    return {"window": Window("tumbling", window_ms)}
 
 
 def read_watermark(reader: Reader, word: Word) -> dict:
@@ -119,29 +118,12 @@ def read_emit(reader: Reader, word: Word) -> dict:
 def read_start(reader: Reader, word: Word) -> dict:
     """FROM EARLIEST | LATEST | 't'."""
     if reader.word.kind == "text":
-        place = reader.advance()
-        instant = parse_instant(place.value)
-        if instant is None:
-            raise refusal_at(reader.sql, place, f"'{place.value}' is not a time", "expected ISO 8601",
-                             "write FROM '2026-01-31T12:00:00Z'")
-        return {"start": instant}
+        return {"start": take_instant(reader, "FROM")}
     return {
         "start": reader.take(
             "EARLIEST", "LATEST", hint="write FROM EARLIEST, FROM LATEST or FROM '2026-01-31T12:00:00Z'"
         ).value.upper()
     }
-
-
-def parse_instant(text: str) -> str | None:
-    """An ISO 8601 time (without an offset: UTC) as the text of the instant in UTC, to the microsecond at or after it, or
-    None."""
-    try:
-        time = datetime.datetime.fromisoformat(text.strip())
-        time = time.replace(tzinfo=datetime.UTC) if time.tzinfo is None else time.astimezone(datetime.UTC)
-        time += datetime.timedelta(microseconds=bool(FINER.search(text)))  # fromisoformat cuts it off
-    except (ValueError, OverflowError):
-        return None
-    return time.replace(tzinfo=None).isoformat() + "Z"
 
 
 READERS = {"WINDOWING": read_windowing, "WATERMARK": read_watermark, "GRACE": read_grace, "EMIT": read_emit,

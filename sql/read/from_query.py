@@ -43,6 +43,9 @@ def sources(words: list[Word]) -> list[Word]:
         # FROM is a part of IS DISTINCT FROM, too, and of calls: extract(hour FROM t).
         after = before.is_("JOIN") or (before.is_("FROM") and level.query and not words[index - 2].is_("DISTINCT"))
         level.listing = level.listing or after
+        if word.is_("TABLE") and words[index + 1].is_("("):  # a window function: its stream follows the next TABLE
+            continue
+        after = after or (before.is_("TABLE") and index > 1 and words[index - 2].is_("("))
         if word.kind not in ("name", "quoted") or not (after or (level.listing and before.is_(","))):
             continue
         if not any(word.value.lower() in outer.defined for outer in levels):

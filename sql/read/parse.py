@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mars.errors import SqlError
-from sql.read import create, letters
+from sql.read import connections, create, letters, sinks
 from sql.read.from_query import read_from_query, sources
 from sql.read.reader import Reader
 from sql.read.select import read_select
@@ -14,16 +14,23 @@ from sql.refusals import did_you_mean, not_supported, refusal, refusal_at
 from sql.statements import (
     CreateQuery,
     Describe,
+    DropConnection,
     DropQuery,
+    DropSink,
     DropStream,
     Explain,
+    ExplainSink,
     Name,
     PauseQuery,
+    PauseSink,
     Peek,
     ResumeQuery,
+    ResumeSink,
     SelectFromQuery,
     SelectStatement,
+    ShowConnections,
     ShowQueries,
+    ShowSinks,
     ShowStreams,
     Statement,
 )
@@ -128,13 +135,19 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
 
 
 def read_create(reader: Reader) -> Statement:
-    """CREATE STREAM | QUERY."""
+    """CREATE STREAM | QUERY | SINK | CONNECTION."""
     if reader.accept("QUERY"):
         return read_create_query(reader)
+    if reader.accept("SINK"):
+        refuse_if_exists(reader)
+        return sinks.read_create_sink(reader)
+    if reader.accept("CONNECTION"):
+        refuse_if_exists(reader)
+        return connections.read_create_connection(reader)
     if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
         raise refusal_at(reader.sql, reader.word, f"there is no CREATE {reader.shown().upper()}", "",
                          "CREATE STREAM names a topic, CREATE QUERY starts a continuous query")
-    reader.take("STREAM", "QUERY")
+    reader.take("STREAM", "QUERY", "SINK", "CONNECTION")
     refuse_if_exists(reader)
     return create.read_create_stream(reader)
 
@@ -151,52 +164,50 @@ def refuse_if_exists(reader: Reader) -> None:
 
 
 def read_create_query(reader: Reader) -> CreateQuery:
-    """CREATE QUERY q AS SELECT ...; INTO a sink is recognised and refused."""
+    """CREATE QUERY q [INTO target] AS SELECT ..."""
     name = read_name(reader, "the query")
-    if reader.word.is_("INTO"):
-        raise not_supported(reader.sql, reader.word.start, reader.word.end, "INTO",
-                            f"leave it out and read the results: SELECT * FROM {name.text}")
+    into = sinks.read_into(reader) if reader.accept("INTO") else None
     reader.take("AS", hint=f"write CREATE QUERY {name.text} AS SELECT ...")
     if not reader.word.is_("SELECT"):
         raise reader.expected("SELECT", "a query is a SELECT over one stream", ("SELECT",))
     select = read_select(reader.sql, reader.words[reader.position:])
-    return CreateQuery(name, None, select, reader.sql)
+    return CreateQuery(name, into, select, reader.sql)
 
 
 def read_drop(reader: Reader) -> Statement:
-    """DROP STREAM | QUERY name."""
-    kind = reader.take("STREAM", "QUERY", hint="write DROP STREAM s or DROP QUERY q").value.upper()
-    name = read_name(reader, f"the {kind.lower()}")
-    reader.take_end()
-    return DropStream(name) if kind == "STREAM" else DropQuery(name)
+    """DROP STREAM | QUERY | SINK | CONNECTION name."""
+    kind = reader.take(*DROPS, hint="write DROP STREAM s, DROP QUERY q, DROP SINK s or DROP CONNECTION c").value.upper()
+    return DROPS[kind](read_last_name(reader, f"the {kind.lower()}"))
 
 
 def read_pause(reader: Reader) -> Statement:
-    """PAUSE QUERY name."""
-    reader.take("QUERY", hint="write PAUSE QUERY q")
-    return PauseQuery(read_last_name(reader, "the query"))
+    """PAUSE QUERY | SINK name."""
+    kind = reader.take("QUERY", "SINK", hint="write PAUSE QUERY q or PAUSE SINK s").value.upper()
+    return PAUSES[kind](read_last_name(reader, f"the {kind.lower()}"))
 
 
 def read_resume(reader: Reader) -> Statement:
-    """RESUME QUERY name."""
-    reader.take("QUERY", hint="write RESUME QUERY q")
-    return ResumeQuery(read_last_name(reader, "the query"))
+    """RESUME QUERY | SINK name."""
+    kind = reader.take("QUERY", "SINK", hint="write RESUME QUERY q or RESUME SINK s").value.upper()
+    return RESUMES[kind](read_last_name(reader, f"the {kind.lower()}"))
 
 
 def read_alter(reader: Reader) -> Statement:
-    """ALTER QUERY is recognised and refused."""
+    """ALTER SINK. ALTER QUERY is recognised and refused."""
+    if reader.accept("SINK"):
+        return sinks.read_alter_sink(reader, read_name(reader, "the sink"))
     raise not_supported(reader.sql, reader.words[0].start, reader.word.end,
                         f"ALTER {reader.word.value.upper()}", "DROP QUERY, then CREATE QUERY again")
 
 
 def read_show(reader: Reader) -> Statement:
-    """SHOW STREAMS | QUERIES | DEAD LETTERS ..."""
-    hint = "write SHOW STREAMS, SHOW QUERIES or SHOW DEAD LETTERS FROM stream"
-    kind = reader.take("STREAMS", "QUERIES", "DEAD", hint=hint).value.upper()
+    """SHOW STREAMS | QUERIES | SINKS | CONNECTIONS | DEAD LETTERS ..."""
+    hint = "write SHOW STREAMS, SHOW QUERIES, SHOW SINKS, SHOW CONNECTIONS or SHOW DEAD LETTERS FROM stream"
+    kind = reader.take(*SHOWS, "DEAD", hint=hint).value.upper()
     if kind == "DEAD":
         return letters.read_show_letters(reader)
     reader.take_end()
-    return ShowStreams() if kind == "STREAMS" else ShowQueries()
+    return SHOWS[kind]()
 
 
 def read_describe(reader: Reader) -> Statement:
@@ -215,7 +226,12 @@ def read_peek(reader: Reader) -> Statement:
 
 
 def read_explain(reader: Reader) -> Statement:
-    """EXPLAIN [(FORMAT TEXT | SPARK)] SELECT ... | EXPLAIN QUERY name [WHY]."""
+    """EXPLAIN [(FORMAT TEXT | SPARK)] SELECT ... | EXPLAIN QUERY name [WHY] | EXPLAIN SINK name [WHY]."""
+    if reader.accept("SINK"):
+        sink = read_name(reader, "the sink")
+        reader.accept("WHY")
+        reader.take_end()
+        return ExplainSink(sink)
     format_ = "TEXT"
     if reader.accept("("):
         reader.take("FORMAT", hint="write EXPLAIN (FORMAT SPARK) SELECT ...")
@@ -251,6 +267,12 @@ def name_of(word: Word) -> Name:
     return Name(word.value, word.start, word.end)
 
 
+DROPS: dict[str, Callable[[Name], Statement]] = {
+    "STREAM": DropStream, "QUERY": DropQuery, "SINK": DropSink, "CONNECTION": DropConnection}
+PAUSES: dict[str, Callable[[Name], Statement]] = {"QUERY": PauseQuery, "SINK": PauseSink}
+RESUMES: dict[str, Callable[[Name], Statement]] = {"QUERY": ResumeQuery, "SINK": ResumeSink}
+SHOWS: dict[str, Callable[[], Statement]] = {
+    "STREAMS": ShowStreams, "QUERIES": ShowQueries, "SINKS": ShowSinks, "CONNECTIONS": ShowConnections}
 STATEMENTS = {
     "CREATE": read_create,
     "DROP": read_drop,

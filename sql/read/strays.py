@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mars.errors import SqlError
+from sql.read import windowing
 from sql.read.reader import is_duration
 from sql.read.words import Word
 from sql.refusals import refusal
@@ -31,8 +32,7 @@ def stray(sql: str, words: list[Word], index: int, places: Mapping[str, tuple[in
                        f"write {written(sql, places, 'GRACE', '0 s')} LATE DROP: late tuples are dropped and counted")
     if word.is_(*KINDS) and (is_duration(words, index + 1) or following.is_("GAP", "EACH") or following.kind == "number"):
         return refusal(sql, word.start, following.end, f"{word.value.upper()} without WINDOWING",
-                       "a window begins with WINDOWING, and is of one kind only today",
-                       "write WINDOWING 60 s: windows of one length side by side")
+                       "a window begins with WINDOWING", windowing.KINDS)
     return None
 
 

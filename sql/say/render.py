@@ -1,9 +1,10 @@
 """An SqlError as text for a terminal: what, the line, a caret under the cause, why, and what to write
-instead."""
+instead. A password that was written into a statement is not repeated."""
 
 from __future__ import annotations
 
 from mars.errors import SqlError
+from sql.read.connections import hide_texts
 
 WIDTH = 120
 
@@ -22,7 +23,7 @@ def caret(error: SqlError) -> str:
 
 def marked_line(error: SqlError) -> list[str]:
     """The line of the cause with its number, and the carets under it."""
-    texts = error.sql.split("\n")
+    texts = hide_texts(error.sql).split("\n")
     text = texts[error.line - 1].rstrip("\r").replace("\t", " ") if error.line <= len(texts) else ""
     first = max(0, error.column - WIDTH // 2) if len(text) > WIDTH else 0
     shown = text[first:first + WIDTH]

@@ -52,9 +52,9 @@ def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
     if aggregation.window:
         window = spark_windows.of(aggregation.window, stream)
         columns = [
-            f"{micros('_window', stream)} AS window_start",
+            f"{micros(window.start, stream)} AS window_start",
             f"{micros(window.end, stream)} AS window_end",
-            f"{window_time(stream)} AS window_time",
+            f"{window_time(window.start, stream)} AS window_time",
             *columns,
         ]
         groups = ["_window", *groups]
@@ -67,7 +67,7 @@ def prepared(aggregation: Aggregation, stream: Stream, view: str) -> str:
     columns = [*(quoted(name) for name in aggregation.columns), PLACE, f"{event_time(stream)} AS _time"]
     columns += [f"{unparse(key.expression)} AS _k{i}" for i, key in enumerate(aggregation.keys)]
     if aggregation.window:
-        columns.append(f"{spark_windows.of(aggregation.window, stream).start(event_time(stream))} AS _window")
+        columns.append(f"{spark_windows.of(aggregation.window, stream).window(event_time(stream))} AS _window")
     lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
     return "\n".join(lines + ([f"WHERE {unparse(aggregation.where)}"] if aggregation.where else []))
 
@@ -97,12 +97,12 @@ def micros(time: str, stream: Stream) -> str:
     return f"timestamp_micros({time} * {1_000_000 // per_second}L)"
 
 
-def window_time(stream: Stream) -> str:
+def window_time(start: str, stream: Stream) -> str:
     """The window's start in the event-time column's own type and unit."""
     type_ = stream.column(stream.time_column).type
     if type_ == "STRING":
-        return f"concat(replace(cast({micros('_window', stream)} AS STRING), ' ', 'T'), 'Z')"
-    return micros("_window", stream) if type_ == "TIMESTAMP" else f"cast(_window AS {type_})"
+        return f"concat(replace(cast({micros(start, stream)} AS STRING), ' ', 'T'), 'Z')"
+    return micros(start, stream) if type_ == "TIMESTAMP" else f"cast({start} AS {type_})"
 
 
 def ordering(plan: QueryPlan) -> list[str]:

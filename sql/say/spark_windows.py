@@ -5,27 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mars.errors import UserError
 from mars.model.plan import Stream, Window
 
 
 @dataclass(frozen=True)
 class SparkWindow:
-    """`start` gives the start of a tuple's window from the text of its event time, by explode(...) if it is in several;
-    `end` is the end of the window that starts at `_window`. Times are in the stream's unit."""
+    """`window` gives a number that tells a tuple's window from others, from the text of its event time, by explode(...) if
+    it is in several; `start` and `end` are those of the window that is told by `_window`. Times are in the stream's unit."""
 
-    start: Callable[[str], str]
+    window: Callable[[str], str]
+    start: str
     end: str
 
 
 def of(window: Window, stream: Stream) -> SparkWindow:
-    """The window as Spark computes it."""
+    """The window as Spark computes it. UserError if it cannot."""
     return KINDS[window.kind](window, stream)
 
 
 def tumbling(window: Window, stream: Stream) -> SparkWindow:
     """Windows of one length side by side."""
     size = stream.units(window.size_ms)
-    return SparkWindow(lambda time: f"{time} - pmod({time}, {size}L)", f"(_window + {size}L)")
+    return SparkWindow(lambda time: f"{time} - pmod({time}, {size}L)", "_window", f"(_window + {size}L)")
 
 
-KINDS = {"tumbling": tumbling}
+def hopping(window: Window, stream: Stream) -> SparkWindow:
+    """Windows of one length, of which one begins each step."""
+    size, every, offset = (stream.units(ms or 0) for ms in (window.size_ms, window.every_ms, window.offset_ms))
+
+    def starts(time: str) -> str:
+        since = f"pmod({time} - {offset}L, {every}L)"  # from the last start
+        last = f"{time} - {since}"
+        return f"explode(sequence({last} - ({size - 1}L - {since}) div {every}L * {every}L, {last}, {every}L))"
+
+    return SparkWindow(starts, "_window", f"(_window + {size}L)")
+
+
+def landmark_each(window: Window, stream: Stream) -> SparkWindow:
+    """From each start of a period to each step after it; told by its end."""
+    size, every = stream.units(window.size_ms), stream.units(window.every_ms or 0)
+
+    def ends(time: str) -> str:
+        first, last = (f"{time} - pmod({time}, {length}L) + {length}L" for length in (every, size))
+        return f"explode(sequence({first}, {last}, {every}L))"
+
+    return SparkWindow(ends, f"(_window - 1L - pmod(_window - 1L, {size}L))", "_window")
+
+
+def landmark_from(window: Window, stream: Stream) -> SparkWindow:
+    """Refused: the number of windows of a tuple depends on the last tuple."""
+    raise UserError("Windows from one landmark cannot be shown as Spark SQL", "they go on for as long as tuples come",
+                            "write EXPLAIN without FORMAT SPARK, or LANDMARK EACH")
+
+
+KINDS = {"tumbling": tumbling, "hopping": hopping, "landmark each": landmark_each, "landmark from": landmark_from}

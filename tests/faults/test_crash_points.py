@@ -25,7 +25,8 @@ RECOVERY = {"leader.generation_raised", "leader.commits_read", "leader.installed
 
 
 def test_every_point_has_a_round():
-    assert sorted(itertools.chain(*ROUNDS)) == sorted(faults.POINTS)
+    # Publishers die in tests/publisher, where there is a target.
+    assert sorted(itertools.chain(*ROUNDS)) == sorted(point for point in faults.POINTS if not point.startswith("publisher."))
 
 
 @pytest.mark.parametrize("points", ROUNDS, ids=" ".join)

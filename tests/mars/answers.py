@@ -29,6 +29,9 @@ from tests.mars.algebra import kept
 from tests.mars.algebra.test_evaluate_against_spark import typed
 from tests.mars.answers_values import CALLS, CSV, JSON, TEXTS, VALUES
 
+WINDOWS = (Window("hopping", 60_000, 25_000, -7_000), Window("landmark each", 600_000, 40_000),
+           Window("landmark from", 90_000, 90_000, from_us=-1_000_000))
+
 
 def mixed(count: int, seed: int) -> np.ndarray:
     """uint64[count] that look like chance, by splitmix64."""
@@ -120,6 +123,16 @@ def key_columns() -> list[list[pa.Array]]:
     return [*alone, [columns_of(type_)["b"][:9] for type_ in VALUES]]
 
 
+def window_answers(window: Window, times: np.ndarray) -> Iterator[bytes]:
+    """Panes, and the windows that they are in, in two units and around the epoch."""
+    for unit in ("ms", "us"):
+        kind = KINDS[window.kind](window, stream({"t": "BIGINT"}, unit=unit), 0)
+        for given in (times, -times):
+            panes = kind.panes(given if window.from_us is None else np.abs(given))
+            rows, names = kind.of_panes(panes, None, 20_000_000)
+            yield repr((panes.tolist(), rows.tolist(), kind.start(names).tolist(), kind.end(names).tolist())).encode()
+
+
 def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
     """Every part by its name in mars/computing.py, and what it makes."""
     yield "csv", reader_answers({"t": "BIGINT", "a": "STRING", "b": "STRING"}, "CSV", CSV)
@@ -132,6 +145,8 @@ def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
              for size in (1_000, 60_000)]
     yield "window", (repr((kind.panes(t).tolist(), kind.end(0))).encode()
                      for s, w in units for kind in [KINDS[w.kind](w, s, 0)] for t in (times, -times, times[:1]))
+    for window in WINDOWS:
+        yield f"window {window.kind}", window_answers(window, times % 10_000_000)
     yield "hash", (hashing.hash_rows(keys, len(keys[0])).tobytes() + hashing.part_of(keys, 7, len(keys[0])).tobytes()
                    for keys in key_columns())
     yield "group", (repr((found.ids.tolist(), found.first_row.tolist())).encode() for keys in key_columns()

@@ -34,7 +34,7 @@ def test_json_is_read_without_the_environment(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_long_tasks_leave_two_slots_free() -> None:
-    assert load({"mappers": 3, "reducers": 4}, environment={}).spark_master_url == "local[9]"
+    assert load({"mappers": 3, "reducers": 4, "publishers": 5}, environment={}).spark_master_url == "local[14]"
 
 
 def test_state_lies_under_the_data_folder_unless_said(tmp_path: Path) -> None:

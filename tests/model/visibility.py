@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 class Visibility(Model[State]):
-    """Closing, committing, falling back, reading. Sinks are a rule that the code does not have yet."""
+    """Closing, committing, falling back, reading, delivering to a sink."""
 
     rules = (21, 24, 25, 27)
     safeguards = {
@@ -53,8 +53,8 @@ class Visibility(Model[State]):
         "closed windows stay closed": "cells.late_split: rows at or below the published watermark are not written again",
         "readers wait for lost rows": "SnapshotReader.read_whole: what they have seen is made again first",
         "a second fall-back remembers too": "history.pointer_to: the watermark that readers knew before the first one",
-        "sink's progress with its rows": "(not in the code yet) one transaction in the sink",
-        "sink waits for all key parts": "(not in the code yet) windows are given when they are visible",
+        "sink's progress with its rows": "PostgresTarget.deliver, KafkaTarget.deliver: one transaction in the target",
+        "sink waits for all key parts": "tails.next_block: windows are given when they are visible",
     }
 
     def start(self) -> State:

@@ -1,5 +1,5 @@
 -- over: statement
--- at: 1:16
--- title: INTO is not supported yet
--- hint: leave it out and read the results: SELECT * FROM q
+-- at: 1:21
+-- title: unexpected sink
+-- hint: write INTO POSTGRES connection TABLE 'public.results', or INTO KAFKA TOPIC 'results'
 CREATE QUERY q INTO sink AS SELECT count(*) FROM s WINDOWING 60 s

@@ -1,5 +1,5 @@
--- over: continuous
+-- over: statement
 -- at: 1:33
--- title: unknown function window
--- hint: write WINDOWING 60 s after GROUP BY
+-- title: the window is given twice
+-- hint: remove one of the two
 SELECT count(*) FROM s GROUP BY window(t, '60 s') WINDOWING 60 s

@@ -154,5 +154,6 @@ OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_
 # Stands for pyarrow where results are put together.
 ARROW = SimpleNamespace(ipc=SimpleNamespace(open_stream=lambda data: SimpleNamespace(read_all=lambda: decode(data))),
                         concat_tables=lambda tables: Table(cell for table in tables for cell in table), Table=object)
-CELLS = SimpleNamespace(merge=merge, late_split=late_split, close=close, first_pane=first_pane, would_close=would_close)
+CELLS = SimpleNamespace(merge=merge, late_split=late_split, close=close, first_pane=first_pane, would_close=would_close,
+                        settle=lambda _aggregation, _stream, table, _watermark: table)
 FINISH = SimpleNamespace(finish=lambda plan, stream, table: table)

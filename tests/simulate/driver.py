@@ -255,6 +255,8 @@ class Driver(Load):
         world, number = self.world, len(self.world.checker.queries.queries)
         logs = world.topic.logs
         offsets = {p: log.first if start == "EARLIEST" else log.stable for p, log in enumerate(logs)}
+        for p, log in enumerate(logs):
+            log.read_to = max(log.read_to, offsets[p])  # who begins at an end has seen it: a log that is cut below it is cut
         name = f"q{number}_{self._now()}"
         world.call(lambda: world.catalog.create_query(name, PLAN, offsets))
         return f"CREATE QUERY {name} FROM {start}"

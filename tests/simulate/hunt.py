@@ -19,8 +19,9 @@ def is_shown(result: Run) -> bool:
 
 
 def first_broken(bug: str, first: int, most: int, rounds: int = ROUNDS) -> int | None:
-    """The first of `most` seeds from `first` on that shows the bug by an invariant."""
-    return next((seed for seed in range(first, first + most) if is_shown(run(seed, rounds, bug))), None)
+    """The first of `most` seeds from `first` on that shows the bug by an invariant, and holds without it."""
+    return next((seed for seed in range(first, first + most)
+                 if is_shown(run(seed, rounds, bug)) and run(seed, rounds).broken is None), None)
 
 
 def hunt(bugs: Iterable[str], most: int, times: int) -> dict[str, list[int | None]]:

@@ -204,6 +204,21 @@ def test_another_leader_with_the_same_log_and_a_cut_of_what_nobody_has_read_stop
     world.checker.finish()
 
 
+def test_a_log_that_is_cut_below_a_start_stops_the_query_with_a_cause(world: World) -> None:
+    """Nobody has read it for the query, but whoever made the query has seen where it ended."""
+    driver = Driver(world)
+    for log in world.topic.logs:
+        while len(log.records) < 4:
+            driver.burst()
+    driver.new_query("LATEST")
+    for log in world.topic.logs:
+        log.cut(1)
+    world.scheduler.sleep(5.0)
+    [query] = world.checker.queries.queries.values()
+    assert query.state == "LOG_TRUNCATED"
+    assert world.checker.broken is None
+
+
 def test_a_log_tells_where_epochs_end() -> None:
     """As a broker does: of one that it does not know any more, where the first that it knows begins."""
     log = Log()

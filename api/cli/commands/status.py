@@ -12,7 +12,7 @@ from api.cli.commands.instance import settings
 from api.instance import runfile
 from api.instance.runfile import Run
 from mars.config import Config
-from mars.errors import MarsError
+from mars.errors import MarsError, NotFoundError
 from mars.workers import KINDS
 
 
@@ -33,19 +33,29 @@ def collect(config: Config) -> dict:
         return {"state": "stopped"}
     found: dict[str, Any] = {
         "state": run.state, "api": run.api, "kafka": run.kafka, "redis": run.redis, "zookeeper": run.zookeeper,
-        **{kind.plural: [] for kind in KINDS}, "queries": [], "data": str(config.data)}
+        **{kind.plural: [] for kind in KINDS}, "queries": [], "sinks": [],
+        "data": str(config.data)}
     reasons = list(run.troubles)
     if run.state == runfile.READY:
         try:
             found |= workers(run, config)
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
+                found["sinks"] = sinks(client)
                 client.get("/readyz")  # a full state folder, or a Kafka that is away
         except MarsError as error:
             found["state"] = "degraded"
             leads_here = "`mars status`" in (error.hint or "")
             reasons.append(f"{error} ({error.hint})" if error.hint and not leads_here else str(error))
     return found | ({"reason": "; ".join(reasons)} if reasons else {})
+
+
+def sinks(client: Client) -> list[dict]:
+    """The sinks; none of an API that is older than sinks are, as after an update until the next `mars up`."""
+    try:
+        return client.get("/v1/sinks")["sinks"]
+    except NotFoundError:
+        return []
 
 
 def workers(run: Run, config: Config) -> dict[str, list[dict]]:
@@ -69,7 +79,9 @@ def describe(found: dict, config: Config) -> str:
     lines += [f"  {name:<10}{found[name]}" for name in ("kafka", "redis", "zookeeper")]
     for kind in KINDS:
         lines += [f"  {kind.name:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
-                  for w in found[kind.plural]]
+                  for w in found.get(kind.plural, [])]
     lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
               for q in found["queries"]] or ["  no queries"]
+    lines += [f"  sink      {s['name']}  {s['state']}" + (f": {s['reason']}" if s["reason"] else "")
+              for s in found.get("sinks", [])]
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -18,6 +19,18 @@ def log_dir(data_dir: Path) -> Path:
     folder = data_dir / "logs"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def take(file: Path, make: bool = True) -> int | None:
+    """A descriptor that holds the file until it is closed or this process ends; None if another process holds it. Makes the
+    file if it is missing, or raises FileNotFoundError."""
+    descriptor = os.open(file, os.O_RDWR | (os.O_CREAT if make else 0), 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def begin(log: Path) -> BinaryIO:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import random
 import socket
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from api.instance.services.paths import cache_dir
+from api.instance.services.paths import cache_dir, take
 from mars.errors import MarsError
 
 # Below the range from which Linux and macOS take ports for outgoing connections, which could take a port before us.
@@ -35,13 +33,7 @@ def reserve(port: int) -> int | None:
     ends; None if another holds it. For a port that is bound only long after it was picked."""
     folder = cache_dir() / "ports"
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / str(port), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    return take(folder / str(port))
 
 
 def pick(data_dir: Path, name: str, preferred: int = 0, usable: Callable[[int], bool] = is_free) -> int:

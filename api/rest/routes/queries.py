@@ -62,8 +62,8 @@ def create(context: Here, body: NewQuery, response: Response) -> dict:
 @router.delete("/queries/{name}", status_code=204, summary="Drop a query", responses=CHANGING)
 @STATEMENTS.route
 def drop(context: Here, name: str) -> None:
-    """Its results are dropped too."""
-    context.definitions.drop_query(name)
+    """Its results are dropped too, and so is the sink that was made with it."""
+    define.drop(context, name)
 
 
 @router.post("/queries/{name}/pause", summary="Pause a query", responses=CHANGING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -13,8 +14,8 @@ from api.rest.openapi import NAMED, media, problems
 from api.rest.pools import COMMITS, ROWS
 from mars.results import formats, pages, tails
 from mars.results.cursors import LIMIT_DEFAULT, LIMIT_MAX, Selection
-from mars.results.instants import instant_us
-from mars.results.pages import Page
+from mars.results.pages import Form, Page
+from mars.results.times import instant_us
 
 router = APIRouter(prefix="/v1/queries/{name}/results", tags=["Results"], dependencies=[Depends(known_parameters)],
                    responses={**NAMED, **problems(400, 410, 422)})
@@ -32,12 +33,13 @@ async def rows(context: Here, request: Request, name: str, accept: Annotated[str
     """Ordered by window_start, window_end, keys. `Accept` chooses JSON, CSV or an Arrow stream. `next` is the cursor of
     the next page of the same commit; 410 if rows of it are no longer kept. `min_commit` waits for a commit with at least
     that number."""
-    media_type = formats.choose(accept)
+    form = FORMS[formats.choose(accept)]
     selection = Selection(instant_us("from", from_), instant_us("to", to), where or None, order == "desc", partial)
 
     def answer() -> Response:
         named = request.query_params.keys()
-        return _answer(pages.page(context.results, name, selection, limit, cursor or None, min_commit, named), media_type)
+        made = pages.page_as(form, context.results, name, selection, limit, cursor or None, min_commit, named)
+        return Response(made.body, media_type=made.media_type, headers=made.headers)
 
     return await (COMMITS if min_commit else ROWS).run(answer)
 
@@ -59,15 +61,33 @@ def stream(context: Here, name: str, last_event_id: Annotated[str | None, Header
                              headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 
 
-def _answer(page: Page, media_type: str) -> Response:
-    headers = {"Mars-Commit": str(page.commit), "Mars-Watermark": page.watermark or "", "Vary": "Accept"}
-    if page.next:
-        headers["Mars-Next"] = page.next
-    if media_type == formats.CSV:
-        return Response(formats.to_csv(page.rows), media_type="text/csv; charset=utf-8; header=present",
-                        headers=headers)
-    if media_type == formats.ARROW:
-        return Response(formats.to_arrow(page.rows), media_type=media_type, headers=headers)
+@dataclass(frozen=True)
+class Answer:
+    """What goes to the client."""
+
+    media_type: str
+    headers: dict[str, str]
+    body: bytes
+
+
+def _csv(page: Page) -> Answer:
+    return Answer("text/csv; charset=utf-8; header=present", _headers(page), formats.to_csv(page.rows))
+
+
+def _arrow(page: Page) -> Answer:
+    return Answer(formats.ARROW, _headers(page), formats.to_arrow(page.rows))
+
+
+def _json(page: Page) -> Answer:
     document = {"columns": formats.named_types(page.rows.schema), "next": page.next, "commit": page.commit,
                 "watermark": page.watermark, **({"reason": page.reason} if page.reason else {})}
-    return Response(formats.to_json(document, page.rows), media_type=media_type, headers=headers)
+    return Answer(formats.JSON, _headers(page), formats.to_json(document, page.rows))
+
+
+def _headers(page: Page) -> dict[str, str]:
+    next_ = {"Mars-Next": page.next} if page.next else {}
+    return {"Mars-Commit": str(page.commit), "Mars-Watermark": page.watermark or "", "Vary": "Accept", **next_}
+
+
+FORMS = {media_type: Form(make, lambda answer: len(answer.body))
+         for media_type, make in ((formats.JSON, _json), (formats.CSV, _csv), (formats.ARROW, _arrow))}

@@ -12,7 +12,8 @@ from api.rest.problems import problem
 from api.statements import status
 
 router = APIRouter(tags=["System"])
-LINKS = {"sql": "/v1/sql", "streams": "/v1/streams", "queries": "/v1/queries", "metrics": "/metrics", "health": "/healthz",
+LINKS = {"sql": "/v1/sql", "streams": "/v1/streams", "queries": "/v1/queries", "sinks": "/v1/sinks",
+         "connections": "/v1/connections", "metrics": "/metrics", "health": "/healthz",
          "readiness": "/readyz", "docs": "/docs", "openapi": "/openapi.json"}
 
 

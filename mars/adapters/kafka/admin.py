@@ -42,7 +42,8 @@ class Message:
 
 class KafkaAdmin:
     """Requests that are made now and then. Each call has connections of its own, so any thread may call, and no answer
-    comes from a connection that has been open for a while."""
+    comes from a connection that has been open for a while. Nor does one come from a leader that was deposed: every broker
+    is asked which one leads."""
 
     def __init__(self, address: str, timeout_s: float = TIMEOUT_S, security: Security | None = None) -> None:
         self.address = address
@@ -54,15 +55,13 @@ class KafkaAdmin:
         return [name for name in self._ask(Wire.topics) if not name.startswith("__")]
 
     def describe(self, topic: str, patience_s: float = 0.0) -> TopicInfo | None:
-        """The topic, or None if no broker that is asked within `patience_s` has it. A topic with an impossible name does
-        not exist."""
+        """The topic, or None if no broker has it within `patience_s`. A topic with an impossible name does not exist."""
         with suppress(UnknownTopic):
             return self._ask(lambda wire: wire.topic(topic), patience_s)
         return None
 
     def describe_new(self, topic: str) -> TopicInfo | None:
-        """Like `describe`, for a topic that may have just been created, so that the broker may not have heard of it
-        yet."""
+        """Like `describe`, for a topic that may have just been created, so that no broker may have heard of it yet."""
         return self.describe(topic, HEARD_S)
 
     def require(self, topic: str) -> TopicInfo:
@@ -128,8 +127,9 @@ class KafkaAdmin:
             consumer.close()
 
     def _ask(self, call: Callable[[Wire], T], patience_s: float = 0.0) -> T:
-        """The result of the call. The call is repeated for `patience_s` while the broker has not heard of the topic."""
-        wire, deadline = Wire(self.address, self.security, self.timeout_s, self.timeout_s), time.monotonic() + patience_s
+        """The result of the call. The call is repeated for `patience_s` while no broker has heard of the topic."""
+        wire = Wire(self.address, self.security, self.timeout_s, self.timeout_s, asks_all=True)
+        deadline = time.monotonic() + patience_s
         try:
             while True:
                 try:

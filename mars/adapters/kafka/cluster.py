@@ -50,14 +50,19 @@ class Cluster:
     retries what may pass (a broker away, a moved leader) with back-off for `retry_s`. Then it raises KafkaUnreachable, or
     KafkaDistrust if certificates, password or protocol are the cause. The next call starts afresh. A broker that says
     nothing for `timeout_s` counts as away; finding one of several addresses may take as long.
+
+    A leader that was deposed and has not heard of it still answers, with an end that stands still. With `asks_all`, a
+    topic's partitions and leaders are the latest that any broker knows, and every broker must answer. Otherwise they are
+    what one broker says, which is enough for whoever only reads on.
     """
 
     def __init__(self, bootstrap: str, security: Security | None = None, timeout_s: float = 10.0,
-                 retry_s: float = 10.0) -> None:
+                 retry_s: float = 10.0, asks_all: bool = False) -> None:
         self.bootstrap = bootstrap
         self.security = security or {}
         self.timeout_s = timeout_s
         self.retry_s = retry_s
+        self.asks_all = asks_all
         self._brokers: Brokers | None = None
         self._topics: dict[str, TopicInfo] = {}
         self._named: set[int] = set()  # the brokers, as one of them named them last
@@ -140,7 +145,8 @@ class Cluster:
 
     def _refresh(self, name: str) -> TopicInfo:
         """Asks the cluster for this topic."""
-        found = self._told(name, self._send([(None, _metadata_request(name))])[0])
+        found = self._newest_once(name) if self.asks_all else \
+            self._told(name, self._send([(None, _metadata_request(name))])[0])
         if found is None:
             raise UnknownTopic(name)
         self._topics[name] = found
@@ -157,7 +163,8 @@ class Cluster:
         if answer.error_code != TOPIC_EXISTS:
             self._check(name, answer.error_code, -1)
 
-    def _newest_once(self, name: str, topic_id: str) -> TopicInfo | None:
+    def _newest_once(self, name: str, topic_id: str | None = None) -> TopicInfo | None:
+        """The topic as `newest` gives it; without an id the only one of this name. KafkaUnreachable if there are two."""
         answers: dict[int | None, MetadataResponse] = {}
         named: set[int | None] = set(self._named) or {None}
         self._named = set()
@@ -166,9 +173,13 @@ class Cluster:
             named = named | {broker.node_id for response in answers.values() for broker in response.brokers}
         self._named = {node for node in named if node is not None}  # until then, a failed call starts again with any broker
         told = [info for response in answers.values() if (info := self._told(name, response))]
+        if topic_id is None and told:
+            topic_id, *others = {info.topic_id for info in told}
+            if others:
+                raise KafkaUnreachable(name, -1, "the brokers know different topics of this name")
         mine = [info.partitions for info in told if info.topic_id == topic_id]
         latest = {p: max((of[p] for of in mine if p in of), key=lambda leader: leader[1]) for p in sorted({*chain(*mine)})}
-        return TopicInfo(name, topic_id, latest) if mine else None
+        return TopicInfo(name, topic_id, latest) if topic_id and mine else None
 
     def _told(self, name: str, response: MetadataResponse) -> TopicInfo | None:
         """The topic as a broker describes it; None if it knows none."""

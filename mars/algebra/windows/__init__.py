@@ -3,14 +3,17 @@ window's start or end by himself."""
 
 from __future__ import annotations
 
+from mars.algebra.windows.hopping import Hopping
 from mars.algebra.windows.kind import NEVER, Windows
+from mars.algebra.windows.landmark import LandmarkEach, LandmarkFrom
 from mars.algebra.windows.tumbling import Tumbling
 from mars.algebra.windows.whole import Whole
 from mars.model.plan import Aggregation, Stream
 
 __all__ = ["KINDS", "NEVER", "Windows", "of"]
 
-KINDS: dict[str | None, type[Windows]] = {None: Whole, "tumbling": Tumbling}
+KINDS: dict[str | None, type[Windows]] = {
+    None: Whole, "tumbling": Tumbling, "hopping": Hopping, "landmark each": LandmarkEach, "landmark from": LandmarkFrom}
 
 
 def of(aggregation: Aggregation, stream: Stream) -> Windows:

@@ -8,6 +8,7 @@ business of the kinds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +34,8 @@ class Windows(ABC):
     holds_its_end: ClassVar[bool] = False  # a tuple at window_end belongs to it, so the watermark must have come further
     shown: ClassVar[bool] = True  # results have the columns window_start and window_end
 
-    step: int | None = None  # panes are [k * step, (k + 1) * step), for all whole k, and named by their starts
+    step: int | None = None  # panes are [k * step, (k + 1) * step) + offset, for all whole k, and named by their starts
+    offset: int = 0
 
     def __init__(self, window: Window | None, stream: Stream, grace_ms: int) -> None:
         self.delay = stream.units(grace_ms) + self.holds_its_end
@@ -56,10 +58,10 @@ class Windows(ABC):
         if len(event_times) == 0:
             return np.zeros(0, np.int64)
         # A small batch mostly lies in one pane, and two comparisons are cheaper than a division per tuple.
-        first = int(event_times.min()) // step * step
+        first = (int(event_times.min()) - self.offset) // step * step + self.offset
         if int(event_times.max()) < first + step:
             return np.full(len(event_times), first, np.int64)
-        return event_times // step * step
+        return (event_times - self.offset) // step * step + self.offset if self.offset else event_times // step * step
 
     @abstractmethod
     def start(self, windows: Times) -> Times:
@@ -81,6 +83,12 @@ class Windows(ABC):
         rows = np.flatnonzero(within)
         return rows, panes[rows]
 
+    def spans(self, panes: Times, above: int | None, up_to: int | None,
+              most: int) -> Iterator[tuple[int | None, int | None]]:
+        """Bounds for `of_panes`, one after the other, that together give what these bounds give: each gives `most` rows or
+        fewer, unless one window has more."""
+        yield above, up_to
+
     def first_end(self, panes: Times, above: int | None) -> Times:
         """The end of the first window of each pane that ends after `above`."""
         return self.end(panes)
@@ -88,6 +96,11 @@ class Windows(ABC):
     def last_end(self, panes: Times) -> Times:
         """The end of the last window of each pane: once that is closed, the pane is not needed any more."""
         return self.end(panes)
+
+    def settled(self, panes: Times, closed_end: int) -> Times:
+        """For each pane one that is in the same windows of those that end after `closed_end`: the same one for as many as
+        possible, as the cells of panes that are in the same open windows may be merged."""
+        return panes
 
     def closed_end(self, watermark: int) -> int:
         """The windows that end at or before it are closed at this watermark, and no others."""

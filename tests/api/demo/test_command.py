@@ -13,7 +13,7 @@ from api.instance import runfile
 from api.instance.runfile import Process, Run
 from mars.errors import MarsError
 
-OPTIONS = {"file": None, "topic": None, "kafka": None, "rate": 1, "seconds": 1}
+OPTIONS = {"file": None, "topic": None, "kafka": None, "rate": 1, "seconds": 1, "into": None}
 
 
 class Clock:

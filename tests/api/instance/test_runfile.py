@@ -57,20 +57,20 @@ def test_the_status_asks_whether_all_is_ready(tmp_path, monkeypatch):
             return self
 
         def __exit__(self, *_):
-            assert self.asked == ["/v1/queries", "/readyz"]
+            assert self.asked == ["/v1/queries", "/v1/sinks", "/readyz"]
 
         def get(self, path):
             self.asked.append(path)
             if path == "/readyz":
                 raise NotReadyError("not ready", "state folder: /state has 7 bytes left")
-            return {"queries": [{"name": "q"}]}
+            return {"queries": [{"name": "q"}]} if path == "/v1/queries" else {"sinks": [{"name": "s"}]}
 
     monkeypatch.setattr(status, "workers", lambda *_: {"mappers": [{"id": "m"}], "reducers": []})
     monkeypatch.setattr(status.Client, "of", Unready)
     Run(Process.of(os.getpid()), runfile.READY, api="http://127.0.0.1:1").save(tmp_path)
     found = collect(load({"data": tmp_path}, environment={}))
     assert (found["state"], found["reason"]) == ("degraded", "not ready: state folder: /state has 7 bytes left")
-    assert (found["queries"], found["mappers"]) == ([{"name": "q"}], [{"id": "m"}])
+    assert (found["queries"], found["sinks"], found["mappers"]) == ([{"name": "q"}], [{"name": "s"}], [{"id": "m"}])
 
 
 def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):

@@ -74,7 +74,7 @@ def test_readiness_names_what_is_missing(client):
     assert answer.status_code == 503
     states = {name: state["ready"] for name, state in answer.json()["dependencies"].items()}
     assert states == {"zookeeper": True, "state folder": True, "kafka": True, "redis": True,
-                      "spark": False, "mappers": False, "reducers": False}
+                      "spark": False, "mappers": False, "reducers": False, "publishers": True}
 
 
 def test_metrics_speak_of_queries(client, new_query):

@@ -192,7 +192,7 @@ def test_a_wrong_event_id_is_refused(url, new_query):
     for wrong in ("/nonsense", "q0:::0:", "/0/60/-1", "/0/60/0", "/60/0/1", f"/0/{2**63}/1", "/0/60/1/a/b"):
         answer = httpx.get(stream, headers={"Last-Event-ID": wrong if "q" in wrong else id_ + wrong})
         assert (answer.status_code, answer.json()["title"]) == (422, "this is not an event id")
-    for wrong, title in ((f"{id_}::65000000:25:2,1", "the event id is of an older Mars"),
+    for wrong, title in ((f"{id_}::65000000:25:2,1", "this is not an event id"),
                          ("q0/0/60/1", "the event id belongs to another query"),
                          (f"{id_}/0/60/1/0123456789ab", "the event id belongs to other rows")):
         answer = httpx.get(stream, headers={"Last-Event-ID": wrong})

@@ -12,6 +12,7 @@ from api.statements.context import Context
 from mars.errors import ConflictError, SqlError
 from mars.model.partials import kept_apart, kept_once
 from mars.model.registry import Catalog
+from mars.model.sinks import SinkSet
 from sql.read.create import compile_stream
 from sql.read.parse import parse
 from tests.plans import changed
@@ -25,7 +26,8 @@ def context() -> Context:
     """What a statement needs up to the check of its name: a catalog with one stream."""
     stream = compile_stream(parse(STREAM_SQL.format(name="flows")))
     return SimpleNamespace(config=SimpleNamespace(key_parts=1),
-                           definitions=SimpleNamespace(catalog=lambda: Catalog(streams={"flows": stream})))
+                           definitions=SimpleNamespace(catalog=lambda: Catalog(streams={"flows": stream})),
+                           sink_definitions=SimpleNamespace(read=SinkSet))
 
 
 @pytest.mark.parametrize("name", ["a/b", ".", "..", "a\tb", " "])
@@ -53,7 +55,7 @@ def test_the_same_query_is_found_whichever_version_made_it(context: Context, kep
     select = "SELECT sum(t), avg(t), count(t) FROM flows WINDOWING 60 s"
     _, plan = define.compile_query(context, parse(f"CREATE QUERY q AS {select}"))
     there = changed(plan, partials=kept(plan.presentation.aggregates))
-    context.definitions.query = lambda name: (None, SimpleNamespace(name=name, plan=there))
+    context.definitions.query = lambda name: (None, SimpleNamespace(name=name, id="q1", plan=there))
     assert define.create_or_find(context, "q", select, None) == (False, [])
     with pytest.raises(ConflictError):
         define.create_or_find(context, "q", select.replace("avg", "max"), None)

@@ -141,6 +141,25 @@ def test_ends_are_those_of_the_newest_leader():
         wire.newest_ends("t", ID)
 
 
+def test_where_one_broker_is_enough_a_retry_asks_one_again():
+    """Mappers only read on: a broker that is away and leads nothing must not stop them."""
+    cluster = Cluster(_1=(ID, 1, 5), _2=(ID, 2, 6))
+    cluster.silent.add(2)
+    assert wire_of(cluster).end_offsets("t", [0]) == {0: 50}
+    everyone = wire_of(cluster)
+    everyone.asks_all = True
+    with pytest.raises(KafkaUnreachable):
+        everyone.end_offsets("t", [0])
+
+
+def test_two_topics_of_one_name_cannot_be_told_apart_without_an_id():
+    wire = wire_of(Cluster(_1=(ANOTHER, 1, 7), _2=(ID, 2, 0)))
+    wire.asks_all = True
+    with pytest.raises(KafkaUnreachable, match="different topics of this name"):
+        wire.topic("t")
+    assert wire.newest("t", ID) == TopicInfo("t", ID, {0: (2, 0)})
+
+
 def test_each_broker_is_asked_once_where_they_are_known():
     cluster = Cluster(_1=(ID, 1, 5))
     wire = wire_of(cluster)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,36 +13,60 @@ import pyarrow as pa
 import pytest
 
 from mars.algebra import cells, windows
+from mars.algebra.windows.landmark import LandmarkEach
 from mars.model.plan import QueryPlan, Window
 from reducer.state.merge import QueryState
-from tests.mars.algebra.windows.others import OTHERS
 from tests.plans import changed
 from tests.reducer.pieces import PLAN, QUERY, STREAM, fresh, piece
 
 GRACE, STEP, SIZE = 3, 20, 60  # seconds, as the stream counts
+OFFSET, FROM = -7, -50
 NONE = -10**9
-CLOSES_AFTER = {"hopping": GRACE, "landmark": GRACE + 1}
+MS = 1_000
+WINDOWS = {
+    "hopping": Window("hopping", SIZE * MS, STEP * MS),
+    "hopping unevenly": Window("hopping", SIZE * MS, 25 * MS),
+    "tumbling, moved": Window("hopping", SIZE * MS, SIZE * MS, OFFSET * MS),
+    "hopping, moved": Window("hopping", SIZE * MS, STEP * MS, OFFSET * MS),
+    "landmark each": Window("landmark each", SIZE * MS, STEP * MS),
+    "landmark from": Window("landmark from", STEP * MS, STEP * MS, from_us=FROM * 1_000_000),
+    "a tuple at the end belongs to it": Window("held", SIZE * MS, STEP * MS),
+}
+FAR = 400  # windows from a landmark are looked at up to here
 Rows = dict[tuple[int, int, int], int]  # (start, end, key) -> tuples
 
 
-def bounds(kind: str, time: int) -> list[tuple[int, int]]:
+def bounds(window: Window, time: int) -> list[tuple[int, int]]:
     """The windows of a time, the plain way."""
-    step, period = time // STEP * STEP, time // SIZE * SIZE
-    if kind == "hopping":
-        return [(start, start + SIZE) for start in range(step - SIZE + STEP, time + 1, STEP)]
-    return [(period, end) for end in range(step + STEP, period + SIZE + 1, STEP)]
+    size, step, offset = window.size_ms // MS, window.every_ms // MS, (window.offset_ms or 0) // MS
+    if window.kind == "hopping":
+        starts = range(-1_000 * step + offset, 1_000 * step, step)
+        return [(start, start + size) for start in starts if start <= time < start + size]
+    if window.kind in ("landmark each", "held"):
+        period = time // size * size
+        return [(period, end) for end in range(period + step, period + size + 1, step) if end > time]
+    return [(FROM, end) for end in range(FROM + step, FAR, step) if end > time]
 
 
+class Held(LandmarkEach):
+    """Windows that close one unit later."""
 
-@pytest.fixture(params=OTHERS)
+    holds_its_end = True
+
+
+@pytest.fixture(params=WINDOWS)
 def plan(request, monkeypatch) -> QueryPlan:
-    for kind, made in OTHERS.items():
-        monkeypatch.setitem(windows.KINDS, kind, made)
-    return changed(PLAN, window=Window(request.param, SIZE * 1_000))
+    monkeypatch.setitem(windows.KINDS, "held", Held)
+    return changed(PLAN, window=WINDOWS[request.param])
 
 
-def kind_of(plan: QueryPlan) -> str:
-    return plan.aggregation.window.kind
+def window_of(plan: QueryPlan) -> Window:
+    return plan.aggregation.window
+
+
+def in_windows(plan: QueryPlan, times: Iterable[int]) -> list[int]:
+    """The times, without those before a landmark, which WHERE leaves out."""
+    return [max(time, FROM) if window_of(plan).kind == "landmark from" else time for time in times]
 
 
 def rows_of(plan: QueryPlan, tables: list[pa.Table]) -> Rows:
@@ -55,29 +80,40 @@ def rows_of(plan: QueryPlan, tables: list[pa.Table]) -> Rows:
 
 def counted(plan: QueryPlan, tuples: Iterator[tuple[int, int]], closed: int = NONE) -> Counter:
     """Tuples, as (time, key), in windows that end after `closed`."""
-    return Counter((*window, key) for time, key in tuples for window in bounds(kind_of(plan), time) if window[1] > closed)
+    return Counter((*window, key) for time, key in tuples for window in bounds(window_of(plan), time) if window[1] > closed)
 
 
 def test_at_once(plan):
-    times = np.random.default_rng(1).integers(-200, 200, 500)
+    times = np.array(in_windows(plan, np.random.default_rng(1).integers(-200, 200, 500).tolist()))
     table = cells.aggregate(plan.aggregation, STREAM, {"k": pa.array(times % 3), "t": pa.array(times)}, times, None, 0,
                             np.arange(500), np.zeros(500, np.int32))
-    assert len(table) == len({(t // STEP, t % 3) for t in times.tolist()})
-    found = cells.of_windows(plan.aggregation, STREAM, table)
-    assert rows_of(plan, [found]) == counted(plan, ((t, t % 3) for t in times.tolist()))
+    window = window_of(plan)
+    length, moved = math.gcd(window.size_ms, window.every_ms) // MS, window.offset_ms or 0
+    moved = FROM if window.kind == "landmark from" else moved // MS
+    assert len(table) == len({((t - moved) // length, t % 3) for t in times.tolist()})
+    rows = rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)])
+    expected = counted(plan, ((t, t % 3) for t in times.tolist()))
+    assert rows == {of: count for of, count in expected.items() if of[1] <= shown_until(plan, max(times.tolist()))}
+    assert rows
+
+
+def shown_until(plan: QueryPlan, time: int) -> int:
+    """The end of the last window that is shown while all are open, if the greatest time is this."""
+    return min(end for _, end in bounds(window_of(plan), time)) if window_of(plan).kind == "landmark from" else FAR
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_each_window_is_closed_once_with_what_was_on_time(plan, seed):
     """Entries and watermarks in turns; now and then all is read again from what a commit would hold."""
-    chance, query, delay = random.Random(seed), replace(QUERY, plan=plan), CLOSES_AFTER[kind_of(plan)]
-    state, offset, expected, given, late = fresh(query), 0, Counter(), {}, 0
+    chance, query, delay = random.Random(seed), replace(QUERY, plan=plan), GRACE + (window_of(plan).kind == "held")
+    state, offset, expected, given, late, greatest = fresh(query), 0, Counter(), {}, 0, NONE
     for step in range(60):
         closed = NONE if state.commit.watermark is None else state.commit.watermark - delay
-        times = [chance.randrange(2 * step - 70, 2 * step + 40) for _ in range(chance.randrange(5))]
+        times = in_windows(plan, (chance.randrange(2 * step - 70, 2 * step + 40) for _ in range(chance.randrange(5))))
+        greatest = max([greatest, *times])
         tuples = [(time, (offset + i) % 3) for i, time in enumerate(times)]
         expected += counted(plan, tuples, closed)
-        late += sum(all(end <= closed for _, end in bounds(kind_of(plan), time)) for time in times)
+        late += sum(all(end <= closed for _, end in bounds(window_of(plan), time)) for time in times)
         state.accept(piece(step, 0, offset, times, plan=plan))
         offset += len(times)
         assert state.commit.counters["late"] == late
@@ -91,8 +127,31 @@ def test_each_window_is_closed_once_with_what_was_on_time(plan, seed):
         given |= closing
         state.closed = []
         if chance.random() < 0.2:
-            state = QueryState.resume(query, STREAM, state.commit, [*state.open, *state.delta])
+            held = cells.merge(plan.aggregation, STREAM, [*state.open, *state.delta])
+            settled = cells.settle(plan.aggregation, STREAM, held, state.commit.watermark)
+            state = QueryState.resume(query, STREAM, state.commit, [settled])
     assert given == {window: count for window, count in expected.items() if window[1] <= state.commit.watermark - delay}
-    still_open = [cells.of_windows(plan.aggregation, STREAM, table, before=state.commit.watermark)
-                  for table in state.open + state.delta]
-    assert rows_of(plan, still_open) == {window: count for window, count in expected.items() if window not in given}
+    held = cells.merge(plan.aggregation, STREAM, state.open + state.delta)
+    rows = rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, held, before=state.commit.watermark)])
+    assert rows == {of: n for of, n in expected.items() if of not in given and of[1] <= shown_until(plan, greatest)}
+
+
+def test_few_windows_are_made_at_a_time_and_the_answer_is_the_same(plan, monkeypatch):
+    times = np.array(in_windows(plan, np.random.default_rng(2).integers(-200, 200, 500).tolist()))
+    table = cells.aggregate(plan.aggregation, STREAM, {"k": pa.array(times % 3), "t": pa.array(times)}, times, None, 0,
+                            np.arange(500), np.zeros(500, np.int32))
+    whole = rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)])
+    monkeypatch.setattr(cells, "ROWS_AT_ONCE", 7)
+    kind, panes = windows.of(plan.aggregation, STREAM), table["w"].to_numpy()
+    parts = [len(kind.of_panes(panes, *span)[0]) for span in kind.spans(panes, None, None, 7)]
+    assert len(parts) > 3
+    assert sum(parts) == len(kind.of_panes(panes, None, None)[0])
+    assert rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)]) == whole
+
+
+def test_what_a_landmark_keeps_does_not_grow_with_its_length():
+    plan, times = changed(PLAN, window=WINDOWS["landmark from"]), np.arange(10_000)
+    table = cells.aggregate(plan.aggregation, STREAM, {"k": pa.array(times % 3), "t": pa.array(times)}, times, None, 0,
+                            times, np.zeros(10_000, np.int32))
+    assert len(table) == 3 * 501
+    assert len(cells.settle(plan.aggregation, STREAM, table, 9_950 + GRACE)) == 3 * (1 + 3)

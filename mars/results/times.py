@@ -1,8 +1,11 @@
-"""Instants as people write them in requests. Pure."""
+"""Instants: as people write them in requests, and as Kafka stamps its records. Pure."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mars.errors import RequestError
 
@@ -30,3 +33,11 @@ def _in_64_bits(millis: int) -> int:
     if abs(millis) > MILLIS_MAX:
         raise ValueError(f"{millis} has other units")
     return millis
+
+
+def instants(time_ms: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Milliseconds since 1970, as Kafka has them, as TIMESTAMP; NULL beyond the range of a TIMESTAMP, as when a producer
+    gives nanoseconds."""
+    millis, most = time_ms.cast(pa.int64()), MILLIS_MAX + 1
+    known = pc.and_(pc.less_equal(millis, most), pc.greater_equal(millis, -most))
+    return pc.if_else(known, millis, None).cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))

@@ -1,0 +1,69 @@
+"""What windows of several panes have in common: they end at equal steps, and each is named by its end."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from mars.algebra.windows.kind import NEVER, Times, Windows
+from mars.model.plan import Stream, Window
+
+
+class Stepped(Windows):
+    """Windows that end at all k * every + phase, for whole k. A pane is in each window that ends from the first such time
+    after it to its `last_end`."""
+
+    panes_are_windows = False
+
+    def __init__(self, window: Window, stream: Stream, grace_ms: int) -> None:
+        super().__init__(window, stream, grace_ms)
+        assert window.every_ms is not None, window
+        self.window = window
+        self.every = stream.units(window.every_ms)
+        self.phase = 0
+
+    def end(self, windows: Times) -> Times:
+        return windows
+
+    @abstractmethod
+    def last_end(self, panes: Times) -> Times: ...
+
+    def first_end(self, panes: Times, above: int | None) -> Times:
+        assert self.step is not None, self
+        first = self._at_or_after(panes + self.step)
+        return first if above is None else np.maximum(first, self._at_or_after(np.array(above + 1)))
+
+    def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
+        first, counts = self._reach(panes, above, up_to)
+        rows = np.repeat(np.arange(len(panes)), counts)
+        nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return rows, first[rows] + nth * self.every
+
+    def spans(self, panes: Times, above: int | None, up_to: int | None, most: int) -> Iterator[tuple[int, int]]:
+        first, counts = self._reach(panes, above, up_to)
+        if not counts.any():
+            return
+        low = int(first[counts > 0].min()) - 1
+        waiting = [(low, int((first + (counts - 1) * self.every)[counts > 0].max()))]
+        while waiting:
+            above, up_to = waiting.pop()
+            middle = self.phase + ((above + up_to) // 2 - self.phase) // self.every * self.every
+            if above < middle < up_to and self._reach(panes, above, up_to)[1].sum() > most:
+                waiting += [(middle, up_to), (above, middle)]
+            else:
+                yield above, up_to
+
+    def _reach(self, panes: Times, above: int | None, up_to: int | None) -> tuple[Times, np.ndarray]:
+        """The end of the first window of each pane, and the number of its windows, as `of_panes` gives them."""
+        if len(panes) == 0:
+            return panes, panes
+        first, last = self.first_end(panes, above), self.last_end(panes)
+        if up_to is None:
+            up_to = int(self.first_end(panes.max(keepdims=True), None)[0]) if int(last.max()) == NEVER else NEVER
+        return first, np.maximum(0, (np.minimum(last, up_to) - first) // self.every + 1)
+
+    def _at_or_after(self, times: Times) -> Times:
+        """The least end that is no earlier than each time."""
+        return self.phase - (self.phase - times) // self.every * self.every

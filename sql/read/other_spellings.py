@@ -1,0 +1,166 @@
+"""The windows of this dialect as other systems write them. They become the same Window, and the same plan.
+
+    FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(t), size [, offset]))             Flink, GROUP BY window_start, window_end, ...
+    FROM TABLE(HOP(TABLE s, DESCRIPTOR(t), step, size [, offset]))
+    FROM TABLE(CUMULATE(TABLE s, DESCRIPTOR(t), step, size))
+    GROUP BY window(t, '60 seconds' [, '10 seconds' [, '5 seconds']]), ...   Spark, with window.start, window.end in SELECT
+
+https://nightlies.apache.org/flink/flink-docs-stable/docs/dev/table/sql/queries/window-tvf/
+https://spark.apache.org/docs/latest/api/sql/index.html#window
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot.tokens import Token, TokenType
+
+from mars.errors import SqlError
+from mars.model.durations import format_duration, to_milliseconds, unit_of
+from mars.model.plan import Window
+from sql.read.reader import Reader
+from sql.read.words import Word, read_words
+from sql.refusals import not_supported, refusal, refusal_at
+
+TVF_HINT = "write FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(t), INTERVAL '60' SECOND)), or FROM s and WINDOWING 60 s"
+SPARK_HINT = "write window(t, '60 seconds'), or WINDOWING 60 s"
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """A window, the column that it says is the event time, and where it stands: sql[start:end]."""
+
+    window: Window
+    time: Word
+    start: int
+    end: int
+
+
+def begins_table(words: list[Word], index: int) -> bool:
+    """Is words[index] the FROM of a table function?"""
+    return words[index].is_("FROM") and words[min(index + 1, len(words) - 1)].is_("TABLE") \
+        and words[min(index + 2, len(words) - 1)].is_("(")
+
+
+def read_table(reader: Reader) -> tuple[list[Word], Spelled]:
+    """The words `FROM s` in place of the table function at the reader, and its window."""
+    from_ = reader.advance()
+    for symbol in ("TABLE", "("):
+        reader.take(symbol, hint=TVF_HINT)
+    function = reader.take_name("a window function")
+    kind = function.value.upper()
+    if kind == "SESSION":
+        raise not_supported(reader.sql, function.start, function.end, "SESSION", TVF_HINT)
+    if kind not in FUNCTIONS:
+        raise refusal_at(reader.sql, function, f"unknown window function {function.value}",
+                         "there are TUMBLE, HOP and CUMULATE", TVF_HINT)
+    reader.take("(", hint=TVF_HINT)
+    reader.take("TABLE", hint=TVF_HINT)
+    stream = reader.take_name("the stream")
+    for symbol in (",", "DESCRIPTOR", "("):
+        reader.take(symbol, hint=TVF_HINT)
+    time = reader.take_name("the event-time column")
+    reader.take(")", hint=TVF_HINT)
+    lengths = []
+    while reader.accept(","):
+        lengths.append(_interval(reader))
+    end = reader.take(")", hint=TVF_HINT).end
+    reader.take(")", hint=TVF_HINT)
+    least, most, made = FUNCTIONS[kind]
+    if not least <= len(lengths) <= most:
+        raise refusal(reader.sql, function.start, end, f"{kind} does not take {len(lengths)} intervals", "", TVF_HINT)
+    return [from_, stream], Spelled(_checked(reader, function.start, end, made(*lengths)), time, function.start, end)
+
+
+def replace_call(sql: str, words: list[Word]) -> tuple[list[Word], Spelled | None]:
+    """The words with window_start in place of the call `window(...)` in GROUP BY, and its window; the words as they are, and
+    None, if there is none. `window.start` and `window.end` become window_start and window_end with it."""
+    group = next((i for i, word in enumerate(words) if word.is_("GROUP BY")), len(words))
+    at = next((i for i in range(group, len(words) - 1) if words[i].is_("WINDOW") and words[i + 1].is_("(")
+               and words[i - 1].is_("GROUP BY", ",")), None)
+    if at is None:
+        return words, None
+    reader = Reader(sql, words, at + 2)
+    time = reader.take_name("the event-time column")
+    lengths: list[int] = []
+    while reader.accept(","):
+        lengths.append(_text_duration(reader, zero=len(lengths) == 2))
+    end = reader.take(")", hint=SPARK_HINT).end
+    if not 1 <= len(lengths) <= 3:
+        raise refusal(sql, words[at].start, end, f"window does not take {len(lengths)} lengths", "", SPARK_HINT)
+    size_ms, every_ms, offset_ms = [*lengths, *[lengths[0], 0][len(lengths) - 1:]]
+    window = _checked(reader, words[at].start, end, _hop(every_ms, size_ms, offset_ms))
+    rest = [*words[:at], _named(words[at], "window_start"), *words[reader.position:]]
+    return _without_struct(rest), Spelled(window, time, words[at].start, end)
+
+
+def _without_struct(words: list[Word]) -> list[Word]:
+    kept: list[Word] = []
+    for word in words:
+        if len(kept) > 1 and kept[-1].is_(".") and kept[-2].is_("WINDOW") and word.is_("START", "END"):
+            kept[-2:] = [_named(word, f"window_{word.value.lower()}")]
+        else:
+            kept.append(word)
+    return kept
+
+
+def _named(word: Word, name: str) -> Word:
+    token = word.tokens[0]
+    made = Token(TokenType.VAR, name, line=token.line, col=token.col, start=token.start, end=token.end)
+    return Word("name", name, word.start, word.end, (made,))
+
+
+def _interval(reader: Reader) -> int:
+    """INTERVAL '60' SECOND, as milliseconds."""
+    first = reader.take("INTERVAL", hint=TVF_HINT)
+    amount, unit_word = reader.advance(), reader.advance()
+    unit = unit_of(unit_word.value) if unit_word.kind == "name" else None
+    milliseconds = to_milliseconds(int(amount.value), unit) if amount.value.isdigit() and unit else None
+    if milliseconds is None:
+        raise refusal(reader.sql, first.start, unit_word.end, "this is no length of a window",
+                      "an interval is a whole number above 0 and one unit, DAY at the most", "write INTERVAL '60' SECOND")
+    return milliseconds
+
+
+def _text_duration(reader: Reader, zero: bool) -> int:
+    """'60 seconds', as milliseconds."""
+    text = reader.take_text("a length of time")
+    inner = Reader(text.value, read_words(text.value))
+    try:
+        milliseconds = inner.take_duration("", zero=zero)
+        inner.take_end()
+    except SqlError as error:
+        raise refusal_at(reader.sql, text, f"'{text.value}' is no length of a window",
+                         "it is a whole number above 0 and one unit", SPARK_HINT) from error
+    return milliseconds
+
+
+def _hop(step_ms: int, size_ms: int, offset_ms: int = 0) -> Window:
+    return Window("tumbling", size_ms) if (step_ms, offset_ms) == (size_ms, 0) else \
+        Window("hopping", size_ms, step_ms, offset_ms or None)
+
+
+def _tumble(size_ms: int, offset_ms: int = 0) -> Window:
+    return _hop(size_ms, size_ms, offset_ms)
+
+
+def _cumulate(step_ms: int, size_ms: int) -> Window:
+    return Window("landmark each", size_ms, step_ms)
+
+
+def _checked(reader: Reader, start: int, end: int, window: Window) -> Window:
+    """The window; SqlError unless its lengths fit each other."""
+    step_ms = window.every_ms or window.size_ms
+    if step_ms > window.size_ms or (window.offset_ms or 0) >= step_ms \
+            or (window.kind == "landmark each" and window.size_ms % step_ms):
+        lengths = ", ".join(format_duration(ms) for ms in (step_ms, window.size_ms, window.offset_ms or 0))
+        raise refusal(reader.sql, start, end, "the lengths of the window do not fit each other",
+                      f"step, size and offset are {lengths}",
+                      "give a step that is at most the size (CUMULATE: a divisor of it), and an offset below the step")
+    return window
+
+
+# By name: the least and the greatest number of intervals, and what makes the window of them.
+FUNCTIONS: dict[str, tuple[int, int, Callable[..., Window]]] = {
+    "TUMBLE": (1, 2, _tumble), "HOP": (2, 3, _hop), "CUMULATE": (2, 2, _cumulate)}

@@ -43,9 +43,8 @@ class CreateStream:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `time` is
-    the column that a window function names as the event time. `places` has (start,
-    end) of each clause by its keyword."""
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `time` is the
+    column that a window function names as the event time. `places` has (start, end) of each clause by its keyword."""
 
     window: Window | None = None
     watermark_ms: int | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from api.statements.answers import Answer, listing
 from api.statements.context import Context
 from mars.errors import RequestError
-from mars.model.connections import OPTIONS, Connection, missing
+from mars.model.connections import NUMBER_MAX, OPTIONS, Connection, missing
 from mars.results.formats import timestamp_text
 from sql import statements as kinds
 from sql.refusals import did_you_mean, refusal_at
@@ -51,9 +51,9 @@ def of_request(context: Context, name: str, to: str, options: Mapping[str, str |
             secrets[option] = value["secret"]
             continue
         if isinstance(value, dict) or (rule.choices and str(value).upper() not in rule.choices) \
-                or (rule.is_number and not (isinstance(value, int) and 1 <= value <= 65_535)):
+                or (rule.is_number and not (isinstance(value, int) and 1 <= value <= NUMBER_MAX)):
             raise RequestError(f"wrong {key}", "its value does not fit", f"give {' or '.join(rule.choices) or 'a text'}"
-                               if not rule.is_number else "give a whole number from 1 to 65535")
+                               if not rule.is_number else f"give a whole number from 1 to {NUMBER_MAX}")
         plain[option] = str(value).upper() if rule.choices else value if rule.is_number else str(value)
     lacking = missing(kind, {*plain, *secrets})
     if lacking:

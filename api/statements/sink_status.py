@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import orjson
 
 from api.statements.answers import Answer, listing
@@ -61,14 +63,19 @@ def explain_sink(context: Context, statement: kinds.ExplainSink) -> Answer:
 def documents(context: Context) -> list[dict]:
     """All sinks, in the order of creation."""
     found = context.sinks.read().sinks.values()
-    return [document(context, sink) for sink in sorted(found, key=lambda sink: (sink.created_ms, sink.id))]
+    alive = _publishers(context) if found else []
+    return [_document(context, sink, alive) for sink in sorted(found, key=lambda sink: (sink.created_ms, sink.id))]
 
 
 def document(context: Context, sink: Sink) -> dict:
     """A sink as `GET /v1/sinks/{name}` shows it. `delivered_until`: windows that end there or before are in the target;
     `behind_s`: how much event time further its query's closed windows go. Both are null while nobody knows."""
+    return _document(context, sink, _publishers(context))
+
+
+def _document(context: Context, sink: Sink, alive: Collection[str]) -> dict:
     status = context.sinks.status(sink)
-    state, reason = _state(context, sink, status)
+    state, reason = _state(context, sink, status, alive)
     snapshot = _snapshot(context, sink)
     behind_s = None
     if snapshot is not None and snapshot.watermark_us is not None and status.until_us is not None:
@@ -82,10 +89,10 @@ def document(context: Context, sink: Sink) -> dict:
             "publisher": status.publisher or None, "sql": sink.sql, "created": _time(sink.created_ms)}
 
 
-def _state(context: Context, sink: Sink, status: SinkStatus) -> tuple[str, str | None]:
+def _state(context: Context, sink: Sink, status: SinkStatus, alive: Collection[str]) -> tuple[str, str | None]:
     if sink.state != RUNNING:
         return sink.state, sink.reason or None
-    if status.attempt != sink.attempt or not _is_owned(context, sink):
+    if status.attempt != sink.attempt or not _is_owned(context, sink, alive):
         return STARTING, "no publisher has taken it yet"
     if status.state == WAITING:
         return WAITING, (f"waits for the target since {_time(status.since_ms)}, next try {_time(status.next_try_ms)}: "
@@ -93,15 +100,15 @@ def _state(context: Context, sink: Sink, status: SinkStatus) -> tuple[str, str |
     return status.state, None
 
 
-def _is_owned(context: Context, sink: Sink) -> bool:
-    """Is the sink's owner alive?"""
-    def read() -> bool:
-        owner = context.zk.get(names.sink_owner(sink.id))
-        if owner is None or not owner.data:
-            return False
-        return orjson.loads(owner.data)["id"] in context.zk.children(names.PUBLISHERS)
+def _is_owned(context: Context, sink: Sink, alive: Collection[str]) -> bool:
+    """Is the sink's owner among these publishers?"""
+    owner = answering(context.zk, lambda: context.zk.get(names.sink_owner(sink.id)), GLANCE_S)
+    return owner is not None and bool(owner.data) and orjson.loads(owner.data)["id"] in alive
 
-    return answering(context.zk, read, GLANCE_S)
+
+def _publishers(context: Context) -> list[str]:
+    """Those that are alive."""
+    return answering(context.zk, lambda: context.zk.children(names.PUBLISHERS), GLANCE_S)
 
 
 def _snapshot(context: Context, sink: Sink) -> Snapshot | None:

@@ -8,6 +8,7 @@ from api.statements.answers import Answer
 from api.statements.context import Context
 from mars.adapters.catalog import Beside
 from mars.adapters.catalog_names import require_free
+from mars.adapters.sink_catalog import require_new
 from mars.errors import ConflictError, NotFoundError, NotReadyError, SqlError
 from mars.model import expressions
 from mars.model.connections import KAFKA, POSTGRES, Connection
@@ -109,10 +110,7 @@ def _query(context: Context, statement: kinds.CreateSink) -> tuple[Stream, Query
 def _into_sink(context: Context, name: str, clause: kinds.IntoClause, sql: str, plan: QueryPlan, stream: Stream) -> Sink:
     """A sink of that target. SqlError and ConflictError where name, connection, topic or columns cannot be so."""
     require_free(Catalog(), name)
-    there = context.sink_definitions.read().find(name)
-    if there is not None:
-        raise ConflictError("the name exists", f"{there.name} is a sink already",
-                            f"choose another name, or DROP SINK {identifier(there.name)} first")
+    require_new(context.sink_definitions.read(), name)
     _connection(context, clause, sql)
     into = _into(clause, plan, sql)
     if into.kind == KAFKA and into.connection is None and into.name == stream.topic:

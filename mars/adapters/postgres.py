@@ -6,7 +6,6 @@ Statements hold their values as literals: bound ones are run only when somebody 
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import re
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from adbc_driver_postgresql import dbapi
 from mars.adapters.target_errors import RowsRefusedError, TargetAwayError, TargetRefusesError
 from mars.errors import MarsError
 from mars.model.connections import Connection
+from mars.settings_checks import is_loopback
 
 CONNECT_S = 5
 # A transaction of a process that stands still ends by itself, and its locks with it.
@@ -115,19 +115,13 @@ def uri(connection: Connection, secret: Callable[[str], str], application: str) 
 
 def _tls(connection: Connection, host: str) -> dict[str, str]:
     """libpq's words. Nobody listens on loopback, so that TLS is asked for there only if the connection says so."""
-    if "TLS" not in connection.options and "TLS_CA" not in connection.options and _is_loopback(host):
+    is_here = host.startswith("/") or is_loopback(host)
+    if is_here and "TLS" not in connection.options and "TLS_CA" not in connection.options:
         return {"sslmode": "prefer"}
     ca = str(connection.option("TLS_CA") or "")
     if connection.option("TLS") == "VERIFY":
         return {"sslmode": "verify-full", "sslrootcert": ca or "system"}
     return {"sslmode": {"REQUIRE": "require", "OFF": "disable"}[str(connection.option("TLS"))]}
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host.startswith("/") or host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def translate(error: Error, where: str) -> MarsError:

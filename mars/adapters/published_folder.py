@@ -20,6 +20,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mars.adapters.storage import sync
 from mars.adapters.target_errors import FencedError, TargetAwayError, TargetRefusesError
 
 MANIFESTS = ".mars"
@@ -61,8 +62,8 @@ class PublishedFolder:
                                          "make it first, on each host that has publishers")
             self.path.mkdir(exist_ok=True)
             self.manifests.mkdir(exist_ok=True)
-            _sync(self.path.parent)
-            _sync(self.path)
+            sync(self.path.parent)
+            sync(self.path)
 
     def newest(self) -> Manifest | None:
         """The manifest that counts; None before the first. Its file is shown, if that was not done yet."""
@@ -80,7 +81,7 @@ class PublishedFolder:
         hidden = f".{name}.{uuid.uuid4().hex[:8]}"
         with self._translated():
             pq.write_table(rows, self.path / hidden, compression="zstd")
-            _sync(self.path / hidden)
+            sync(self.path / hidden)
         return hidden, name
 
     def commit(self, manifest: Manifest) -> None:
@@ -88,14 +89,14 @@ class PublishedFolder:
         with self._translated():
             draft = self.manifests / f"{uuid.uuid4().hex}.draft"
             draft.write_bytes(orjson.dumps({"document": manifest.document, "file": manifest.file}))
-            _sync(draft)
+            sync(draft)
             try:
                 os.link(draft, self.manifests / f"{manifest.number}.json")
             except FileExistsError:
                 raise self._fenced() from None
             finally:
                 draft.unlink(missing_ok=True)
-            _sync(self.manifests)
+            sync(self.manifests)
             # The number may be free because a later one is there, and this one was deleted.
             if max(self._numbers(), default=0) != manifest.number:
                 raise self._fenced()
@@ -115,7 +116,7 @@ class PublishedFolder:
             hidden, name = manifest.file
             with contextlib.suppress(FileNotFoundError):  # it was shown
                 os.rename(self.path / hidden, self.path / name)
-                _sync(self.path)
+                sync(self.path)
 
     def _numbers(self) -> list[int]:
         return [int(path.stem) for path in self.manifests.glob("*.json")]
@@ -132,11 +133,3 @@ class PublishedFolder:
             if error.errno in REFUSED:
                 raise TargetRefusesError("the folder refuses files", said, "let the user of Mars write there") from None
             raise TargetAwayError("the folder does not take files", said) from None
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

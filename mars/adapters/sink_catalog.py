@@ -99,37 +99,15 @@ class SinkStore:
 
     def replay(self, name: str, first_us: int | None, gone_us: int | None) -> Sink:
         """Let a sink begin anew with windows that start at `first_us`; as Sink.replayed."""
-        def prepare() -> Change[Sink]:
-            sinks, version = self._read()
-            sink = _found(sinks, name)
-            sinks.sinks[sink.id] = replayed = sink.replayed(first_us, gone_us)
-            return replayed, [("set", names.SINKS, sinks.dump(), version)]
-
-        return change(self.zk, prepare, self.patience_s)
+        return self._change_sink(name, lambda sink: sink.replayed(first_us, gone_us))
 
     def stop(self, sink: Sink, state: str, reason: str) -> None:
         """Put a running sink into a fault state, unless somebody has changed it since."""
-        def prepare() -> Change[bool]:
-            sinks, version = self._read()
-            there = sinks.sinks.get(sink.id)
-            if there is None or there.attempt != sink.attempt:
-                return True, [("check", names.SINKS, version)]
-            sinks.sinks[sink.id] = there.changed(state, reason)
-            return True, [("set", names.SINKS, sinks.dump(), version)]
-
-        change(self.zk, prepare, self.patience_s)
+        self._change_unchanged(sink, lambda there: there.changed(state, reason))
 
     def accepted(self, sink: Sink) -> Sink:
         """The loss with which somebody has resumed a sink is made good: a further one stops it again."""
-        def prepare() -> Change[Sink]:
-            sinks, version = self._read()
-            there = sinks.sinks.get(sink.id)
-            if there is None or there.attempt != sink.attempt:
-                return replace(sink, accepts=""), [("check", names.SINKS, version)]
-            sinks.sinks[sink.id] = replace(there, accepts="")
-            return sinks.sinks[sink.id], [("set", names.SINKS, sinks.dump(), version)]
-
-        return change(self.zk, prepare, self.patience_s)
+        return self._change_unchanged(sink, lambda there: replace(there, accepts="")) or replace(sink, accepts="")
 
     def create_connection(self, connection: Connection) -> Connection:
         """Keep where a target is. ConflictError if the name exists."""
@@ -160,15 +138,34 @@ class SinkStore:
         return change(self.zk, prepare, self.patience_s)
 
     def _change_state(self, name: str, state: str, allowed: Callable[[Sink], bool], refusal: str) -> Sink:
-        def prepare() -> Change[Sink]:
-            sinks, version = self._read()
-            sink = _found(sinks, name)
+        def changed(sink: Sink) -> Sink:
             if not allowed(sink):
                 raise ConflictError("wrong state", f"sink {sink.name} is {sink.state}: {refusal}",
                                     f"see `EXPLAIN SINK {identifier(sink.name)} WHY`")
-            accepts = sink.state if state == RUNNING else sink.accepts
-            sinks.sinks[sink.id] = changed = sink.changed(state, accepts=accepts)
-            return changed, [("set", names.SINKS, sinks.dump(), version)]
+            return sink.changed(state, accepts=sink.state if state == RUNNING else sink.accepts)
+
+        return self._change_sink(name, changed)
+
+    def _change_sink(self, name: str, changed: Callable[[Sink], Sink]) -> Sink:
+        """Put what `changed` makes of the sink of that name in its place."""
+        def prepare() -> Change[Sink]:
+            sinks, version = self._read()
+            sink = _found(sinks, name)
+            sinks.sinks[sink.id] = made = changed(sink)
+            return made, [("set", names.SINKS, sinks.dump(), version)]
+
+        return change(self.zk, prepare, self.patience_s)
+
+    def _change_unchanged(self, sink: Sink, changed: Callable[[Sink], Sink]) -> Sink | None:
+        """Put what `changed` makes of a sink in its place. None, and nothing happens, if somebody has changed or dropped it
+        since its attempt began."""
+        def prepare() -> Change[Sink | None]:
+            sinks, version = self._read()
+            there = sinks.sinks.get(sink.id)
+            if there is None or there.attempt != sink.attempt:
+                return None, [("check", names.SINKS, version)]
+            sinks.sinks[sink.id] = made = changed(there)
+            return made, [("set", names.SINKS, sinks.dump(), version)]
 
         return change(self.zk, prepare, self.patience_s)
 
@@ -191,15 +188,20 @@ class SinkStore:
 
 
 def _create(sinks: SinkSet, version: int, sink: Sink, now_ms: int) -> Change[Sink]:
-    there = sinks.find(sink.name)
-    if there is not None:
-        raise ConflictError("the name exists", f"{there.name} is a sink already",
-                            f"choose another name, or DROP SINK {identifier(there.name)} first")
+    require_new(sinks, sink.name)
     made = replace(sink, id=f"s{sinks.next_id}", created_ms=now_ms)
     sinks.next_id += 1
     sinks.sinks[made.id] = made
     return made, [("set", names.SINKS, sinks.dump(), version), ("create", names.sink_status(made.id), b""),
                   ("create", names.sink_owner(made.id), b"")]
+
+
+def require_new(sinks: SinkSet, name: str) -> None:
+    """ConflictError if a sink has the name, in any case."""
+    there = sinks.find(name)
+    if there is not None:
+        raise ConflictError("the name exists", f"{there.name} is a sink already",
+                            f"choose another name, or DROP SINK {identifier(there.name)} first")
 
 
 def _found(sinks: SinkSet, name: str) -> Sink:

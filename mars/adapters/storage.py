@@ -78,13 +78,13 @@ class NewFile:
             self._storage.require()  # otherwise it would be made below the mount point if the folder is not mounted
             self._file.parent.mkdir(parents=True, exist_ok=True)
             for parent in self._file.parents[1:3]:  # the names of its folders must be durable too
-                _sync_directory(parent)
+                sync(parent)
         try:
             with open(self._file, "xb") as file:
                 file.writelines(self._blobs)
                 file.flush()
                 os.fsync(file.fileno())
-            _sync_directory(self._file.parent)
+            sync(self._file.parent)
         except BaseException:
             # On a full disk, a partial file takes the room that everybody else waits for.
             with contextlib.suppress(OSError):
@@ -169,7 +169,7 @@ class Storage:
         file = self.root / path
         if not file.parent.is_dir():
             file.parent.mkdir(parents=True, exist_ok=True)
-            _sync_directory(file.parent.parent)
+            sync(file.parent.parent)
         new = file.with_name(f"{file.name}.{uuid.uuid4().hex}{UNFINISHED}")
         try:
             with open(new, "wb") as sink:
@@ -182,7 +182,7 @@ class Storage:
         except OSError:
             new.unlink(missing_ok=True)
             raise
-        _sync_directory(file.parent)
+        sync(file.parent)
 
     def get(self, path: str) -> bytes | None:
         """The bytes of a file that was put there, None if there is none."""
@@ -195,7 +195,7 @@ class Storage:
         """Rename a file in its folder, durably; do nothing if it does not exist."""
         with contextlib.suppress(FileNotFoundError):
             os.replace(self.root / path, self.root / to)
-        _sync_directory((self.root / to).parent)
+        sync((self.root / to).parent)
 
     def delete(self, path: str) -> None:
         """Delete a file if it exists."""
@@ -232,7 +232,8 @@ def _unreadable(segment: Segment, error: OSError) -> CorruptFileError:
     return CorruptFileError("a committed file cannot be read", f"{segment.path}: {error}", RESTORE)
 
 
-def _sync_directory(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Make durable what a file holds, or the names in a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -6,7 +6,6 @@ import base64
 import binascii
 import hashlib
 import hmac
-import ipaddress
 import ssl
 from collections.abc import Callable
 
@@ -14,6 +13,7 @@ import httpx
 
 from mars.adapters.target_errors import TargetAwayError, TargetRefusesError
 from mars.model.connections import Connection
+from mars.settings_checks import is_loopback
 
 TIMEOUT_S = 10.0
 PREFIX = "whsec_"  # before a key in base64; any other key is its own bytes
@@ -89,14 +89,7 @@ def _checked(text: str) -> str:
     if url.userinfo:
         raise TargetRefusesError("the URL of the connection cannot be used", "it has a password in it",
                                  "leave it out; TOKEN SECRET name sends a bearer token")
-    if not url.host or not (url.scheme == "https" or (url.scheme == "http" and _is_here(url.host))):
+    if not url.host or not (url.scheme == "https" or (url.scheme == "http" and is_loopback(url.host))):
         raise TargetRefusesError("the URL of the connection cannot be used", f"it begins with {url.scheme}://{url.host}",
                                  "give https://host/path; http is for this machine alone")
     return f"{url.scheme}://{url.netloc.decode()}"
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 
 POSTGRES, KAFKA, HTTP = "POSTGRES", "KAFKA", "HTTP"
+NUMBER_MAX = 65_535  # numbers are ports
 
 
 @dataclass(frozen=True)

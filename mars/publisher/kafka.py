@@ -8,7 +8,6 @@ As Kafka forgets groups that are idle, it is committed anew now and then.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import orjson
 import pyarrow as pa
@@ -18,10 +17,10 @@ from mars.adapters.kafka.admin import KafkaAdmin
 from mars.adapters.kafka.security import Security, security_of
 from mars.adapters.kafka.sink_words import SinkWords
 from mars.adapters.kafka.transactions import Transactions
-from mars.adapters.target_errors import FencedError, ProgressLostError
+from mars.adapters.target_errors import ProgressLostError
 from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
-from mars.publisher.target import Pace, Shape, Way, key_columns
+from mars.publisher.target import Pace, Shape, Way, key_columns, lost, under
 from mars.results.formats import rows as json_rows
 
 BY_KEY = -1  # the partition of a message's key
@@ -61,15 +60,12 @@ class KafkaTarget:
             self._transactions = Transactions(self.admin.address, self.name, self._security, self.words, **SETTINGS)
         text = self._transactions.last(self.topic)
         if text is None and is_known:
-            raise ProgressLostError("the target has lost how far the sink is",
-                                    f"Kafka knows no committed offset of the group {self.name} in topic '{self.topic}'")
+            raise lost(f"Kafka knows no committed offset of the group {self.name} in topic '{self.topic}'")
         try:
             mark = fresh if text is None else Mark.load(text)
         except ValueError as error:
-            raise ProgressLostError("the target has lost how far the sink is", str(error)) from None
-        if mark.epoch > fresh.epoch:
-            raise FencedError("another publisher has the sink", f"its epoch is {mark.epoch}, and ours {fresh.epoch}")
-        mark = replace(mark, epoch=fresh.epoch)
+            raise lost(str(error)) from None
+        mark = under(mark, fresh)
         self._transactions.send(self.topic, (), mark.dump(), lambda: None)
         return mark
 

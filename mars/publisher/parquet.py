@@ -5,7 +5,7 @@ The mark lies in the manifest that makes a file count (mars/adapters/published_f
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from mars import faults
 from mars.adapters.published_folder import Manifest, PublishedFolder
 from mars.adapters.target_errors import FencedError, ProgressLostError, TargetAwayError, TargetRefusesError
 from mars.model.sinks import Mark, Sink
-from mars.publisher.target import WINDOW, Pace, Way
+from mars.publisher.target import WINDOW, Pace, Way, lost, under
 from mars.results.formats import timestamp_text
 from mars.results.rows import times
 
@@ -46,15 +46,13 @@ class ParquetTarget:
         """As Target.claim."""
         found = self.folder.newest()
         if found is None and is_known:
-            raise ProgressLostError("the target has lost how far the sink is", f"{self.folder.manifests} has no manifest")
+            raise lost(f"{self.folder.manifests} has no manifest")
         self._require_ours(found)
         try:
             mark = fresh if found is None else Mark.of(found.document["mark"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ProgressLostError("the target has lost how far the sink is", repr(error)) from None
-        if mark.epoch > fresh.epoch:
-            raise FencedError("another publisher has the sink", f"its epoch is {mark.epoch}, and ours {fresh.epoch}")
-        mark = replace(mark, epoch=fresh.epoch)
+            raise lost(repr(error)) from None
+        mark = under(mark, fresh)
         self.number = 0 if found is None else found.number
         try:
             self._commit(mark, None)

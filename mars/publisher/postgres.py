@@ -17,7 +17,7 @@ from mars.adapters.target_errors import FencedError, ProgressLostError, RowsRefu
 from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
 from mars.publisher.postgres_table import Table, definition, prepare
-from mars.publisher.target import Pace, Shape, Way
+from mars.publisher.target import Pace, Shape, Way, lost
 from mars.results.formats import rows as json_rows
 
 MARKS = "mars_sinks"
@@ -127,7 +127,7 @@ class PostgresTarget:
         return FencedError("another publisher has the sink", f"{self.marks} has a later epoch for {self.sink.name}")
 
     def _lost(self, detail: str) -> ProgressLostError:
-        return ProgressLostError("the target has lost how far the sink is", f"at {self.session.where} {detail}")
+        return lost(f"at {self.session.where} {detail}")
 
 
 def as_postgres(rows: pa.Table) -> pa.Table:

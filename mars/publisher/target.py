@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import pyarrow as pa
 
-from mars.adapters.target_errors import TargetRefusesError
+from mars.adapters.target_errors import FencedError, ProgressLostError, TargetRefusesError
 from mars.config import Config
 from mars.model.connections import POSTGRES
 from mars.model.expressions import Column
@@ -82,6 +82,18 @@ class Way:
     config: Config
     secret: Callable[[str], str]
     instance: str
+
+
+def lost(detail: str) -> ProgressLostError:
+    """The error for a target without a mark that reads, though there was one."""
+    return ProgressLostError("the target has lost how far the sink is", detail)
+
+
+def under(mark: Mark, fresh: Mark) -> Mark:
+    """The mark of a target under the epoch of `fresh`. FencedError if an owner of a higher epoch has written it."""
+    if mark.epoch > fresh.epoch:
+        raise FencedError("another publisher has the sink", f"its epoch is {mark.epoch}, and ours {fresh.epoch}")
+    return replace(mark, epoch=fresh.epoch)
 
 
 def key_columns(into: Into, shape: Shape) -> tuple[str, ...]:

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 from sql.read.instants import take_instant
 from sql.read.other_spellings import Spelled, begins_table, read_table, replace_call
-from sql.read.reader import Reader, is_duration
+from sql.read.reader import Reader, as_name, is_duration
 from sql.read.strays import stray
 from sql.read.windowing import read_windowing
 from sql.read.words import Word
 from sql.refusals import not_supported, refusal, refusal_at
-from sql.statements import Clauses, Name
+from sql.statements import Clauses
 
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
 EXPECTS_MORE = (
@@ -61,7 +61,7 @@ def _with(sql: str, clauses: Clauses, spelled: Spelled) -> Clauses:
     """The clauses with a window that is written as another system does; refuses a second window."""
     if clauses.window is not None:
         raise refusal(sql, spelled.start, spelled.end, "the window is given twice", "", "remove one of the two")
-    return replace(clauses, window=spelled.window, time=Name(spelled.time.value, spelled.time.start, spelled.time.end),
+    return replace(clauses, window=spelled.window, time=as_name(spelled.time),
                    places={**clauses.places, "WINDOWING": (spelled.start, spelled.end)})
 
 

@@ -12,8 +12,8 @@ import re
 from dataclasses import replace
 
 from mars.errors import SqlError
-from mars.model.connections import OPTIONS, Option, missing
-from sql.read.reader import Reader
+from mars.model.connections import NUMBER_MAX, OPTIONS, Option, missing
+from sql.read.reader import Reader, as_name
 from sql.refusals import closest, not_supported, refusal, refusal_at
 from sql.statements import CreateConnection, Name
 
@@ -23,7 +23,6 @@ BEGIN = re.compile(r"\s*CREATE\s+CONNECTION\b", re.IGNORECASE)
 # A text, closed or not; or what stands behind a word like PASSWORD or KEY, unless it is SECRET.
 HIDDEN = re.compile(r"""(\b(?:pas\w*|key|token)\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""",
                     re.IGNORECASE | re.DOTALL)
-NUMBER_MAX = 65_535
 
 
 class Discreet(Reader):
@@ -37,8 +36,7 @@ class Discreet(Reader):
 def read_create_connection(reader: Reader) -> CreateConnection:
     """After CREATE CONNECTION."""
     reader = Discreet(reader.sql, reader.words, reader.position)
-    word = reader.take_name("the connection")
-    name = Name(word.value, word.start, word.end)
+    name = as_name(reader.take_name("the connection"))
     reader.take("TO", hint=EXAMPLE)
     if reader.word.is_(*LATER):
         raise not_supported(reader.sql, reader.word.start, reader.word.end, f"a connection to {reader.word.value.upper()}",
@@ -88,8 +86,7 @@ def _secret(reader: Reader, option: str) -> Name:
     """SECRET name. What else stands there may be the secret itself, and is not repeated in the refusal."""
     first = reader.word
     if reader.accept("SECRET") and reader.word.kind in ("name", "quoted"):
-        word = reader.advance()
-        return Name(word.value, word.start, word.end)
+        return as_name(reader.advance())
     raise refusal(reader.sql, first.start, first.start + 1, f"a {option.lower()} does not stand in a statement",
                   "statements are kept in histories and logs",
                   f"mars secret set NAME asks for it and keeps it; then write {option} SECRET NAME")

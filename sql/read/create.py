@@ -9,8 +9,7 @@ from __future__ import annotations
 from mars.errors import SqlError
 from mars.model import types
 from mars.model.plan import UNITS_PER_SECOND, Stream, StreamColumn
-from sql.read.reader import Reader
-from sql.read.words import Word
+from sql.read.reader import Reader, as_name
 from sql.refusals import did_you_mean, no_type, refusal_at
 from sql.statements import ColumnDefinition, CreateStream, Name
 
@@ -33,7 +32,7 @@ DEFAULTS = {"delimiter": ",", "quote": '"', "null": "", "strict": False}
 
 def read_create_stream(reader: Reader) -> CreateStream:
     """Reads on after CREATE STREAM."""
-    name = named(reader.take_name("the stream"))
+    name = as_name(reader.take_name("the stream"))
     reader.take(
         "(", hint="write CREATE STREAM s (column TYPE, ...) FROM KAFKA 'topic' FORMAT CSV TIMESTAMP column"
     )
@@ -43,27 +42,27 @@ def read_create_stream(reader: Reader) -> CreateStream:
     reader.take(")", hint="columns are separated by commas: (a INT, b STRING)")
     reader.take("FROM")
     reader.take("KAFKA", hint="write FROM KAFKA 'topic'")
-    topic = named(reader.take_text("the topic"))
+    topic = as_name(reader.take_text("the topic"))
     reader.take("FORMAT", hint="write FORMAT CSV or FORMAT JSON")
-    format_ = named(reader.take("CSV", "JSON"))
+    format_ = as_name(reader.take("CSV", "JSON"))
     options = read_options(reader) if reader.accept("(") else ()
     reader.take("TIMESTAMP", hint="name the event-time column: TIMESTAMP column UNIT ms")
-    time_column = named(reader.take_name("the event-time column"))
-    unit = named(reader.take(*(u.upper() for u in UNITS_PER_SECOND))) if reader.accept("UNIT") else None
+    time_column = as_name(reader.take_name("the event-time column"))
+    unit = as_name(reader.take(*(u.upper() for u in UNITS_PER_SECOND))) if reader.accept("UNIT") else None
     reader.take_end()
     return CreateStream(name, tuple(columns), topic, format_, options, time_column, unit, reader.sql)
 
 
 def read_column(reader: Reader) -> ColumnDefinition:
     """`name TYPE [PATH 'a.b']`."""
-    name = named(reader.take_name("a column"))
+    name = as_name(reader.take_name("a column"))
     first = last = reader.take_name(f"the type of {name.text}")
     if reader.accept("("):
         while reader.word.kind == "number" or reader.word.is_(","):
             reader.advance()
         last = reader.take(")", hint="write DECIMAL(10, 2)")
     type_ = Name(reader.sql[first.start:last.end], first.start, last.end)
-    path = named(reader.take_text("the path")) if reader.accept("PATH") else None
+    path = as_name(reader.take_text("the path")) if reader.accept("PATH") else None
     return ColumnDefinition(name, type_, path)
 
 
@@ -71,10 +70,10 @@ def read_options(reader: Reader) -> tuple[tuple[Name, Name], ...]:
     """`DELIMITER ',', QUOTE '"', NULL '', STRICT)`, after the opening parenthesis."""
     options = []
     while True:
-        option = named(reader.take("DELIMITER", "QUOTE", "NULL", "STRICT"))
+        option = as_name(reader.take("DELIMITER", "QUOTE", "NULL", "STRICT"))
         strict = option.text.upper() == "STRICT"
         options.append(
-            (option, Name("") if strict else named(reader.take_text(f"the value of {option.text.upper()}")))
+            (option, Name("") if strict else as_name(reader.take_text(f"the value of {option.text.upper()}")))
         )
         if not reader.accept(","):
             reader.take(")", hint="options are separated by commas")
@@ -199,11 +198,6 @@ def refuse_options(create: CreateStream) -> dict:
             create, option, f"{option.text.upper()} is not an option of JSON", "JSON has no options", "remove it"
         )
     return {}
-
-
-def named(word: Word) -> Name:
-    """A word as a name with its place."""
-    return Name(word.value, word.start, word.end)
 
 
 def at(create: CreateStream, name: Name, title: str, detail: str, hint: str) -> SqlError:

@@ -8,7 +8,7 @@ A condition is kept as text; sql.check.condition compiles it over the columns th
 
 from __future__ import annotations
 
-from sql.read.reader import Reader
+from sql.read.reader import Reader, as_name
 from sql.refusals import refusal_at
 from sql.statements import Name, RedriveDeadLetters, ShowDeadLetters
 
@@ -32,7 +32,7 @@ def read_redrive(reader: Reader) -> RedriveDeadLetters:
     topic = None
     if reader.accept("INTO"):
         word = reader.take_topic()
-        topic = Name(word.value, word.start, word.end)
+        topic = as_name(word)
     where = _condition(reader, "DRY")
     dry_run = reader.accept("DRY") is not None
     if dry_run:
@@ -45,8 +45,7 @@ def _stream(reader: Reader, hint: str) -> Name:
     """LETTERS FROM stream."""
     reader.take("LETTERS", hint=hint)
     reader.take("FROM", hint=hint)
-    word = reader.take_name("the stream")
-    return Name(word.value, word.start, word.end)
+    return as_name(reader.take_name("the stream"))
 
 
 def _condition(reader: Reader, following: str) -> Name | None:

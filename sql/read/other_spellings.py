@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from sqlglot.tokens import Token, TokenType
 
 from mars.errors import SqlError
-from mars.model.durations import format_duration, to_milliseconds, unit_of
+from mars.model.durations import format_duration
 from mars.model.plan import Window
 from sql.read.reader import Reader
+from sql.read.windowing import side_by_side
 from sql.read.words import Word, read_words
 from sql.refusals import not_supported, refusal, refusal_at
 
@@ -90,7 +91,7 @@ def replace_call(sql: str, words: list[Word]) -> tuple[list[Word], Spelled | Non
     if not 1 <= len(lengths) <= 3:
         raise refusal(sql, words[at].start, end, f"window does not take {len(lengths)} lengths", "", SPARK_HINT)
     size_ms, every_ms, offset_ms = [*lengths, *[lengths[0], 0][len(lengths) - 1:]]
-    window = _checked(reader, words[at].start, end, _hop(every_ms, size_ms, offset_ms))
+    window = _checked(reader, words[at].start, end, side_by_side(size_ms, every_ms, offset_ms))
     rest = [*words[:at], _named(words[at], "window_start"), *words[reader.position:]]
     return _without_struct(rest), Spelled(window, time, words[at].start, end)
 
@@ -114,11 +115,10 @@ def _named(word: Word, name: str) -> Word:
 def _interval(reader: Reader) -> int:
     """INTERVAL '60' SECOND, as milliseconds."""
     first = reader.take("INTERVAL", hint=TVF_HINT)
-    amount, unit_word = reader.advance(), reader.advance()
-    unit = unit_of(unit_word.value) if unit_word.kind == "name" else None
-    milliseconds = to_milliseconds(int(amount.value), unit) if amount.value.isdigit() and unit else None
+    amount, unit = reader.advance(), reader.advance()
+    milliseconds = _milliseconds(f"{amount.value} {unit.value}")
     if milliseconds is None:
-        raise refusal(reader.sql, first.start, unit_word.end, "this is no length of a window",
+        raise refusal(reader.sql, first.start, unit.end, "this is no length of a window",
                       "an interval is a whole number above 0 and one unit, DAY at the most", "write INTERVAL '60' SECOND")
     return milliseconds
 
@@ -126,23 +126,30 @@ def _interval(reader: Reader) -> int:
 def _text_duration(reader: Reader, zero: bool) -> int:
     """'60 seconds', as milliseconds."""
     text = reader.take_text("a length of time")
-    inner = Reader(text.value, read_words(text.value))
-    try:
-        milliseconds = inner.take_duration("", zero=zero)
-        inner.take_end()
-    except SqlError as error:
+    milliseconds = _milliseconds(text.value, zero)
+    if milliseconds is None:
         raise refusal_at(reader.sql, text, f"'{text.value}' is no length of a window",
-                         "it is a whole number above 0 and one unit", SPARK_HINT) from error
+                         "it is a whole number above 0 and one unit", SPARK_HINT)
     return milliseconds
 
 
-def _hop(step_ms: int, size_ms: int, offset_ms: int = 0) -> Window:
-    return Window("tumbling", size_ms) if (step_ms, offset_ms) == (size_ms, 0) else \
-        Window("hopping", size_ms, step_ms, offset_ms or None)
+def _milliseconds(text: str, zero: bool = False) -> int | None:
+    """A duration as the dialect writes it; None for any other text."""
+    try:
+        reader = Reader(text, read_words(text))
+        milliseconds = reader.take_duration("", zero=zero)
+        reader.take_end()
+    except SqlError:
+        return None
+    return milliseconds
 
 
 def _tumble(size_ms: int, offset_ms: int = 0) -> Window:
-    return _hop(size_ms, size_ms, offset_ms)
+    return side_by_side(size_ms, size_ms, offset_ms)
+
+
+def _hop(step_ms: int, size_ms: int, offset_ms: int = 0) -> Window:
+    return side_by_side(size_ms, step_ms, offset_ms)
 
 
 def _cumulate(step_ms: int, size_ms: int) -> Window:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from mars.errors import SqlError
 from sql.read import connections, create, letters, sinks
 from sql.read.from_query import read_from_query, sources
-from sql.read.reader import Reader
+from sql.read.reader import Reader, as_name
 from sql.read.select import read_select
-from sql.read.words import Word, read_words, spans
+from sql.read.words import read_words, spans
 from sql.refusals import did_you_mean, not_supported, refusal, refusal_at
 from sql.statements import (
     CreateQuery,
@@ -220,7 +220,7 @@ def read_describe(reader: Reader) -> Statement:
 
 def read_peek(reader: Reader) -> Statement:
     """PEEK 'topic'."""
-    topic = name_of(reader.take_topic())
+    topic = as_name(reader.take_topic())
     reader.take_end()
     return Peek(topic)
 
@@ -252,7 +252,7 @@ def read_explain(reader: Reader) -> Statement:
 def read_name(reader: Reader, what: str) -> Name:
     """A name with its place; IF EXISTS before it is refused by its own words."""
     refuse_if_exists(reader)
-    return name_of(reader.take_name(what))
+    return as_name(reader.take_name(what))
 
 
 def read_last_name(reader: Reader, what: str) -> Name:
@@ -260,11 +260,6 @@ def read_last_name(reader: Reader, what: str) -> Name:
     name = read_name(reader, what)
     reader.take_end()
     return name
-
-
-def name_of(word: Word) -> Name:
-    """A word as a name."""
-    return Name(word.value, word.start, word.end)
 
 
 DROPS: dict[str, Callable[[Name], Statement]] = {

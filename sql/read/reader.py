@@ -9,6 +9,7 @@ from mars.errors import SqlError
 from mars.model.durations import MILLISECONDS, to_milliseconds, unit_of
 from sql.read.words import Word
 from sql.refusals import closest, refusal, refusal_at
+from sql.statements import Name
 
 AMOUNT = re.compile(r"([0-9]{1,100})([A-Za-z]*)")
 UNITS = "ms, s, min, h, d, or second, minute, hour, day"
@@ -101,6 +102,11 @@ class Reader:
         hint = hint or "write " + " or ".join(keywords)
         return refusal_at(self.sql, self.word, f"unexpected {self.shown()}", f"expected {what}",
                           f"did you mean {near}?" if near else hint)
+
+
+def as_name(word: Word) -> Name:
+    """A word as a name of a statement, with its place."""
+    return Name(word.value, word.start, word.end)
 
 
 def amount(word: Word) -> re.Match[str] | None:

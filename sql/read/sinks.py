@@ -18,7 +18,7 @@ from mars.errors import SqlError
 from mars.model.connections import KAFKA, POSTGRES
 from mars.model.sinks import MIB, PARQUET, WEBHOOK
 from sql.read.clauses import read_start
-from sql.read.reader import Reader
+from sql.read.reader import Reader, as_name
 from sql.read.words import Word, read_words
 from sql.refusals import not_supported, refusal_at
 from sql.statements import CreateSink, IntoClause, Name, ReplaySink
@@ -33,9 +33,9 @@ FILE_MS, FILE_MB, FILE_MB_MAX = 60_000, 128, 1024
 
 def read_create_sink(reader: Reader) -> CreateSink:
     """After CREATE SINK."""
-    name = _name(reader.take_name("the sink"))
+    name = as_name(reader.take_name("the sink"))
     reader.take("FROM", hint=f"write CREATE SINK {name.text} FROM query INTO ...")
-    query = _name(reader.take_name("the query"))
+    query = as_name(reader.take_name("the query"))
     reader.take("INTO", hint=POSTGRES_HINT)
     into = read_into(reader)
     where, start = None, None
@@ -84,18 +84,18 @@ def parse_into(text: str) -> IntoClause:
 
 
 def _postgres(reader: Reader) -> IntoClause:
-    connection = _name(reader.take_name("the connection"))
+    connection = as_name(reader.take_name("the connection"))
     reader.take("TABLE", hint=POSTGRES_HINT)
-    return IntoClause(POSTGRES, _name(reader.take_text("the table")), connection)
+    return IntoClause(POSTGRES, as_name(reader.take_text("the table")), connection)
 
 
 def _webhook(reader: Reader) -> IntoClause:
-    connection = _name(reader.take_name("the connection"))
+    connection = as_name(reader.take_name("the connection"))
     return IntoClause(WEBHOOK, connection, connection)
 
 
 def _parquet(reader: Reader) -> IntoClause:
-    folder, every_ms, size_mb = _name(reader.take_text("the folder")), FILE_MS, FILE_MB
+    folder, every_ms, size_mb = as_name(reader.take_text("the folder")), FILE_MS, FILE_MB
     if reader.accept("EVERY"):
         every_ms = reader.take_duration("EVERY")
         if reader.accept("OR"):
@@ -110,12 +110,12 @@ def _parquet(reader: Reader) -> IntoClause:
 
 def _kafka(reader: Reader) -> IntoClause:
     reader.take("TOPIC", hint=KAFKA_HINT)
-    topic, connection, key, is_told = _name(reader.take_topic()), None, None, False
+    topic, connection, key, is_told = as_name(reader.take_topic()), None, None, False
     while reader.word.is_("AT", "KEY", "FORMAT"):
         word = reader.advance()
         if word.is_("AT"):
             _once(reader, word, connection)
-            connection = _name(reader.take_name("the connection"))
+            connection = as_name(reader.take_name("the connection"))
         elif word.is_("KEY"):
             _once(reader, word, key)
             key = _columns(reader)
@@ -127,9 +127,9 @@ def _kafka(reader: Reader) -> IntoClause:
 
 def _columns(reader: Reader) -> tuple[Name, ...]:
     reader.take("(", hint=KAFKA_HINT)
-    columns = [_name(reader.take_name("a column of the result"))]
+    columns = [as_name(reader.take_name("a column of the result"))]
     while reader.accept(","):
-        columns.append(_name(reader.take_name("a column of the result")))
+        columns.append(as_name(reader.take_name("a column of the result")))
     reader.take(")", hint=KAFKA_HINT)
     return tuple(columns)
 
@@ -156,10 +156,6 @@ def _once(reader: Reader, word: Word, known: object) -> None:
 def _twice(reader: Reader, word: Word) -> SqlError:
     keyword = word.value.upper()
     return refusal_at(reader.sql, word, f"{keyword} stands twice", "each clause stands once", f"remove one {keyword}")
-
-
-def _name(word: Word) -> Name:
-    return Name(word.value, word.start, word.end)
 
 
 READERS = {POSTGRES: _postgres, KAFKA: _kafka, PARQUET: _parquet, WEBHOOK: _webhook}

@@ -32,9 +32,14 @@ def read_windowing(reader: Reader, word: Word) -> dict:
                          f"write WINDOWING {format_duration(size_ms)} EVERY 10 s")
     every_ms = _every(reader, size_ms) if reader.accept("EVERY") else size_ms
     offset_ms = _offset(reader, every_ms) if reader.accept("OFFSET") else 0
+    return {"window": side_by_side(size_ms, every_ms, offset_ms)}
+
+
+def side_by_side(size_ms: int, every_ms: int, offset_ms: int = 0) -> Window:
+    """Windows of one length, of which one begins each `every_ms`."""
     if (every_ms, offset_ms) == (size_ms, 0):
-        return {"window": Window("tumbling", size_ms)}
-    return {"window": Window("hopping", size_ms, every_ms, offset_ms or None)}
+        return Window("tumbling", size_ms)
+    return Window("hopping", size_ms, every_ms, offset_ms or None)
 
 
 def _every(reader: Reader, size_ms: int) -> int:

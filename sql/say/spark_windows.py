@@ -56,7 +56,7 @@ def landmark_each(window: Window, stream: Stream) -> SparkWindow:
 def landmark_from(window: Window, stream: Stream) -> SparkWindow:
     """Refused: the number of windows of a tuple depends on the last tuple."""
     raise UserError("Windows from one landmark cannot be shown as Spark SQL", "they go on for as long as tuples come",
-                            "write EXPLAIN without FORMAT SPARK, or LANDMARK EACH")
+                    "write EXPLAIN without FORMAT SPARK, or LANDMARK EACH")
 
 
 KINDS = {"tumbling": tumbling, "hopping": hopping, "landmark each": landmark_each, "landmark from": landmark_from}

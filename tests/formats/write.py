@@ -26,7 +26,9 @@ QUERIES = {
     "sums": "SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean, min(v) AS least, count(DISTINCT v) AS kinds "
             "FROM kept GROUP BY k WINDOWING 1 s WATERMARK 0 s GRACE 1 s FROM EARLIEST",
     "all_of_them": "SELECT count(*) AS n, max(k) AS most FROM kept WHERE v > 10 GROUP BY t WINDOWING 5 s "
-                   "WATERMARK 1 s IDLE OFF FROM EARLIEST"}
+                   "WATERMARK 1 s IDLE OFF FROM EARLIEST",
+    "shared": "SELECT k, avg(v * 1e0) AS mean, sum(v * 1e0) AS total, count(v * 1e0) AS n, var_pop(v) AS spread, "
+              "stddev_samp(v) AS deviation FROM kept GROUP BY k WINDOWING 2 s WATERMARK 0 s FROM EARLIEST"}
 
 
 def main(data: Path) -> None:

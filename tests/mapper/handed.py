@@ -11,8 +11,9 @@ from mars.config import Config
 from mars.model.claims import Claim
 from mars.runtime.system import SYSTEM
 from tests.clock import ManualClock
+from tests.plans import made
 
-PLAN = SimpleNamespace(aggregation=SimpleNamespace(columns=()), versions=())
+PLAN = replace(made(()), versions=())
 
 
 class Exchange:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from api.instance.identity import FORMAT
 from tests.nemesis.faults.instances import REFUSALS, newer
 from tests.nemesis.instance import ROOT
 
@@ -13,7 +14,7 @@ def test_a_newer_version_is_a_copy_that_says_so(tmp_path):
             "print(identity.FORMAT, api.__path__[0], mars.__path__[0])")
     told = subprocess.run([sys.executable, "-P", "-c", line], env={"PYTHONPATH": f"{place}:{ROOT}"}, text=True,
                           capture_output=True, check=True).stdout.split()
-    assert told == ["4", str(place / "api"), str(ROOT / "mars")]
+    assert told == [str(FORMAT + 3), str(place / "api"), str(ROOT / "mars")]
     assert 'version="0.1.3"' in (place / "api" / "rest" / "app.py").read_text()
 
 

@@ -1,5 +1,5 @@
 """Landmark windows: from a landmark to now, given out at each step of event time. A landmark is each start of a period
-(`LandmarkEach`), or one instant (`LandmarkFrom`); tuples before that one pass no filter, so they are in no pane."""
+(`LandmarkEach`), or one instant (`LandmarkFrom`); WHERE leaves out tuples before that one (sql/check/landmark.py)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LandmarkFrom(Landmark):
 
     @property
     def words(self) -> str:
-        landmark = np.datetime64(self.window.from_us, "us").astype("datetime64[us]").item().isoformat()
+        landmark = np.datetime64(self.window.from_us, "us").astype(object).isoformat()
         return f"from {landmark}Z to now, given out each {format_duration(self.window.every_ms or 0)}"
 
     def start(self, windows: Times) -> Times:

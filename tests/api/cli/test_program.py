@@ -187,7 +187,7 @@ def test_what_stands_before_a_statement_does_not_count_as_a_part_of_it(mars, mon
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_ctrl_c_leaves_a_statement_that_is_not_answered():
+def test_ctrl_c_leaves_a_statement_that_is_not_answered(ctrl_c):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         api = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -35,12 +35,10 @@ class Api:
 
 
 @pytest.fixture
-def api():
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+def api(ctrl_c):
     made = Api()
     yield made
     made.answered.set()
-    signal.signal(signal.SIGINT, handler)
 
 
 def test_a_long_statement_is_answered(api):

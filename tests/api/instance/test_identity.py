@@ -67,12 +67,13 @@ def test_a_wrong_folder_and_a_wrong_zookeeper_are_refused(admitted, tmp_path, co
 @pytest.mark.parametrize("place", ["folder", "ZooKeeper"])
 def test_a_newer_format_is_refused_and_an_older_one_becomes_ours(admitted, tmp_path, context, monkeypatch, place):
     first = admitted("a", "a")
-    monkeypatch.setattr(identity, "FORMAT", 3)
-    assert admitted("a", "a") == Identity(first.id, 3)
-    monkeypatch.setattr(identity, "FORMAT", 2)
-    older = Identity(first.id, 2).dump()
+    known = identity.FORMAT
+    monkeypatch.setattr(identity, "FORMAT", known + 1)
+    assert admitted("a", "a") == Identity(first.id, known + 1)
+    monkeypatch.setattr(identity, "FORMAT", known)
+    older = Identity(first.id, known).dump()
     (tmp_path / "a" / FILE).write_bytes(older) if place == "ZooKeeper" else context.zk.client.set(names.INSTANCE, older)
-    with pytest.raises(ConflictError, match=r"(?s)is of a newer Mars.*format 3.*up to 2") as refused:
+    with pytest.raises(ConflictError, match=rf"(?s)is of a newer Mars.*format {known + 1}.*up to {known}") as refused:
         admitted("a", "a")
     assert (FILE if place == "folder" else "ZooKeeper at ") in refused.value.title
     assert "start the newer Mars again" in refused.value.hint

@@ -61,16 +61,17 @@ def configuration(queries: list[str], new: str, streams: list[str], sinks: list[
                 "probability": 0.9}, "body.into": {"dictionary": "topics", "probability": 0.9},
                 "body.from": {"dictionary": "starts", "probability": 0.9},
                 "body.where": {"dictionary": "condition", "probability": 0.9}}},
-            {"include-path": "/v1/queries", "include-method": "POST", "checks": told,
-             "parameters": {"body.sql": {"dictionary": "selects", "probability": 0.9},
-                            "body.name": {"dictionary": "new", "probability": 0.9}}},
             {"include-path-regex": "/v1/sinks/.*/replay$", "checks": told, "parameters": {
                 "path.name": {"dictionary": "sinks", "probability": 0.9},
                 "body.from": {"dictionary": "starts", "probability": 0.9}}},
             {"include-path-regex": "/v1/sinks/", "parameters": {"path.name": {"dictionary": "sinks", "probability": 0.9}}},
             {"include-path-regex": "/v1/connections/", "parameters": {
                 "path.name": {"dictionary": "connections", "probability": 0.9}}},
-            {"include-path-regex": "/(results|results/stream|dead-letters)$", "checks": told}]}
+            {"include-path-regex": "/(results|results/stream|dead-letters)$", "checks": told},
+            # An entry with a path and a method takes each operation that has one of them. Of several the first one counts.
+            {"include-path": "/v1/queries", "include-method": "POST", "checks": told,
+             "parameters": {"body.sql": {"dictionary": "selects", "probability": 0.9},
+                            "body.name": {"dictionary": "new", "probability": 0.9}}}]}
 
 
 @pytest.fixture
@@ -115,8 +116,7 @@ def test_every_answer_is_one_that_the_document_names(client_with, config):
     assert not found, "\n\n".join(found)
     operations = {operation.ok().label for operation in schema.get_all_operations()}
     succeeded = {label for label, status in answered if status < 300}
-    # There are no workers, and a sink may be dropped before it is to deliver again (tests/api/statements/test_sinks.py).
-    assert operations - succeeded - {"POST /v1/sinks/{name}/replay"} == {"GET /readyz"}, "of these no answer is a success"
+    assert operations - succeeded == {"GET /readyz"}, "there are no workers; of all others an answer is none but an error"
 
 
 def test_every_error_of_every_route_is_a_problem(client_with):

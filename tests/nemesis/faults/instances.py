@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from api.instance import runfile
+from api.instance.identity import FORMAT
 from tests.nemesis.faults import Fault, WrongError
 from tests.nemesis.instance import ROOT
 
@@ -71,7 +72,7 @@ def newer(folder: Path, version: int) -> Path:
     place = folder / f"version-{version}"
     shutil.copytree(ROOT / "api", place / "api", ignore=shutil.ignore_patterns("__pycache__"))
     for name, old, new in (("rest/app.py", r'version="[\d.]+"', f'version="0.1.{version}"'),
-                           ("instance/identity.py", r"(?m)^FORMAT = \d+", f"FORMAT = {version + 1}")):
+                           ("instance/identity.py", r"(?m)^FORMAT = \d+", f"FORMAT = {FORMAT + version}")):
         text, changes = re.subn(old, new, (place / "api" / name).read_text())
         assert changes == 1, name
         (place / "api" / name).write_text(text)

@@ -70,7 +70,8 @@ class ParsedBatch:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered."""
+    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered. Tasks that
+    compute the same have the same objects here."""
 
     query: str
     parts: list[bytes]

@@ -4,7 +4,7 @@ brings."""
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
@@ -124,7 +124,7 @@ class Computing:
     def _push(self, fetched: Fetched, batch: ParsedBatch | CountedBatch | None) -> None:
         view, claim = fetched.view, fetched.claim
         self.shared.insist(partial(self.shared.isolation.compute, view, claim))
-        results = [self._task(view, claim, query, fetched.plans.get(query), batch) for query in sorted(claim.tasks)]
+        results = self._tasks(fetched, batch)
         if not fetched.letters_kept:
             results = [without_letters(result) for result in results]
         greatest = batch.max_event_time if batch is not None else None
@@ -136,8 +136,8 @@ class Computing:
 
     def _push_group(self, fetched: Fetched, refused: Refused, greatest: int | None) -> int:
         """Push a group of tasks. If Redis has room but refuses the push for REFUSED_S, the query with the most cells
-        stops, and its cells are not pushed. Nothing else would end a push that is too large beside what Redis already
-        holds."""
+        stops, with all that have the same cells, and these are not pushed. Nothing else would end a push that is too large
+        beside what Redis already holds."""
         view, claim = fetched.view, fetched.claim
         made = entries(claim, refused.group, view.stream.key_parts, greatest, fetched.log)
         tasks = {r.query: claim.tasks[r.query] for r in refused.group}
@@ -147,17 +147,35 @@ class Computing:
             used, limit = self.shared.exchange.memory()
             if refused.for_s(used < FULL_SHARE * limit) < REFUSED_S:
                 raise
-            largest = max(refused.group, key=lambda result: sum(map(len, result.parts)))
-            stop_queries(self.shared.zookeeper, view.stream, [largest.query], "LIMIT_EXCEEDED",
-                         never_taken(claim, sum(map(len, largest.parts)), REFUSED_S, used, limit))
-            refused.group = [self._nothing(view, r.query) if r is largest else r for r in refused.group]
+            largest = max(refused.group, key=lambda result: sum(map(len, result.parts))).parts
+            stop_queries(self.shared.zookeeper, view.stream, [r.query for r in refused.group if r.parts is largest],
+                         "LIMIT_EXCEEDED", never_taken(claim, sum(map(len, largest)), REFUSED_S, used, limit))
+            refused.group = [self._nothing(view, r.query) if r.parts is largest else r for r in refused.group]
             refused.since_s = None
             raise
 
+    def _tasks(self, fetched: Fetched, batch: ParsedBatch | CountedBatch | None) -> list[TaskResult]:
+        """The cells of all tasks. What several of them compute is computed once."""
+        view, claim = fetched.view, fetched.claim
+        made: dict[bytes, TaskResult] = {}
+        results = []
+        for query in sorted(claim.tasks):
+            plan = fetched.plans.get(query)
+            known = made.get(plan.aggregation.cells_name) if plan else None
+            if plan and known and not refusal(plan, view.stream):
+                faults.poison(f"computing.{query}", claim.partition, claim.start, claim.end)
+                results.append(replace(known, query=query))
+                continue
+            done = self._task(view, claim, query, plan, batch)
+            results.append(done)
+            if plan and done.counts:
+                made[plan.aggregation.cells_name] = done
+        return results
+
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
               batch: ParsedBatch | CountedBatch | None) -> TaskResult:
-        """One task's cells; none for a dead task. A query that cannot be computed is quarantined and harms no other
-        query."""
+        """One task's cells; none, and no counts, for a dead task. A query that cannot be computed is quarantined and harms
+        no other query."""
         nothing = self._nothing(view, query)
         if claim.kills == "reading":
             return unread(nothing)

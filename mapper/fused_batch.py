@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -45,23 +45,25 @@ class FusedBatches:
     def count(self, records: Records, plans: dict[str, QueryPlan],
               partition: int) -> tuple[CountedBatch, Rest | None] | None:
         """As `parse`, with the cells of these queries, each of which `can_count`, in place of the tuples."""
-        tables = self._tables_of(plans)
+        first = {plan.aggregation.cells_name: query for query, plan in reversed(plans.items())}
+        tables = self._tables_of({query: plans[query] for query in first.values()})
         if not all(table.fits for table in tables.values()):
             return None
         taken = self.reader.read(records, list(tables.values()))
         if taken is None or not all(table.fits for table in tables.values()):
             return None
         rest = self._rest(taken)
-        results = {query: self._result(query, table, taken, rest, partition) for query, table in tables.items()}
+        made = {query: self._result(query, table, taken, rest, partition) for query, table in tables.items()}
+        results = {query: replace(made[first[plan.aggregation.cells_name]], query=query) for query, plan in plans.items()}
         tuples, greatest = taken.tuples, taken.greatest
         if rest is not None:
             tuples, greatest = tuples + len(rest.batch), greatest_of(greatest, rest.batch.max_event_time)
         return CountedBatch(results, tuples, greatest), rest
 
     def _tables_of(self, plans: dict[str, QueryPlan]) -> dict[str, CellTable]:
-        """An empty table for each query."""
-        known = self._tables
-        self._tables = {query: known[query] if query in known and known[query].plan == plan else CellTable(plan, self.reader)
+        """An empty table for each query; no two of them compute the same."""
+        known = {table.plan.aggregation.cells_name: table for table in self._tables.values()}
+        self._tables = {query: known.get(plan.aggregation.cells_name) or CellTable(plan, self.reader)
                         for query, plan in plans.items()}
         self.reader.dictionaries.trim()  # before it is asked how many texts they hold
         for table in self._tables.values():

@@ -49,16 +49,19 @@ def _stops(claim: Claim, why: str) -> str:
 
 
 def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
-    """The tasks in groups of about GROUP_BYTES, each task once. Groups are small so that no script call blocks Redis for
-    long."""
+    """The tasks in groups of about GROUP_BYTES, each task once; tasks with the same cells are in one group. Groups are small
+    so that no script call blocks Redis for long."""
+    alike: dict[int, list[TaskResult]] = {}
+    for result in results:
+        alike.setdefault(id(result.parts), []).append(result)
     group: list[TaskResult] = []
     size = 0
-    for result in results:
-        length = sum(map(len, result.parts))
+    for same in alike.values():
+        length = sum(map(len, same[0].parts))
         if group and size + length > GROUP_BYTES:
             yield group
             group, size = [], 0
-        group.append(result)
+        group += same
         size += length
     yield group
 
@@ -68,6 +71,7 @@ def entries(claim: Claim, group: list[TaskResult], key_parts: int, max_event_tim
     """One encoded entry per key part, even if it is empty."""
     header = Header(claim.partition, claim.start, claim.end, {r.query: claim.tasks[r.query] for r in group}, max_event_time,
                     log)
-    first = {r.query: Share(r.parts[0], r.counts, r.bad_reasons) for r in group}
-    others = [{r.query: Share(r.parts[part]) for r in group} for part in range(1, key_parts)]
-    return [encode(header, shares) for shares in (first, *others)]
+    alike = {id(r.parts): r for r in group}
+    first = {key: Share(r.parts[0], r.counts, r.bad_reasons) for key, r in alike.items()}
+    others = [{key: Share(r.parts[part]) for key, r in alike.items()} for part in range(1, key_parts)]
+    return [encode(header, {r.query: shares[id(r.parts)] for r in group}) for shares in (first, *others)]

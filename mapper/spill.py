@@ -105,9 +105,13 @@ def _encoded(table: pa.Table, header: str, max_event_time: int | None) -> pa.Buf
 
 
 def _cells_of(claim: Claim, batch: CountedBatch) -> pa.Table:
-    """The encoded cells of all tasks, a row for each key part of each."""
-    told = [[claim.tasks[r.query], r.query, len(r.parts), r.counts, r.bad_reasons] for r in batch.results.values()]
-    parts = [part for result in batch.results.values() for part in result.parts]
+    """The encoded cells of all tasks, a row for each key part; those that tasks have together once."""
+    alike: dict[int, list[TaskResult]] = {}
+    for result in batch.results.values():
+        alike.setdefault(id(result.parts), []).append(result)
+    told = [[{r.query: claim.tasks[r.query] for r in same}, len(same[0].parts), same[0].counts, same[0].bad_reasons]
+            for same in alike.values()]
+    parts = [part for same in alike.values() for part in same[0].parts]
     return pa.table({"cells": pa.array(parts, pa.large_binary())}).replace_schema_metadata(
         {RESULTS: json.dumps([batch.tuples, told])})
 
@@ -115,10 +119,12 @@ def _cells_of(claim: Claim, batch: CountedBatch) -> pa.Table:
 def _counted(table: pa.Table, claim: Claim) -> CountedBatch:
     """The batch of such a table; ValueError if it lacks one of the claim's tasks."""
     tuples, told = json.loads(table.schema.metadata[RESULTS])
-    parts, results, at = table.column("cells").to_pylist(), {}, 0
-    for incarnation, query, count, counts, bad_reasons in told:
-        if claim.tasks.get(query) == incarnation:
-            results[query] = TaskResult(query, parts[at:at + count], counts, bad_reasons)
+    parts, at = table.column("cells").to_pylist(), 0
+    results: dict[str, TaskResult] = {}
+    for tasks, count, counts, bad_reasons in told:
+        own = parts[at:at + count]
+        results |= {query: TaskResult(query, own, counts, bad_reasons) for query, incarnation in tasks.items()
+                    if claim.tasks.get(query) == incarnation}
         at += count
     if missing := claim.tasks.keys() - results.keys():
         raise ValueError(f"no {missing}")

@@ -11,6 +11,7 @@ from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.model.entries import Header
+from mars.runtime.periods import Every
 from reducer.committing.assignment import Assignment
 from reducer.committing.pace import Pace
 from reducer.committing.trim import Trim
@@ -22,6 +23,7 @@ from reducer.state.queries import QueryStates
 
 log = logging.getLogger("mars.reducer")
 DAY_MS = 86_400_000
+SHARE_S = 5.0  # between looks for queries that have come to hold equal cells
 
 
 class KeyPart:
@@ -35,6 +37,7 @@ class KeyPart:
         self.queries = QueryStates(Limits(config))
         self.pace = Pace(config.commit_interval_ms / 1000, zookeeper.clock)
         self.trim = Trim(zookeeper.clock)
+        self.shares = Every(SHARE_S, zookeeper.clock)
 
     @staticmethod
     def load(config: Config, zookeeper: ZooKeeper, exchange: Exchange, storage: Storage, assignment: Assignment) -> KeyPart:
@@ -120,10 +123,14 @@ class KeyPart:
         try:
             if self._stop_what_exceeds():
                 return
+            if self.shares.is_due():
+                self.shares.begin()
+                self.queries.share_equal()
             unused = self.truth.commit(self.queries.states)
         except UncomputableError as error:  # the others are committed once its query is stopped
             self._stop("QUARANTINED", {error.query: error.reason})
             return
+        self.queries.once.forget()
         self._tell()
         self.pace.end()
         faults.point("reducer.trimmed")

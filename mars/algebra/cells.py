@@ -16,18 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.algebra import hashing, partials, windows
-from mars.algebra.cells_finish import finish
+from mars.algebra.cells_finish import finish, sort_order
 from mars.algebra.cells_layout import key_columns, partial_columns, row_count, schema, table_of, tuple_count
 from mars.algebra.cells_wire import compact, decode, encode
 from mars.algebra.evaluate import evaluate
-from mars.algebra.evaluation.arrays import numbers, single, taken
+from mars.algebra.evaluation.arrays import numbers, plain, single, taken
 from mars.algebra.grouping import Groups, group
 from mars.algebra.partials import Input, Order
 from mars.algebra.partials.sums import sum_integers
 from mars.model.expressions import Expression, columns_of
 from mars.model.plan import Aggregation, Stream
 
-__all__ = ["aggregate", "close", "decode", "encode", "finish", "first_pane", "late_split", "merge", "of_windows",
+__all__ = ["aggregate", "close", "decode", "encode", "equal", "finish", "first_pane", "late_split", "merge", "of_windows",
            "row_count", "schema", "settle", "split", "tuple_count", "would_close"]
 
 FEW = 5_000
@@ -154,6 +154,14 @@ def settle(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark:
     if np.array_equal(panes, settled):
         return cells
     return _merged(aggregation, stream, cells.set_column(0, "w", pa.array(settled)))
+
+
+def equal(one: pa.Table, other: pa.Table) -> bool:
+    """Do two tables of one aggregation hold the same cells, bit by bit, in whatever order?"""
+    if len(one) != len(other):
+        return False
+    one, other = (table.take(pa.array(sort_order(table))) for table in (one, other))
+    return all(plain(single(one[name])).equals(plain(single(other[name]))) for name in one.schema.names)
 
 
 def first_pane(cells: pa.Table) -> int:

@@ -1,8 +1,8 @@
 """The entry: what a mapper tells one key part about a range, through its log in Redis. One encoder, one decoder. Pure.
 
-In the log an entry is two byte strings: a header in JSON, and the cells of all its tasks, one after the other. The header
-moves positions and watermarks, so every key part gets an entry for every range, even one without cells.
-mars/lua/weigh.lua reads `tasks`.
+In the log an entry is two byte strings: a header in JSON, and the cells of its shares, one after the other. Tasks that
+compute the same have one share together. The header moves positions and watermarks, so every key part gets an entry for
+every range, even one without cells. mars/lua/weigh.lua reads `tasks` and `shares`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import orjson
 
 from mars.errors import InvariantError
 
-VERSION = 2  # of the header in the log. The first version had no version number in it.
+VERSION = 3  # of the header in the log. The first version had no version number in it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One task's part of an entry: its cells (mars/algebra/cells_wire.py; b'' for none), and what it counted, by counter and
-    by reason. `counts` and `bad_reasons` are filled in key part 0 alone, so that a tuple counts once per query."""
+    """A task's part of an entry, or that of several which compute the same: its cells (mars/algebra/cells_wire.py; b'' for
+    none), and what it counted, by counter and by reason. `counts` and `bad_reasons` are filled in key part 0 alone, so that
+    a tuple counts once per query. They are not to be changed."""
 
     cells: bytes = b""
     counts: dict[str, int] = field(default_factory=dict)
@@ -42,7 +43,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a key part's log. `seq` is its place; `shares` has one for each task of the header."""
+    """One entry of a key part's log. `seq` is its place; `shares` has one for each task of the header; it is one object for
+    the tasks that have it together."""
 
     seq: int
     header: Header
@@ -51,17 +53,18 @@ class Entry:
     @property
     def cells_bytes(self) -> int:
         """The size of all its cells."""
-        return sum(len(share.cells) for share in self.shares.values())
+        return sum(len(share.cells) for share in {id(share): share for share in self.shares.values()}.values())
 
 
 def encode(header: Header, shares: dict[str, Share]) -> tuple[bytes, bytes]:
-    """(header, cells) as they lie in the log, for `decode`."""
+    """(header, cells) as they lie in the log, for `decode`. Tasks with the same object as their share have it together."""
+    distinct = {id(shares[query]): shares[query] for query in header.tasks}
+    number = {key: n for n, key in enumerate(distinct)}
     told = {"v": VERSION, "partition": header.partition, "start": header.start, "end": header.end,
             "max_event_time": header.max_event_time, "log": header.log,
-            "tasks": [[query, incarnation, len(shares[query].cells)] for query, incarnation in header.tasks.items()],
-            "counts": {query: share.counts for query, share in shares.items() if share.counts},
-            "bad_reasons": {query: share.bad_reasons for query, share in shares.items() if share.bad_reasons}}
-    return orjson.dumps(told), b"".join(shares[query].cells for query in header.tasks)
+            "tasks": [[query, incarnation, number[id(shares[query])]] for query, incarnation in header.tasks.items()],
+            "shares": [[len(share.cells), share.counts, share.bad_reasons] for share in distinct.values()]}
+    return orjson.dumps(told), b"".join(share.cells for share in distinct.values())
 
 
 def decode(seq: int, header: bytes, cells: bytes) -> Entry:
@@ -70,10 +73,11 @@ def decode(seq: int, header: bytes, cells: bytes) -> Entry:
     told = orjson.loads(header)
     if told.get("v") != VERSION:
         raise InvariantError("an entry of another version", f"version {told.get('v', 1)}, where this Mars reads {VERSION}")
-    shares, at = {}, 0
-    for query, _, length in told["tasks"]:
-        shares[query] = Share(cells[at:at + length], told["counts"].get(query, {}), told["bad_reasons"].get(query, {}))
+    distinct, at = [], 0
+    for length, counts, bad_reasons in told["shares"]:
+        distinct.append(Share(cells[at:at + length], counts, bad_reasons))
         at += length
     tasks = {query: incarnation for query, incarnation, _ in told["tasks"]}
+    shares = {query: distinct[number] for query, _, number in told["tasks"]}
     return Entry(seq, Header(told["partition"], told["start"], told["end"], tasks, told["max_event_time"],
                              told["log"] and tuple(told["log"])), shares)

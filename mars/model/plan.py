@@ -6,6 +6,9 @@ Event time is an int64 in the stream's own `time_unit` from reading to result, s
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+
+import orjson
 
 from mars.model import expressions
 from mars.model.expressions import Expression
@@ -141,6 +144,14 @@ class Aggregation:
             "partials": [partial.to_json() for partial in self.partials],
             **{name: getattr(self, name) for name in TIME_POLICY},
         }
+
+    @cached_property
+    def cells_name(self) -> bytes:
+        """Equal for two aggregations of one stream if and only if their cells are equal, column by column, whatever the
+        keys are called in results."""
+        form = self.to_json()
+        return orjson.dumps({**form, "keys": [(key["expression"], key["type"]) for key in form["keys"]]},
+                            option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
     @staticmethod
     def from_json(data: dict) -> Aggregation:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+
+import orjson
 
 from mars.model.plan import QueryPlan, Stream
 
@@ -16,6 +19,7 @@ FAULT_STATES = ("DATA_LOSS", "TOPIC_RECREATED", "LOG_TRUNCATED", "QUARANTINED", 
                 "STATE_LOST", "INVARIANT_BROKEN", "FAILED")
 ANEW = "DROP the query and the stream and create them again"  # what to do if the topic is gone or is another one
 
+PLANS = 10_000  # plans that are kept, so that a query set that changes costs the change
 COMPRESSION_LEVEL = 1  # plans are alike, so level 1 leaves a twentieth; a higher level would cost time at every change
 
 
@@ -41,8 +45,14 @@ class Query:
     @staticmethod
     def from_json(data: dict) -> Query:
         """The query of a form made by `to_json`."""
-        return Query(**{**data, "plan": QueryPlan.from_json(data["plan"]),
+        return Query(**{**data, "plan": _plan(orjson.dumps(data["plan"])),
                         "start": {int(p): o for p, o in data["start"].items()}})
+
+
+@lru_cache(PLANS)
+def _plan(text: bytes) -> QueryPlan:
+    """The plan of a JSON text; one object for all queries with that text."""
+    return QueryPlan.from_json(orjson.loads(text))
 
 
 @dataclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -20,6 +21,7 @@ from mars.runtime.system import SYSTEM, Clock
 from reducer.committing import results
 from reducer.state.computation import computing
 from reducer.state.merge import QueryState
+from reducer.state.once import Once
 
 DELTAS_MAX = 32
 
@@ -43,24 +45,25 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
     file = storage.new_file(manifest.folder, "commit")
     after = replace(manifest, commit=manifest.commit + 1, queries=dict(manifest.queries))
     open_: dict[str, list[pa.Table]] = {}
-    beside: list[str] = []  # files that were written for this commit already
+    once = Once()
+    writing = results.Writing(storage, file, clock.wall_ms(), retention_ms, once)
     try:
         for id_, state in states.items():
             after.queries[id_] = entry = state.commit.copy()
             if state.changed:
                 entry.commits += 1
                 with computing(id_):
-                    open_[id_] = _add_state(file, state, entry)
-                rows = _finished(state)
+                    open_[id_] = _add_state(file, state, entry, once)
+                rows = _finished(state, once)
                 if rows is not None and rows.num_rows:
-                    results.add_rows(storage, file, entry, rows, beside, clock.wall_ms(), retention_ms)
+                    writing.add(entry, state.query.plan.aggregation, rows)
         for id_ in copied:
             after.queries[id_] = entry = manifest.queries[id_].copy()
             entry.state = [file.add(storage.read(segment)) for segment in entry.state]
         segment = file.add(after.dump())
         file.write()
     except Exception:
-        for path in beside:  # otherwise each try of a commit that finds no room would take more of it
+        for path in writing.beside:  # otherwise each try of a commit that finds no room would take more of it
             with contextlib.suppress(OSError):
                 storage.delete(path)
         raise
@@ -73,18 +76,25 @@ def adopt(states: dict[str, QueryState], prepared: Prepared) -> None:
         states[id_].adopt(prepared.manifest.queries[id_], tables)
 
 
-def _add_state(file: NewFile, state: QueryState, entry: QueryCommit) -> list[pa.Table]:
+def _add_state(file: NewFile, state: QueryState, entry: QueryCommit, once: Once) -> list[pa.Table]:
     """Add the cells that this commit must write for a query: those merged since the last commit, or all as a new base.
-    Segments whose windows have all closed are left out. Returns the tables of the segments that `entry` then names."""
+    Segments whose windows have all closed are left out. A table that several queries hold is written once. Returns the
+    tables of the segments that `entry` then names."""
     held, new = state.to_write(DELTAS_MAX)
-    held += [(file.add(encode(table)), table) for table in new]
+    kept = state.query.plan.aggregation
+    held += [(once.get("write", kept, [table], partial(_written, file, table)), table) for table in new]
     entry.state = [segment for segment, _ in held]
     return [table for _, table in held]
 
 
-def _finished(state: QueryState) -> pa.Table | None:
+def _written(file: NewFile, table: pa.Table) -> Segment:
+    return file.add(encode(table))
+
+
+def _finished(state: QueryState, once: Once) -> pa.Table | None:
     """The finished rows of the windows that close with this commit; None if none does."""
-    if not state.closed:
+    plan, closed = state.query.plan, state.closed_cells()
+    if closed is None:
         return None
     with computing(state.query.id, "the rows of its closed windows"):
-        return cells_finish.finish(state.query.plan, state.stream, state.closed_cells())
+        return once.get("finish", plan.aggregation, [plan, closed], lambda: cells_finish.finish(plan, state.stream, closed))

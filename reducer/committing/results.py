@@ -7,6 +7,7 @@ their own, and an index describes them. So manifests do not grow, and files that
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 from itertools import dropwhile
 
 import pyarrow as pa
@@ -14,18 +15,38 @@ import pyarrow.compute as pc
 
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.model.commits import QueryCommit, ResultSegment, Segment, dump_index
+from mars.model.plan import Aggregation
+from reducer.state.once import Once
 
 log = logging.getLogger("mars.reducer")
 RECENT_MAX = 24  # each commit writes their descriptions anew
 RESULTS_BYTES_MAX = 64 << 20  # merged at a time: all of it is held in memory, by readers too
 
 
-def add_rows(storage: Storage, file: NewFile, entry: QueryCommit, rows: pa.Table, beside: list[str], now_ms: int,
-             retention_ms: int) -> None:
-    """Add the finished rows of the windows that close with a commit to its file, and describe them in its entry for the
-    query. Other files that are written for it are added to `beside`."""
-    _tidy_results(storage, file.folder, entry, rows, beside, now_ms, retention_ms)
-    entry.results.append(describe(rows, file.add(rows_blob(rows)), now_ms))
+@dataclass
+class Writing:
+    """Adds rows to the file of a commit that is made at `now_ms`. Rows that several queries have are written once. `beside`
+    are other files that were written for it."""
+
+    storage: Storage
+    file: NewFile
+    now_ms: int
+    retention_ms: int
+    once: Once
+    beside: list[str] = field(default_factory=list)
+
+    def add(self, entry: QueryCommit, aggregation: Aggregation, rows: pa.Table) -> None:
+        """Add the finished rows of a query's windows that close with the commit, and describe them in its entry."""
+        held = tuple(entry.results), entry.results_index
+        results, entry.results_index = self.once.get("tidy", aggregation, (), lambda: self._tidied(entry, rows), held)
+        entry.results = [*results, self.once.get("rows", aggregation, [rows], lambda: self._written(rows))]
+
+    def _written(self, rows: pa.Table) -> ResultSegment:
+        return describe(rows, self.file.add(rows_blob(rows)), self.now_ms)
+
+    def _tidied(self, entry: QueryCommit, rows: pa.Table) -> tuple[list[ResultSegment], Segment | None]:
+        _tidy_results(self.storage, self.file.folder, entry, rows, self.beside, self.now_ms, self.retention_ms)
+        return list(entry.results), entry.results_index
 
 
 def older_results(storage: Storage, entry: QueryCommit) -> list[ResultSegment] | None:

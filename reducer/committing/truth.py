@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from mars.adapters.zookeeper import ZooKeeper
 from mars.algebra.cells_layout import schema
 from mars.algebra.cells_wire import decode
 from mars.errors import InvariantError
-from mars.model.commits import Earlier, Manifest, QueryCommit
+from mars.model.commits import Earlier, Manifest, QueryCommit, Segment
 from mars.model.registry import Query
 from reducer.committing import commit, sweep
 from reducer.committing.assignment import Assignment
@@ -24,6 +25,7 @@ from reducer.committing.fallback import STATE_LOST, points
 from reducer.committing.history import History, Point, pointer_to
 from reducer.committing.pointer import set_pointer
 from reducer.state.merge import QueryState
+from reducer.state.once import Once
 
 
 @dataclass
@@ -63,18 +65,23 @@ class Truth:
         committed = self.manifest.queries.get(query)
         return committed.positions if committed else {}
 
-    def resume(self, query: Query) -> QueryState:
+    def resume(self, query: Query, once: Once) -> QueryState:
         """The query's working state as of the commit (rule 3). CorruptFileError if a file of it is damaged."""
         committed = self.manifest.queries.get(query.id)
-        return QueryState.resume(query, self.assignment.view.stream, committed, self._tables(query, committed))
+        return QueryState.resume(query, self.assignment.view.stream, committed, self._tables(query, committed, once), once)
 
-    def _tables(self, query: Query, committed: QueryCommit | None) -> list[pa.Table]:
-        """The cells of a query's committed state."""
-        wanted = schema(query.plan.aggregation, self.assignment.view.stream)
+    def _tables(self, query: Query, committed: QueryCommit | None, once: Once) -> list[pa.Table]:
+        """The cells of a query's committed state. A segment that several queries have gives them the same table."""
+        kept = query.plan.aggregation
+        wanted = schema(kept, self.assignment.view.stream)
         try:
-            return [decode(self.storage.read(s), wanted) for s in committed.state] if committed else []
+            return [once.get("segment", kept, (), partial(self._table, segment, wanted), segment)
+                    for segment in committed.state] if committed else []
         except InvariantError as error:
             raise error.of(query.id) from None
+
+    def _table(self, segment: Segment, wanted: pa.Schema) -> pa.Table:
+        return decode(self.storage.read(segment), wanted)
 
     def require_results(self, queries: Iterable[str]) -> None:
         """CorruptFileError unless the rows that the last commit added for these queries can be read. Results in other

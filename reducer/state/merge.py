@@ -7,7 +7,10 @@ starts after it waits; anything else is a broken invariant.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -21,7 +24,9 @@ from mars.model.log_epochs import note
 from mars.model.plan import Stream
 from mars.model.registry import Query
 from reducer.state.close import CheckedWatermark, Facts, watermark_of
+from reducer.state.once import Once
 
+T = TypeVar("T")
 FOLD_TABLES = 64
 
 
@@ -57,7 +62,8 @@ class QueryState:
     `commit` is this state's own copy; `open` are the cells of its segments, one table each, without those of closed
     windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by partition
     and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least pane that is held; `read_on` are
-    partitions whose leader epochs have not been compared since more was read.
+    partitions whose leader epochs have not been compared since more was read. Tables never change, and other states may
+    hold the same ones; `once` is what they share.
     """
 
     query: Query
@@ -72,17 +78,21 @@ class QueryState:
     rewrite: bool = False
     earliest: float = math.inf
     read_on: set[int] = field(default_factory=set)
+    once: Once = field(default_factory=Once)
 
     @staticmethod
-    def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table]) -> QueryState:
+    def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table],
+               once: Once | None = None) -> QueryState:
         """The state as of a commit; `tables` are its state segments' cells, in their order."""
         commit = committed.copy() if committed else QueryCommit(query.incarnation)
         commit.incarnation = query.incarnation
-        if commit.watermark is not None:
-            tables = [cells.late_split(query.plan.aggregation, stream, table, commit.watermark)[1] for table in tables]
-        state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs))
-        state._find_earliest()
+        state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs), once=once or Once())
+        state._leave_out_closed()
         return state
+
+    def _leave_out_closed(self) -> None:
+        self.open = [self._late_split(table)[1] for table in self.open]
+        self._find_earliest()
 
     def follow(self, query: Query) -> None:
         """Take over the query as the query set has it now, in the same incarnation. If a partition becomes known only
@@ -142,15 +152,14 @@ class QueryState:
         self.changed = True
         if not piece.share.cells:
             return
-        table = self._cells(piece)
-        if commit.watermark is not None:
-            late, table = cells.late_split(self.query.plan.aggregation, self.stream, table, commit.watermark)
+        late, table = self._late_split(self._cells(piece))
+        if late is not None and late.num_rows:
             commit.counters["late"] += tuple_count(late)
         if table.num_rows:
             self.delta.append(table)
-            self.earliest = min(self.earliest, cells.first_pane(table))
+            self.earliest = min(self.earliest, self._made("first pane", [table], partial(cells.first_pane, table)))
         if len(self.delta) >= FOLD_TABLES:
-            self.delta = [cells.merge(self.query.plan.aggregation, self.stream, self.delta)]
+            self.delta = [self._merged(self.delta)]
 
     def _skip(self, piece: Piece) -> None:
         if piece.share.cells:
@@ -158,10 +167,24 @@ class QueryState:
             self.changed = True
 
     def _cells(self, piece: Piece) -> pa.Table:
+        share, kept = piece.share, self.query.plan.aggregation
         try:
-            return decode(piece.share.cells, schema(self.query.plan.aggregation, self.stream))
+            return self._made("cells", [share], lambda: decode(share.cells, schema(kept, self.stream)))
         except InvariantError as error:
             raise error.of(self.query.id) from None
+
+    def _late_split(self, table: pa.Table) -> tuple[pa.Table | None, pa.Table]:
+        """(cells for which it is too late, the others), as of the watermark."""
+        kept, watermark = self.query.plan.aggregation, self.commit.watermark
+        if watermark is None:
+            return None, table
+        return self._made("late", [table], lambda: cells.late_split(kept, self.stream, table, watermark), watermark)
+
+    def _merged(self, tables: list[pa.Table]) -> pa.Table:
+        return self._made("merge", tables, lambda: cells.merge(self.query.plan.aggregation, self.stream, tables))
+
+    def _made(self, step: str, tables: Sequence[object], make: Callable[[], T], how: object = None) -> T:
+        return self.once.get(step, self.query.plan.aggregation, tables, make, how)
 
     def pass_check(self, partitions: tuple[int, ...], heard: Facts | None, facts: Facts) -> int | None:
         """Note the watermark that is reached now. Returns the greatest one that may close windows, because a check has
@@ -187,7 +210,9 @@ class QueryState:
         if self.commit.published is not None and watermark >= self.commit.published:
             self.commit.published = None
         self.changed = True
-        closed, rest = cells.close(self.query.plan.aggregation, self.stream, self.open + self.delta, before, watermark)
+        kept, held = self.query.plan.aggregation, self.open + self.delta
+        closed, rest = self._made("close", held, lambda: cells.close(kept, self.stream, held, before, watermark),
+                                  (before, watermark))
         self.closed += closed
         self.open, self.delta = rest[:len(self.open)], [table for table in rest[len(self.open):] if table.num_rows]
         self._find_earliest()
@@ -202,6 +227,16 @@ class QueryState:
         """Note that all logs have been compared with what was read; `left` are to be compared again."""
         self.read_on = left
 
+    def merged(self) -> pa.Table:
+        """All cells that are held, in one table."""
+        return self._merged([*self.open, *self.delta])
+
+    def hold(self, table: pa.Table) -> None:
+        """Hold these cells, which are equal to all that is held, in one table that no segment has. So readers of the next
+        commit take no cells for new that they have already: it names none of the segments of the last one."""
+        self.open, self.delta, self.commit.state = [], [table], []
+        self.changed = True
+
     def mark_for_rewrite(self) -> None:
         """Make the next commit write all cells anew, even if nothing else has changed."""
         self.rewrite = self.changed = True
@@ -209,19 +244,19 @@ class QueryState:
     def to_write(self, tables_max: int) -> tuple[list[tuple[Segment, pa.Table]], list[pa.Table]]:
         """The cells of the next commit: segments that stay, with their tables, and tables that no segment holds yet. This
         folds the state, so a second call without new entries gives the same."""
-        plan, stream = self.query.plan, self.stream
-        self.delta = [cells.merge(plan.aggregation, stream, self.delta)] if self.delta else []
+        self.delta = [self._merged(self.delta)] if self.delta else []
         held = [(segment, table) for segment, table in zip(self.commit.state, self.open, strict=True) if table.num_rows]
-        new = self.delta
+        kept, new, mark = self.query.plan.aggregation, self.delta, self.commit.watermark
         if len(held) >= tables_max or self.rewrite:
-            kept = cells.merge(plan.aggregation, stream, [table for _, table in held] + new)
-            new, held = [cells.settle(plan.aggregation, stream, kept, self.commit.watermark)], []
+            whole = self._merged([table for _, table in held] + new)
+            new = [self._made("settle", [whole], lambda: cells.settle(kept, self.stream, whole, mark), mark)]
+            held = []
         return held, [table for table in new if table.num_rows]
 
     def closed_cells(self) -> pa.Table | None:
         """The cells of the windows that close with the next commit, in one table; None if none does."""
         if self.closed:
-            self.closed = [cells.merge(self.query.plan.aggregation, self.stream, self.closed)]
+            self.closed = [self._merged(self.closed)]
         return self.closed[0] if self.closed else None
 
     def adopt(self, commit: QueryCommit, tables: list[pa.Table]) -> None:
@@ -230,5 +265,5 @@ class QueryState:
         self.open, self.delta, self.closed, self.changed, self.rewrite = tables, [], [], False, False
 
     def _find_earliest(self) -> None:
-        self.earliest = min((cells.first_pane(table) for table in self.open + self.delta if table.num_rows),
-                            default=math.inf)
+        self.earliest = min((self._made("first pane", [table], partial(cells.first_pane, table))
+                             for table in self.open + self.delta if table.num_rows), default=math.inf)

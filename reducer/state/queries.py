@@ -12,6 +12,8 @@ from reducer.state.computation import computing
 from reducer.state.limits import Limits
 from reducer.state.logs import Logs
 from reducer.state.merge import Piece, QueryState
+from reducer.state.once import Once
+from reducer.state.sharing import share_equal
 
 
 @dataclass
@@ -27,8 +29,9 @@ class QueryStates:
     states: dict[str, QueryState] = field(default_factory=dict)
     deferred: list[tuple[str, Piece]] = field(default_factory=list)
     logs: Logs = field(default_factory=Logs)
+    once: Once = field(default_factory=Once)
 
-    def follow(self, query_set: QuerySet, resume: Callable[[Query], QueryState]) -> None:
+    def follow(self, query_set: QuerySet, resume: Callable[[Query, Once], QueryState]) -> None:
         """Follow the query set. A query with a new incarnation goes back to its committed state (rule 3), which `resume`
         gives. A query that is gone or stopped is dropped. The others keep what they have merged."""
         self.query_set, states = query_set, {}
@@ -39,7 +42,7 @@ class QueryStates:
                 states[id_] = held
             else:
                 with computing(id_):
-                    states[id_] = resume(query)
+                    states[id_] = resume(query, self.once)
         self.states = states
         deferred, self.deferred = self.deferred, []
         for id_, piece in deferred:
@@ -47,11 +50,13 @@ class QueryStates:
         for id_, state in states.items():
             with computing(id_):
                 state.retry_waiting()
+        self.once.forget()
 
     # -- merging ----------------------------------------------------------------------------------------------------
 
     def merge(self, entry: Entry) -> None:
         """Hand each task's share of the entry to its query."""
+        self.once.forget()
         for query, share in entry.shares.items():
             self._route(query, Piece(entry.seq, entry.header, share))
 
@@ -78,6 +83,7 @@ class QueryStates:
         """Close the windows that may be closed now. Returns whether one waits for a check that has not begun. `heard` are
         `facts` if the leader was heard of lately."""
         asks = False
+        self.once.forget()
         for id_, state in self.states.items():
             passed = state.pass_check(self.query_set.partitions, heard, facts)
             if passed is not None:
@@ -87,6 +93,12 @@ class QueryStates:
         return asks
 
     # -- the next commit --------------------------------------------------------------------------------------------
+
+    def share_equal(self) -> None:
+        """Let queries that hold equal cells hold the same ones from now on."""
+        self.once.forget()
+        share_equal(self.states.values())
+        self.once.forget()
 
     @property
     def have_changed(self) -> bool:

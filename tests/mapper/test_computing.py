@@ -40,7 +40,9 @@ class Redis:
         self.clock.now_s += 1.0
         if self.used + sum(len(cells) for _, cells in entries) > LIMIT:
             raise ExchangeFullError("Redis is at its memory limit")
-        self.took.append({q: n for marker, _ in entries for q, _, n in json.loads(marker)["tasks"] if n} | {"tasks": tasks})
+        told = [json.loads(header) for header, _ in entries]
+        self.took.append({q: header["shares"][n][0] for header in told for q, _, n in header["tasks"]
+                          if header["shares"][n][0]} | {"tasks": tasks})
         return 7
 
     def memory(self) -> tuple[int, int]:

@@ -6,6 +6,7 @@ lie in memory.
 
 from __future__ import annotations
 
+import operator
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -155,5 +156,5 @@ OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_
 ARROW = SimpleNamespace(ipc=SimpleNamespace(open_stream=lambda data: SimpleNamespace(read_all=lambda: decode(data))),
                         concat_tables=lambda tables: Table(cell for table in tables for cell in table), Table=object)
 CELLS = SimpleNamespace(merge=merge, late_split=late_split, close=close, first_pane=first_pane, would_close=would_close,
-                        settle=lambda _aggregation, _stream, table, _watermark: table)
+                        settle=lambda _aggregation, _stream, table, _watermark: table, equal=operator.eq, tuple_count=len)
 FINISH = SimpleNamespace(finish=lambda plan, stream, table: table)

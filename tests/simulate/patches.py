@@ -29,11 +29,13 @@ import reducer.committing.sweep
 import reducer.committing.truth
 import reducer.holdings
 import reducer.job
+import reducer.keypart
 import reducer.leading.lead
 import reducer.leading.memory
 import reducer.leading.watch_topic
 import reducer.state.limits
 import reducer.state.merge
+import reducer.state.sharing
 from mars import faults
 from mars.model.plan import QueryPlan
 from tests.simulate import cells
@@ -45,7 +47,7 @@ Change = tuple[ModuleType, str, object]  # a name of a module, and what it stand
 CONSTANTS: list[Change] = [
     (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2), (mapper.fetching, "BUSY_S", 0.03),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
-    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.holdings, "REFUSED_S", 0.06),
+    (reducer.job, "VIEW_AGE_S", 0.1), (reducer.holdings, "REFUSED_S", 0.06), (reducer.keypart, "SHARE_S", 0.3),
     (reducer.committing.sweep, "SWEEP_S", 0.5), (reducer.committing.sweep, "KEEP_UNUSED_S", 1.0),
     (reducer.committing.commit, "DELTAS_MAX", 4), (reducer.committing.results, "RECENT_MAX", 3),
     (reducer.committing.history, "SPACING", 2), (reducer.committing.history, "SPACING_MAX", 8),
@@ -58,6 +60,7 @@ CONSTANTS: list[Change] = [
 CELLS: list[Change] = [
     (reducer.committing.truth, "decode", cells.decode), (reducer.committing.truth, "schema", lambda *_: None),
     (reducer.state.limits, "cells", cells.CELLS),
+    (reducer.state.sharing, "cells", cells.CELLS),
     (reducer.state.merge, "cells", cells.CELLS), (reducer.state.merge, "decode", cells.decode),
     (reducer.state.merge, "schema", lambda *_: None), (reducer.state.merge, "tuple_count", len),
     (reducer.committing.commit, "cells_finish", cells.FINISH), (reducer.committing.commit, "encode", cells.encode),

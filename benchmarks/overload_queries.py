@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice, product
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +19,16 @@ KEYS = (("sip", "type"), ("type",), ("sip",), ())
 WINDOWS_S = (60, 120, 180, 300)
 WATERMARK_S = 5
 OTHERS = "sum(bytes) AS total, max(packets) AS most, avg(duration) AS mean, count(DISTINCT dip) AS dips"
+
+
+class Wanted(Protocol):
+    """A query, and the answer that it must give."""
+
+    def sql(self, name: str, stream: str) -> str:
+        """The statement that creates it."""
+
+    def expected(self, counted: pa.Table) -> pa.Table:
+        """Its counts, from the count by sip, type and timestamp."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -21,7 +21,7 @@ from benchmarks import topics
 from benchmarks.contenders.mars import Mars, committed
 from benchmarks.generator import SCHEMA
 from benchmarks.overload_figures import Sample
-from benchmarks.overload_queries import Shape
+from benchmarks.overload_queries import Wanted
 from benchmarks.parts import held_bytes, output, processes
 from mars import config as configuration
 from mars.errors import MarsError, NotReadyError
@@ -54,7 +54,7 @@ class Loaded:
         self.parts: dict[str, list[psutil.Process]] = {}
 
     @contextlib.contextmanager
-    def queries(self, name: str, shapes: list[Shape]) -> Iterator[list[str]]:
+    def queries(self, name: str, shapes: Sequence[Wanted]) -> Iterator[list[str]]:
         """A topic, a stream and queries over it, which go at the end."""
         topics.create(self.kafka, name, PARTITIONS)
         sql = self.mars.api().sql
@@ -128,7 +128,7 @@ class Loaded:
                 return last
             time.sleep(POLL_S)
 
-    def wrong(self, topic: str, queries: list[str], shapes: list[Shape]) -> list[str]:
+    def wrong(self, topic: str, queries: list[str], shapes: Sequence[Wanted]) -> list[str]:
         """What is wrong with the answers, open windows too, one line for each query that is not exact."""
         with pa.memory_map(str(self.counts(topic))) as source:
             counted = pa.ipc.open_file(source).read_all()

@@ -227,6 +227,10 @@ class QueryState:
         """Note that all logs have been compared with what was read; `left` are to be compared again."""
         self.read_on = left
 
+    def judged(self, judge: Callable[[], T]) -> T:
+        """What `judge` says of the cells that are held, asked once for all states that hold the same tables."""
+        return self._made("judge", [*self.commit.state, *self.open, *self.delta], judge)
+
     def merged(self) -> pa.Table:
         """All cells that are held, in one table."""
         return self._merged([*self.open, *self.delta])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from mars.model.entries import Entry
 from mars.model.registry import Query, QuerySet
@@ -122,7 +123,7 @@ class QueryStates:
             if not state.changed:
                 continue
             with computing(id_):
-                verdict = self.limits.judge(state, key_part)
+                verdict = state.judged(partial(self.limits.judge, state, key_part))
             if verdict.exceeded:
                 reasons[id_] = verdict.exceeded
             elif verdict.fits_only_merged:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
 
+import pyarrow as pa
 import pytest
 
 from mapper import computing
+from mapper.aggregate import TaskCells
 from mapper.computing import Computing, Refused
 from mapper.decode import decode
 from mapper.handoff import Fetched
-from mapper.push import TaskResult
+from mapper.push import TaskResult, entries, groups
 from mapper.steps import Steps
 from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.config import Config
@@ -134,3 +137,25 @@ def test_records_that_do_not_read_stop_the_queries_of_their_claim_if_it_is_still
         with pytest.raises(StaleEpochError):
             made._parse(Fetched(view, CLAIM, plans, records))
     assert not stops
+
+
+def test_what_several_queries_compute_is_computed_and_sent_once():
+    def query(name: str, seconds: int) -> SimpleNamespace:
+        return SimpleNamespace(versions=(), aggregation=SimpleNamespace(cells_name=b"%d" % seconds), name=name)
+
+    computed = []
+
+    def aggregate(plan: SimpleNamespace, *_: object) -> TaskCells:
+        computed.append(plan.name)
+        return TaskCells([pa.table({"n": [1]}), pa.table({"n": pa.array([], pa.int64())})], tuples=3)
+
+    plans = {"large": query("large", 60), "small": query("small", 60), "third": query("third", 10)}
+    claim = replace(CLAIM, tasks={"large": 1, "small": 2, "third": 3})
+    made = Computing(shared(None), Steps(aggregate=aggregate, encode=lambda table: b"cells"))
+    results = made._tasks(Fetched(VIEW, claim, plans, None), SimpleNamespace())
+    assert computed == ["large", "third"]
+    assert [result.query for result in results] == ["large", "small", "third"]
+    [group] = groups(results)
+    header, cells = entries(claim, group, 2, None, None)[0]
+    assert json.loads(header)["tasks"] == [["large", 1, 0], ["small", 2, 0], ["third", 3, 1]]
+    assert cells == b"cellscells"

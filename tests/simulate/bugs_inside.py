@@ -18,10 +18,11 @@ from reducer.committing.sweep import living
 from reducer.holdings import Holdings
 from reducer.keypart import KeyPart
 from reducer.leading.lead import Leader
-from reducer.state import merge
+from reducer.state import merge, sharing
 from reducer.state.close import CheckedWatermark, Facts
 from reducer.state.logs import Logs
 from reducer.state.merge import QueryState
+from reducer.state.once import Once
 from tests.simulate.planted import bug
 from tests.simulate.world import World
 
@@ -212,4 +213,22 @@ def only_the_last_epoch_is_noted(world: World) -> Iterator[None]:
 @bug
 def files_that_no_commit_needs_stay(world: World) -> Iterator[None]:
     with patch.object(sweep, "unused_files", lambda *_: []):
+        yield
+
+
+@bug
+def unequal_cells_are_taken_for_equal(world: World) -> Iterator[None]:
+    """Queries that have read equally far come to hold the cells of one of them, whenever each of them began."""
+    with patch.object(sharing, "cells", SimpleNamespace(equal=lambda *_: True, tuple_count=lambda _: 0)):
+        yield
+
+
+@bug
+def steps_at_two_watermarks_are_taken_for_one(world: World) -> Iterator[None]:
+    real = Once.get
+
+    def get(once: Once, step: str, aggregation: object, of: object, make: object, how: object = None) -> object:
+        return real(once, step, aggregation, of, make, how if step == "segment" else None)
+
+    with patch.object(Once, "get", get):
         yield

@@ -220,6 +220,11 @@ class QueryPlan:
                 "start": self.start, "grouped": self.grouped,
                 "versions": None if self.versions is None else dict(self.versions)}
 
+    @cached_property
+    def text(self) -> bytes:
+        """The JSON text of `to_json`."""
+        return orjson.dumps(self.to_json())
+
     @staticmethod
     def from_json(data: dict) -> QueryPlan:
         """The plan of a form made by `to_json`, or by version 0.1.0."""

@@ -5,7 +5,6 @@ Names are found case-insensitively and kept as written. Streams and queries shar
 
 from __future__ import annotations
 
-import json
 import zlib
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -38,13 +37,9 @@ class Query:
     reason: str = ""
     created_ms: int = 0
 
-    def to_json(self) -> dict:
-        """A JSON-able form; `Query.from_json` gives back an equal query."""
-        return {**self.__dict__, "plan": self.plan.to_json(), "start": {str(p): o for p, o in self.start.items()}}
-
     @staticmethod
     def from_json(data: dict) -> Query:
-        """The query of a form made by `to_json`."""
+        """The query of a form that is written in a query set."""
         return Query(**{**data, "plan": _plan(orjson.dumps(data["plan"])),
                         "start": {int(p): o for p, o in data["start"].items()}})
 
@@ -76,13 +71,14 @@ class QuerySet:
     def dump(self) -> bytes:
         """The znode's data: JSON, compressed because ZooKeeper takes at most 1 MB, and 500 plans have that."""
         raw = {"next_incarnation": self.next_incarnation, "partitions": self.partitions,
-               "queries": {id_: q.to_json() for id_, q in self.queries.items()}}
-        return zlib.compress(json.dumps(raw).encode(), COMPRESSION_LEVEL)
+               "queries": {id_: {**q.__dict__, "plan": orjson.Fragment(q.plan.text), "start": q.start}
+                           for id_, q in self.queries.items()}}
+        return zlib.compress(orjson.dumps(raw, option=orjson.OPT_NON_STR_KEYS), COMPRESSION_LEVEL)
 
     @staticmethod
     def load(data: bytes) -> QuerySet:
         """The query set of a znode's data."""
-        raw = json.loads(zlib.decompress(data))
+        raw = orjson.loads(zlib.decompress(data))
         return QuerySet(raw["next_incarnation"], tuple(raw["partitions"]),
                         {id_: Query.from_json(q) for id_, q in raw["queries"].items()})
 
@@ -106,12 +102,12 @@ class Catalog:
 
     def dump(self) -> bytes:
         """The znode's data."""
-        return json.dumps({"next_id": self.next_id, "queries": self.queries,
-                           "streams": {k: asdict(s) for k, s in self.streams.items()}}).encode()
+        return orjson.dumps({"next_id": self.next_id, "queries": self.queries,
+                             "streams": {k: asdict(s) for k, s in self.streams.items()}})
 
     @staticmethod
     def load(data: bytes) -> Catalog:
         """The catalog of a znode's data."""
-        raw = json.loads(data)
+        raw = orjson.loads(data)
         return Catalog(raw["next_id"], {k: Stream.from_json(s) for k, s in raw["streams"].items()},
                        {k: (s, q) for k, (s, q) in raw["queries"].items()})

@@ -1,7 +1,8 @@
 """How many tuples a second many queries over one stream take, against one query alone.
 
 `python -m benchmarks.many_queries` starts an instance with a broker of its own, and for each kind of queries and each count
-makes a topic, creates the queries, and lets a producer send all it can. The kinds:
+fills a topic behind a transaction that is open, creates the queries, and ends the transaction: from then on all queries may
+read all tuples. The kinds:
   alike     the same statement again and again, as of one dashboard that many people have open;
   having    equal cells, shown in different ways;
   shapes    the 144 shapes of benchmarks/overload_queries.py: filters, keys, windows; five aggregates each;
@@ -17,22 +18,25 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from confluent_kafka import Producer
 
 from benchmarks.generator import UNIFORM, Pool
 from benchmarks.machine import command, machine
 from benchmarks.overload_queries import Wanted, shapes
-from benchmarks.overload_run import Loaded, started
+from benchmarks.overload_run import PARTITIONS, Loaded, started
+from benchmarks.parts import Meter
 
 TITLE = "Many queries"
 EVENT_RATE = 20_000
 SEED = 1  # of the producer's tuples
+HELD_MS = 300_000  # the longest transaction that the broker allows
 
 
 @dataclass(frozen=True)
@@ -79,41 +83,56 @@ def wanted(kind: str, count: int) -> list[Wanted]:
 
 @dataclass(frozen=True)
 class Taken:
-    """How `queries` queries took `tuples` tuples. The rate is that of the last two thirds; `last_create_ms` is how long the
-    last CREATE took."""
+    """How `queries` queries took `tuples` tuples, from the moment when they might until all was committed, with which CPU
+    of all parts. `last_create_ms` is how long one more CREATE took."""
 
     kind: str
     queries: int
-    created_s: float
     last_create_ms: float
     tuples: int
     tuples_per_s: int
+    cpu_s_per_million: dict[str, float]
     memory_mb: dict[str, float]
     compared: int
     wrong: list[str]
 
 
 def take(loaded: Loaded, kind: str, count: int, tuples: int, compared: int) -> Taken:
-    """Let a producer send all it can."""
-    name, all_ = f"{kind}{count}", wanted(kind, count)
-    began = time.monotonic()
-    with loaded.queries(name, all_) as names:
-        created_s = time.monotonic() - began
+    """One measurement."""
+    name, all_, releases = f"{kind}{count}", wanted(kind, count), list[Callable[[], None]]()
+
+    def fill() -> None:
+        releases.append(held(loaded, name))
+        with loaded.produce(name, tuples, EVENT_RATE) as producer:
+            producer.wait()
+
+    with loaded.queries(name, all_, fill) as names:
         began = time.monotonic()
         loaded.mars.api().sql(f"CREATE QUERY {name}_last AS SELECT type, count(*) FROM {name} GROUP BY type WINDOWING 60 s")
         last_ms = 1000 * (time.monotonic() - began)
         loaded.mars.api().sql(f"DROP QUERY {name}_last")
-        with loaded.produce(name, tuples, EVENT_RATE) as producer:
-            marks = []
-            for share in (1 / 3, 1):
-                marks.append((loaded.await_tuples(names[0], partial(float, share * tuples)), time.monotonic()))
-            producer.wait()
-        for query in names[::max(1, count // compared)]:
-            loaded.await_tuples(query, lambda: tuples)
-        (first, began), (last, ended) = marks
         some = slice(None, None, max(1, count // compared))
-        return Taken(kind, count, round(created_s, 2), round(last_ms, 1), tuples, round((last - first) / (ended - began)),
+        with Meter(loaded.running()) as meter:
+            began = time.monotonic()
+            releases.pop()()
+            for query in names[some]:
+                loaded.await_tuples(query, lambda: tuples)
+            took_s = time.monotonic() - began
+        cpu = {part: round(1e6 * cpu_s / tuples, 3) for part, cpu_s in meter.cpu_s.items()}
+        return Taken(kind, count, round(last_ms, 1), tuples, round(tuples / took_s), cpu,
                      loaded.memory_mb(), len(names[some]), loaded.wrong(name, names[some], all_[some]))
+
+
+def held(loaded: Loaded, topic: str) -> Callable[[], None]:
+    """Keeps readers of committed records before the end of each partition; the result lets them go on."""
+    producer = Producer({"bootstrap.servers": loaded.kafka, "transactional.id": f"hold-{topic}",
+                         "transaction.timeout.ms": HELD_MS})
+    producer.init_transactions()
+    producer.begin_transaction()
+    for partition in range(PARTITIONS):
+        producer.produce(topic, b"", partition=partition)
+    producer.flush()
+    return producer.abort_transaction
 
 
 def main() -> None:

@@ -54,9 +54,11 @@ class Loaded:
         self.parts: dict[str, list[psutil.Process]] = {}
 
     @contextlib.contextmanager
-    def queries(self, name: str, shapes: Sequence[Wanted]) -> Iterator[list[str]]:
-        """A topic, a stream and queries over it, which go at the end."""
+    def queries(self, name: str, shapes: Sequence[Wanted],
+                before: Callable[[], None] = lambda: None) -> Iterator[list[str]]:
+        """A topic, what is done `before` there are queries, a stream and queries over it, which go at the end."""
         topics.create(self.kafka, name, PARTITIONS)
+        before()
         sql = self.mars.api().sql
         sql(f"CREATE STREAM {name} ({SCHEMA}) FROM KAFKA '{name}' FORMAT CSV TIMESTAMP timestamp UNIT s")
         names = [f"{name}_{number}" for number in range(len(shapes))]
@@ -140,12 +142,16 @@ class Loaded:
                 found.append(f"{query}: {difference}")
         return found
 
-    def memory_mb(self) -> dict[str, float]:
-        """Resident memory of each part now."""
+    def running(self) -> dict[str, list[psutil.Process]]:
+        """The processes of each part."""
         if not self.parts or not all(process.is_running() for found in self.parts.values() for process in found):
             run = runfile.require(self.mars.config.data)
             self.parts = {**processes(run, self.mars.config), **self.more}
-        return {part: round(sum(map(held_bytes, found)) / 1e6, 1) for part, found in self.parts.items()}
+        return self.parts
+
+    def memory_mb(self) -> dict[str, float]:
+        """Resident memory of each part now."""
+        return {part: round(sum(map(held_bytes, found)) / 1e6, 1) for part, found in self.running().items()}
 
     def down(self) -> None:
         """Stop Mars as `mars down` does; the broker stays."""

@@ -24,6 +24,7 @@ UNREACHED = {
     "mapper/csv_fields.py:*": TUPLES,
     "mapper/decode.py:*": TUPLES,
     "mapper/fused.py:Counts.count": TUPLES,
+    "mapper/fused.py:_json": TUPLES,
     "mapper/fused.py:FusedReader._hand_over": TUPLES,
     "mapper/fused.py:FusedReader._lengthen": TUPLES,
     "mapper/fused.py:FusedReader._read_part": TUPLES,

@@ -28,8 +28,9 @@ class Segment:
 
 @dataclass(frozen=True)
 class ResultSegment:
-    """Closed rows of one query (Arrow IPC stream of mars.algebra.cells.finish's table): the least and greatest window_start
-    in it, the greatest window_end, when it was committed, and the least window_end (None if an earlier version wrote it).
+    """Closed windows of one query: how many rows they are at most, the least and greatest window_start in it, the greatest
+    window_end, when it was committed, and the least window_end (None if an earlier version wrote it). It holds their cells
+    (mars/algebra/cells_wire.py) if `are_cells`, else their rows (an Arrow IPC stream of mars.algebra.cells.finish's table).
     The first one of an index may have no rows: then it describes the segments that the retention has deleted."""
 
     segment: Segment
@@ -39,6 +40,7 @@ class ResultSegment:
     last_end_us: int
     committed_ms: int
     first_end_us: int | None = None
+    are_cells: bool = False
 
     @property
     def ends_from_us(self) -> int:

@@ -15,6 +15,7 @@ KINDS = {
     "moments": "count, mean, sum of squared distances", "min": "least value", "max": "greatest value",
     "first": "value, event time, place", "last": "value, event time, place", "distinct": "set of values",
 }
+GROWING = frozenset(("distinct",))  # kinds that grow with the tuples
 MOMENTS = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
 
 

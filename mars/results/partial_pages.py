@@ -67,7 +67,7 @@ def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
         if part is None:
             continue
         found.append(tables.open.rows(snapshot, number, part))
-        found += [closed_within(tables.table(result.segment, schema), bound, None, snapshot.delay_us)
+        found += [closed_within(tables.rows(result, snapshot.query.plan, snapshot.stream), bound, None, snapshot.delay_us)
                   for result in tables.segments(part)
                   if bound is None or result.last_end_us + snapshot.delay_us > bound]
     return pa.concat_tables(found)

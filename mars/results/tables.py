@@ -9,8 +9,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mars import computing
 from mars.adapters.storage import Storage
+from mars.algebra import cells
+from mars.errors import ConflictError
 from mars.model.commits import QueryCommit, ResultSegment, Segment, gone_us, load_index
+from mars.model.plan import QueryPlan, Stream
 from mars.results.open_windows import OpenWindows
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
@@ -47,20 +51,25 @@ class ResultTables:
     def __init__(self, storage: Storage, runtime: Runtime = SYSTEM) -> None:
         self.storage = storage
         self.open = OpenWindows(storage, runtime)
-        self._tables: ByteLru[Segment, pa.Table] = ByteLru(CACHE_BYTES, lambda table: table.nbytes)
+        self._tables: ByteLru[tuple[Segment, bytes], pa.Table] = ByteLru(CACHE_BYTES, lambda table: table.nbytes)
         self._indexes: OrderedDict[Segment, list[ResultSegment]] = OrderedDict()
         self._lock = runtime.lock()
 
-    def table(self, segment: Segment, schema: pa.Schema) -> pa.Table:
-        """The rows of a result segment in the types of `schema`."""
+    def rows(self, result: ResultSegment, plan: QueryPlan, stream: Stream) -> pa.Table:
+        """The rows of a result segment, as the plan shows them. ConflictError if they cannot be made of cells, or if this
+        Mars must not make them."""
+        if not result.rows:
+            return schema_of(plan).empty_table()
+        key = result.segment, plan.text if result.are_cells else b""
         with self._lock:
-            held = self._tables.get(segment)
+            held = self._tables.get(key)
         if held is not None:
             return held
-        rows = pa.ipc.open_stream(self.storage.read(segment)).read_all()
+        data, schema = self.storage.read(result.segment), schema_of(plan)
+        rows = _finished(data, plan, stream) if result.are_cells else pa.ipc.open_stream(data).read_all()
         table = pa.Table.from_arrays(rows.columns, names=schema.names).cast(schema)
         with self._lock:
-            self._tables.put(segment, table)
+            self._tables.put(key, table)
         return table
 
     def segments(self, part: QueryCommit) -> list[ResultSegment]:
@@ -87,7 +96,7 @@ class ResultTables:
         """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with first_us <=
         window_start <= last_us. Their `load` leaves out windows that are not in (above, bound], and windows that have
         lost rows. Each key part deletes its own rows, but a window is given out whole or not at all."""
-        schema, delay, gone = schema_of(snapshot.query.plan), snapshot.delay_us, self.gone_us(snapshot)
+        delay, gone = snapshot.delay_us, self.gone_us(snapshot)
         above_us = _greatest([above_us, None if gone is None else gone + delay])
         pieces = []
         for part in snapshot.committed():
@@ -99,17 +108,28 @@ class ResultTables:
                     continue
                 whole = (above_us is None or above_us < result.ends_from_us + delay) \
                     and result.last_end_us + delay <= bound_us
-                load = self._loader(result.segment, schema, None if whole else (above_us, bound_us, delay))
+                load = self._loader(result, snapshot, None if whole else (above_us, bound_us, delay))
                 pieces.append(Piece(result.first_start_us, result.last_start_us, result.ends_from_us, result.last_end_us,
                                     result.rows, load))
         return pieces
 
-    def _loader(self, segment: Segment, schema: pa.Schema, span: tuple | None) -> Callable[[], pa.Table]:
+    def _loader(self, result: ResultSegment, snapshot: Snapshot, span: tuple | None) -> Callable[[], pa.Table]:
         def load() -> pa.Table:
-            table = self.table(segment, schema)
+            table = self.rows(result, snapshot.query.plan, snapshot.stream)
             return table if span is None else closed_within(table, *span)
 
         return load
+
+
+def _finished(data: bytes, plan: QueryPlan, stream: Stream) -> pa.Table:
+    if reason := computing.refusal(plan, stream):
+        raise ConflictError("this Mars must not compute the query's rows", reason)
+    closed = cells.decode(data, cells.schema(plan.aggregation, stream))
+    try:
+        return cells.finish(plan, stream, closed, ordered=False)
+    except Exception as error:
+        raise ConflictError("the rows of closed windows cannot be computed", f"{type(error).__name__}: {error}",
+                            "ask for other windows, or ALTER QUERY to columns that can be computed") from error
 
 
 def _greatest(numbers: Iterable[int | None]) -> int | None:

@@ -14,11 +14,11 @@ from functools import partial
 import pyarrow as pa
 
 from mars.adapters.storage import NewFile, Storage
-from mars.algebra import cells_finish
 from mars.algebra.cells_wire import encode
 from mars.model.commits import Manifest, QueryCommit, Segment
 from mars.runtime.system import SYSTEM, Clock
 from reducer.committing import results
+from reducer.committing.closed import Closed
 from reducer.state.computation import computing
 from reducer.state.merge import QueryState
 from reducer.state.once import Once
@@ -54,9 +54,9 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
                 entry.commits += 1
                 with computing(id_):
                     open_[id_] = _add_state(file, state, entry, once)
-                rows = _finished(state, once)
-                if rows is not None and rows.num_rows:
-                    writing.add(entry, state.query.plan.aggregation, rows)
+                closed = _closed(state, once)
+                if closed is not None and closed.table.num_rows:
+                    writing.add(entry, closed)
         for id_ in copied:
             after.queries[id_] = entry = manifest.queries[id_].copy()
             entry.state = [file.add(storage.read(segment)) for segment in entry.state]
@@ -91,10 +91,8 @@ def _written(file: NewFile, table: pa.Table) -> Segment:
     return file.add(encode(table))
 
 
-def _finished(state: QueryState, once: Once) -> pa.Table | None:
-    """The finished rows of the windows that close with this commit; None if none does."""
-    plan, closed = state.query.plan, state.closed_cells()
-    if closed is None:
-        return None
+def _closed(state: QueryState, once: Once) -> Closed | None:
+    """What is kept of the windows that close with this commit; None if none does."""
     with computing(state.query.id, "the rows of its closed windows"):
-        return once.get("finish", plan.aggregation, [plan, closed], lambda: cells_finish.finish(plan, state.stream, closed))
+        closed = state.closed_cells()
+        return None if closed is None else Closed.of(state.query.plan, state.stream, closed, once)

@@ -1,7 +1,8 @@
-"""Result rows of a key part: how a manifest describes them, and how those of many commits are merged (step 9).
+"""Closed windows of a key part: how a manifest describes them, and how those of many commits are merged (step 9).
 
-Each commit that closes windows adds a segment of rows. When many have gathered, the first ones are merged into a file of
-their own, and an index describes them. So manifests do not grow, and files that are kept for days hold no cells.
+Each commit that closes windows adds a segment of them (reducer/committing/closed.py). When many have gathered, the first
+ones are merged into a file of their own, and an index describes them. So manifests do not grow, and files that are kept for
+days hold nothing of open windows.
 """
 
 from __future__ import annotations
@@ -10,12 +11,9 @@ import logging
 from dataclasses import dataclass, field
 from itertools import dropwhile
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.model.commits import QueryCommit, ResultSegment, Segment, dump_index
-from mars.model.plan import Aggregation
+from reducer.committing.closed import Closed
 from reducer.state.once import Once
 
 log = logging.getLogger("mars.reducer")
@@ -25,8 +23,8 @@ RESULTS_BYTES_MAX = 64 << 20  # merged at a time: all of it is held in memory, b
 
 @dataclass
 class Writing:
-    """Adds rows to the file of a commit that is made at `now_ms`. Rows that several queries have are written once. `beside`
-    are other files that were written for it."""
+    """Adds closed windows to the file of a commit that is made at `now_ms`. What several queries keep is written once.
+    `beside` are other files that were written for it."""
 
     storage: Storage
     file: NewFile
@@ -35,17 +33,18 @@ class Writing:
     once: Once
     beside: list[str] = field(default_factory=list)
 
-    def add(self, entry: QueryCommit, aggregation: Aggregation, rows: pa.Table) -> None:
-        """Add the finished rows of a query's windows that close with the commit, and describe them in its entry."""
-        held = tuple(entry.results), entry.results_index
-        results, entry.results_index = self.once.get("tidy", aggregation, (), lambda: self._tidied(entry, rows), held)
-        entry.results = [*results, self.once.get("rows", aggregation, [rows], lambda: self._written(rows))]
+    def add(self, entry: QueryCommit, closed: Closed) -> None:
+        """Add the windows of a query that close with the commit, and describe them in its entry."""
+        kept, held = closed.plan.aggregation, (tuple(entry.results), entry.results_index)
+        results, entry.results_index = self.once.get("tidy", kept, (), lambda: self._tidied(entry, closed), held)
+        segment = self.once.get("closed", kept, [closed.table], lambda: self._written(closed))
+        entry.results = [*results, segment]
 
-    def _written(self, rows: pa.Table) -> ResultSegment:
-        return describe(rows, self.file.add(rows_blob(rows)), self.now_ms)
+    def _written(self, closed: Closed) -> ResultSegment:
+        return closed.describe(self.file.add(closed.blob()), self.now_ms)
 
-    def _tidied(self, entry: QueryCommit, rows: pa.Table) -> tuple[list[ResultSegment], Segment | None]:
-        _tidy_results(self.storage, self.file.folder, entry, rows, self.beside, self.now_ms, self.retention_ms)
+    def _tidied(self, entry: QueryCommit, closed: Closed) -> tuple[list[ResultSegment], Segment | None]:
+        _tidy_results(self.storage, self.file.folder, entry, closed, self.beside, self.now_ms, self.retention_ms)
         return list(entry.results), entry.results_index
 
 
@@ -63,14 +62,7 @@ def is_together(path: str) -> bool:
     return path.rpartition("/")[2].startswith("results-")
 
 
-def describe(table: pa.Table, segment: Segment, now_ms: int) -> ResultSegment:
-    """The description of result rows that are committed now."""
-    starts, ends = (pc.min_max(table[name].cast(pa.int64())) for name in ("window_start", "window_end"))
-    return ResultSegment(segment, table.num_rows, starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(), now_ms,
-                         ends["min"].as_py())
-
-
-def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Table, beside: list[str], now_ms: int,
+def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, closed: Closed, beside: list[str], now_ms: int,
                   retention_ms: int) -> None:
     """When many result segments have gathered, merge the rows of the first ones into one segment, and describe it in the
     index. Both get files of their own, which are added to `beside`, so that files kept for days do not keep the cells of
@@ -78,7 +70,7 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Ta
 
     A segment that cannot be read keeps its description, so that only readers of these rows get an error that names the
     file. An index that cannot be read stays too. Then merged segments gather in the commit, until the index can be read
-    again or everything that it may name is older than the retention. `rows` are some of the query's."""
+    again or everything that it may name is older than the retention. `closed` are some of the query's windows."""
     held = 1 + max((n for n, r in enumerate(entry.results) if is_together(r.segment.path)), default=-1)
     if len(entry.results) - held < RECENT_MAX:
         return
@@ -86,30 +78,30 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, rows: pa.Ta
     gathered = entry.results[:held]
     try:
         older = older_results(storage, entry)
-        together, new, others = _put_together(storage, entry.results[held:])
+        together, new, others = _put_together(storage, entry.results[held:], closed)
     except StateAwayError as error:
         log.warning("results are put together later: %s", error)
         return
     if together:
-        [segment] = storage.write(folder, "results", [rows_blob(together)])
+        [segment] = storage.write(folder, "results", [together.blob()])
         beside.append(segment.path)
         # The unreadable segment has windows among these, and must not be deleted before them.
-        new.insert(0, describe(together, segment, now_ms))
+        new.insert(0, together.describe(segment, now_ms))
     if older is None and entry.results[0].committed_ms > since_ms:
         entry.results = gathered + new + others
         return
     file = storage.new_file(folder, "index")
-    entry.results_index = file.add(dump_index(_index(file, older, gathered, new, since_ms, rows)))
+    entry.results_index = file.add(dump_index(_index(file, older, gathered, new, since_ms, closed)))
     file.write()
     beside.append(file.path)
     entry.results = others
 
 
 def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[ResultSegment], new: list[ResultSegment],
-           since_ms: int, rows: pa.Table) -> list[ResultSegment]:
+           since_ms: int, closed: Closed) -> list[ResultSegment]:
     """The content of the next index: `new`, and the older segments from the first one on that is young enough. If any are
     left out, it begins with the place up to which rows are missing. `older` is None if nobody knows what the last index
-    named. `rows` are some of the query's."""
+    named. `closed` are some of the query's windows."""
     results = [*(older or ()), *gathered]
     kept = list(dropwhile(lambda result: not result.rows or result.committed_ms <= since_ms, results))
     gone = [result.last_end_us for result in results[:len(results) - len(kept)]]
@@ -117,32 +109,25 @@ def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[Resu
         gone.append(min(result.first_start_us for result in gathered + new))
     if not gone:
         return kept + new
-    blank = file.add(rows_blob(rows.slice(0, 0)))
+    blank = file.add(closed.none().blob())
     return [ResultSegment(blank, 0, max(gone), max(gone), max(gone), since_ms), *kept, *new]
 
 
-def _put_together(storage: Storage, results: list[ResultSegment]
-                  ) -> tuple[pa.Table | None, list[ResultSegment], list[ResultSegment]]:
-    """Three things: the rows of the first segments, as many as fit in RESULTS_BYTES_MAX, but of at least one; the
-    segments among them that cannot be read; and the other segments, which later commits take."""
-    tables: list[pa.Table] = []
+def _put_together(storage: Storage, results: list[ResultSegment], closed: Closed
+                  ) -> tuple[Closed | None, list[ResultSegment], list[ResultSegment]]:
+    """Three things: what the first segments hold, as many as have one form and fit in RESULTS_BYTES_MAX, but at least one;
+    the segments among them that cannot be read; and the other segments, which later commits take."""
+    blobs: list[bytes] = []
     unread: list[ResultSegment] = []
-    held = 0
+    held, are_cells, others = 0, results[0].are_cells, list[ResultSegment]()
     for number, result in enumerate(results):
-        if tables and held + result.segment.length > RESULTS_BYTES_MAX:
-            return pa.concat_tables(tables), unread, results[number:]
+        if result.are_cells != are_cells or (blobs and held + result.segment.length > RESULTS_BYTES_MAX):
+            others = results[number:]
+            break
         try:
-            tables.append(pa.ipc.open_stream(storage.read(result.segment)).read_all())
+            blobs.append(storage.read(result.segment))
             held += result.segment.length
         except CorruptFileError as error:
             log.error("results are left where they are: %s", error)
             unread.append(result)
-    return (pa.concat_tables(tables) if tables else None), unread, []
-
-
-def rows_blob(table: pa.Table) -> bytes:
-    """Result rows as they are stored in a file."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return (closed.together(blobs, are_cells) if blobs else None), unread, others

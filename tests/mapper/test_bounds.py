@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ALGEBRA = HERE.parent / "mars" / "algebra"
 FILES = [*(HERE / f"test_{name}.py" for name in ("decode", "json", "json_shapes", "csv", "csv_blocks", "parse", "fused")),
-         *(ALGEBRA / f"test_{name}.py" for name in ("hashing", "grouping", "aggregates", "cells", "elementary"))]
+         *(ALGEBRA / f"test_{name}.py" for name in ("hashing", "grouping", "aggregates", "cells"))]
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 
 

@@ -12,6 +12,7 @@ from mars.model.commits import QueryCommit, ResultSegment
 from mars.model.entries import Header, Share
 from mars.model.plan import QueryPlan, Stream
 from mars.model.registry import Query
+from mars.results.tables import ResultTables
 from reducer.state.merge import Piece, QueryState
 from sql.check.compile import compile_select
 from sql.read.create import compile_stream
@@ -45,6 +46,12 @@ def content(state: QueryState) -> dict[tuple, tuple]:
     merged = cells.merge(PLAN.aggregation, STREAM, state.open + state.delta)
     return {(row["w"], row["k0"]): tuple(value for name, value in row.items() if name not in ("w", "k0"))
             for row in merged.to_pylist()}
+
+
+def rows_of(storage: Storage, result: ResultSegment, plan: QueryPlan = PLAN) -> list[dict]:
+    """The rows of a result segment, in the order of their windows and keys."""
+    rows = ResultTables(storage).rows(result, plan, STREAM)
+    return rows.sort_by([(name, "ascending") for name in ("window_start", *rows.column_names[2:])]).to_pylist()
 
 
 def result_segments(storage: Storage, query: QueryCommit) -> list[ResultSegment]:

@@ -244,12 +244,12 @@ def test_a_query_that_has_counted_what_the_log_has_lost_stops_before_it_commits(
 
 def test_rows_that_cannot_be_computed_stop_their_query_alone(part, clock, monkeypatch):
     """Else every owner would meet them again, and end with all its key parts."""
-    def finish(*_: object) -> None:
+    def closed(*_: object) -> None:
         raise OverflowError("date value out of range")
 
     stops = []
     monkeypatch.setattr(keypart, "stop_queries", lambda _zookeeper, _stream, ids, *why: stops.append((ids, *why)))
-    monkeypatch.setattr(commit.cells_finish, "finish", finish)
+    monkeypatch.setattr(commit.Closed, "of", closed)
     part.queries.states["q2"] = fresh(replace(QUERY, id="q2", name="other"))
     part.exchange.add(1, 0, [1, 2])
     part.step()

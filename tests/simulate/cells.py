@@ -130,11 +130,30 @@ def would_close(plan: QueryPlan, stream: Stream, pane: int, before: int | None, 
     return pane + WINDOW_MS <= watermark
 
 
-def describe(table: Table, segment: Segment, now_ms: int) -> ResultSegment:
-    """Stands for reducer.committing.results.describe."""
-    first, last = (cell >> ID_BITS for cell in (table[0], table[-1]))
-    return ResultSegment(segment, len(table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0,
-                         (first + WINDOW_MS) * 1000)
+@dataclass(frozen=True)
+class Closed:
+    """Stands for reducer.committing.closed.Closed."""
+
+    plan: QueryPlan
+    table: Table
+
+    @staticmethod
+    def of(plan: QueryPlan, stream: Stream, closed: Table, once: object) -> Closed:
+        return Closed(plan, closed)
+
+    def together(self, blobs: list[bytes], are_cells: bool) -> Closed:
+        return Closed(self.plan, Table(cell for data in blobs for cell in decode(data)))
+
+    def none(self) -> Closed:
+        return Closed(self.plan, Table())
+
+    def blob(self) -> bytes:
+        return encode(self.table)
+
+    def describe(self, segment: Segment, now_ms: int) -> ResultSegment:
+        first, last = (cell >> ID_BITS for cell in (self.table[0], self.table[-1]))
+        return ResultSegment(segment, len(self.table), first * 1000, last * 1000, (last + WINDOW_MS) * 1000, 0,
+                             (first + WINDOW_MS) * 1000, True)
 
 
 def rows(plan: QueryPlan, stream: Stream, table: Table, ordered: bool = True) -> pa.Table:
@@ -146,15 +165,8 @@ def rows(plan: QueryPlan, stream: Stream, table: Table, ordered: bool = True) ->
 
 # What readers see as columns of a result.
 ROWS = ["window_start", "window_end", "id"]
-# Stand for pyarrow where readers take rows from a file, and for mars.algebra.cells where they merge what is open.
-READ = SimpleNamespace(
-    Table=pa.Table, concat_tables=pa.concat_tables, scalar=pa.scalar, int64=pa.int64, ipc=SimpleNamespace(
-        open_stream=lambda data: SimpleNamespace(read_all=lambda: rows(None, None, decode(data)))))
+# Stands for mars.algebra.cells where readers merge what is open and make rows of what is closed.
 OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_split=late_split, finish=rows,
                        of_windows=lambda plan, stream, table, before=None: table)
-# Stands for pyarrow where results are put together.
-ARROW = SimpleNamespace(ipc=SimpleNamespace(open_stream=lambda data: SimpleNamespace(read_all=lambda: decode(data))),
-                        concat_tables=lambda tables: Table(cell for table in tables for cell in table), Table=object)
 CELLS = SimpleNamespace(merge=merge, late_split=late_split, close=close, first_pane=first_pane, would_close=would_close,
                         settle=lambda _aggregation, _stream, table, _watermark: table, equal=operator.eq, tuple_count=len)
-FINISH = SimpleNamespace(finish=lambda plan, stream, table: table)

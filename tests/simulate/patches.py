@@ -63,10 +63,8 @@ CELLS: list[Change] = [
     (reducer.state.sharing, "cells", cells.CELLS),
     (reducer.state.merge, "cells", cells.CELLS), (reducer.state.merge, "decode", cells.decode),
     (reducer.state.merge, "schema", lambda *_: None), (reducer.state.merge, "tuple_count", len),
-    (reducer.committing.commit, "cells_finish", cells.FINISH), (reducer.committing.commit, "encode", cells.encode),
-    (reducer.committing.results, "pa", cells.ARROW), (reducer.committing.results, "rows_blob", cells.encode),
-    (reducer.committing.results, "describe", cells.describe),
-    (mars.results.tables, "pa", cells.READ), (mars.results.open_windows, "cells", cells.OPEN),
+    (reducer.committing.commit, "Closed", cells.Closed), (reducer.committing.commit, "encode", cells.encode),
+    (mars.results.tables, "cells", cells.OPEN), (mars.results.open_windows, "cells", cells.OPEN),
 ]
 # Query sets are read and written at a tenth of the cost: each text is read once, and without compression. Whoever asks makes
 # objects of its own from what is read, and changes nothing of it.

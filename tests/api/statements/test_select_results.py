@@ -28,8 +28,8 @@ def minutes(new_query):
 @pytest.fixture
 def reads(context, monkeypatch):
     """The segments that are read, one entry for each time."""
-    found, table = [], context.tables.table
-    monkeypatch.setattr(context.tables, "table", lambda segment, schema: found.append(segment) or table(segment, schema))
+    found, rows_of = [], context.tables.rows
+    monkeypatch.setattr(context.tables, "rows", lambda one, *shown: found.append(one.segment) or rows_of(one, *shown))
     return found
 
 

@@ -66,14 +66,14 @@ def test_no_row_is_left_out_and_none_comes_twice_wherever_a_reader_begins(contex
 
 def test_after_an_error_no_row_is_left_out_and_none_comes_again(context, filled, monkeypatch):
     monkeypatch.setattr("mars.results.tables.STRATUM_ROWS", 1)
-    tail, table, broken = begun(context, filled), context.tables.table, [filled.commits[0].results[1].segment]
+    tail, table, broken = begun(context, filled), context.tables.rows, [filled.commits[0].results[1]]
 
-    def failing(segment, schema):
-        if segment in broken:
-            raise CorruptFileError("a committed file cannot be read", segment.path)
-        return table(segment, schema)
+    def failing(result, plan, stream):
+        if result in broken:
+            raise CorruptFileError("a committed file cannot be read", result.segment.path)
+        return table(result, plan, stream)
 
-    monkeypatch.setattr(context.tables, "table", failing)
+    monkeypatch.setattr(context.tables, "rows", failing)
     assert len(next_block(context.results, tail).table) == 5
     with pytest.raises(CorruptFileError):
         next_block(context.results, tail)

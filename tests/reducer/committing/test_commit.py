@@ -7,7 +7,6 @@ import os
 import time
 from dataclasses import replace
 
-import pyarrow as pa
 import pytest
 
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
@@ -17,7 +16,7 @@ from mars.model import commits
 from mars.model.commits import Manifest, Pointer, Segment, dump_index
 from reducer.committing import commit, results, sweep
 from reducer.state.merge import QueryState
-from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments
+from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments, rows_of
 
 WEEK_MS = 7 * 86_400_000
 
@@ -49,9 +48,8 @@ def _pointer(storage: Storage, manifest: Manifest) -> Pointer:
 
 def closed_rows(storage: Storage, manifest: Manifest) -> list[tuple]:
     """(window start in s, count) of all result rows, in the order of the segments."""
-    tables = [pa.ipc.open_stream(storage.read(result.segment)).read_all()
-              for result in result_segments(storage, manifest.queries["q1"])]
-    return [(int(row["window_start"].timestamp()), row["count"]) for table in tables for row in table.to_pylist()]
+    return [(int(row["window_start"].timestamp()), row["count"])
+            for result in result_segments(storage, manifest.queries["q1"]) for row in rows_of(storage, result)]
 
 
 def test_a_new_owner_reads_what_was_committed(storage):
@@ -259,8 +257,7 @@ def readable(storage: Storage, manifest: Manifest) -> list[int]:
     found = []
     for result in result_segments(storage, manifest.queries["q1"]):
         with contextlib.suppress(CorruptFileError):
-            rows = pa.ipc.open_stream(storage.read(result.segment)).read_all()
-            found += [int(start.timestamp()) // 10 for start in rows["window_start"].to_pylist()]
+            found += [int(row["window_start"].timestamp()) // 10 for row in rows_of(storage, result)]
     return sorted(found)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
 
-import pyarrow as pa
 import pytest
 
 from mars.adapters.storage import CorruptFileError, StateAwayError, Storage
@@ -21,7 +20,7 @@ from reducer.committing import commit, fallback, history, sweep
 from reducer.committing.assignment import Assignment
 from reducer.committing.history import History, Point, pointer_to
 from reducer.state.merge import QueryState
-from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments
+from tests.reducer.pieces import PLAN, QUERY, STREAM, content, fresh, piece, result_segments, rows_of
 
 WEEK_MS = 7 * 86_400_000
 # Seconds of event time in each commit; the watermark follows 5 s behind, so that windows of 10 s close on the way.
@@ -75,9 +74,8 @@ def assigned(pointer: Pointer | None, **changes: object) -> Assignment:
 
 
 def rows(storage: Storage, manifest: Manifest) -> list[tuple]:
-    tables = [pa.ipc.open_stream(storage.read(result.segment)).read_all()
-              for result in result_segments(storage, manifest.queries["q1"])]
-    return sorted((int(r["window_start"].timestamp()), r["k"], r["count"]) for t in tables for r in t.to_pylist())
+    found = [rows_of(storage, result) for result in result_segments(storage, manifest.queries["q1"])]
+    return sorted((int(r["window_start"].timestamp()), r["k"], r["count"]) for rows in found for r in rows)
 
 
 def go_on(storage: Storage, found: fallback.Found, end: int) -> Owner:

@@ -1,0 +1,73 @@
+"""What commits keep of closed windows: their cells, of which readers make rows. So queries that have the same cells keep
+them once, whatever each shows of them, and a query may show its past in another way.
+
+Of partials that grow with the tuples, such as the set of a count(DISTINCT ..), rows are kept instead: for as long as results
+are kept they would take many times the room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mars.algebra import cells, cells_finish, windows
+from mars.algebra.cells_finish import instants
+from mars.algebra.evaluation.arrays import numbers, single
+from mars.model.commits import ResultSegment, Segment
+from mars.model.partials import GROWING
+from mars.model.plan import Aggregation, QueryPlan, Stream
+from reducer.state.once import Once
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Closed windows of a query as they are kept. `table` are their cells, or the rows that `plan` makes of them."""
+
+    plan: QueryPlan
+    stream: Stream
+    table: pa.Table
+    is_cells: bool
+
+    @staticmethod
+    def of(plan: QueryPlan, stream: Stream, closed: pa.Table, once: Once) -> Closed:
+        """What is to be kept of the cells of closed windows."""
+        if keeps_cells(plan.aggregation):
+            return Closed(plan, stream, closed, is_cells=True)
+        rows = once.get("finish", plan.aggregation, [plan, closed], lambda: cells_finish.finish(plan, stream, closed))
+        return Closed(plan, stream, rows, is_cells=False)
+
+    def together(self, blobs: list[bytes], are_cells: bool) -> Closed:
+        """What `blob` gave of others of the same query, in one; all of them must have one form."""
+        tables = [cells.decode(data) if are_cells else pa.ipc.open_stream(data).read_all() for data in blobs]
+        return Closed(self.plan, self.stream, pa.concat_tables(tables), are_cells)
+
+    def none(self) -> Closed:
+        """No window of the query."""
+        return Closed(self.plan, self.stream, self.table.slice(0, 0), self.is_cells)
+
+    def blob(self) -> bytes:
+        """As it is stored in a file."""
+        if self.is_cells:
+            return cells.encode(self.table.combine_chunks())
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return sink.getvalue().to_pybytes()
+
+    def describe(self, segment: Segment, now_ms: int) -> ResultSegment:
+        """The description of a segment that holds it and is committed now; there must be a window."""
+        if self.is_cells:
+            kind, names = windows.of(self.plan.aggregation, self.stream), numbers(single(self.table["w"]))
+            times = [instants(self.stream, edge) for edge in (kind.start(names), kind.end(names))]
+        else:
+            times = [self.table[name] for name in ("window_start", "window_end")]
+        starts, ends = (pc.min_max(column.cast(pa.int64())) for column in times)
+        return ResultSegment(segment, len(self.table), starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(),
+                             now_ms, ends["min"].as_py(), self.is_cells)
+
+
+def keeps_cells(aggregation: Aggregation) -> bool:
+    """Are the cells of closed windows kept?"""
+    return not any(partial.kind in GROWING for partial in aggregation.partials)

@@ -39,6 +39,7 @@ class CreateStream:
     time_column: Name
     unit: Name | None
     sql: str
+    unless_there: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,16 +102,29 @@ class CreateQuery:
     into: IntoClause | None
     select: SelectStatement
     sql: str
+    unless_there: bool = False
+
+
+@dataclass(frozen=True)
+class AlterQuery:
+    """ALTER QUERY name AS SELECT ...; if `or_create`, CREATE OR REPLACE QUERY, which makes it if it is not there."""
+
+    name: Name
+    select: SelectStatement
+    sql: str
+    or_create: bool = False
 
 
 @dataclass(frozen=True)
 class DropStream:
     name: Name
+    if_there: bool = False
 
 
 @dataclass(frozen=True)
 class DropQuery:
     name: Name
+    if_there: bool = False
 
 
 @dataclass(frozen=True)
@@ -251,6 +265,7 @@ Statement = (
     CreateStream
     | DropStream
     | CreateQuery
+    | AlterQuery
     | DropQuery
     | PauseQuery
     | ResumeQuery

@@ -108,5 +108,6 @@ def _events(tail: Tail, block: Block) -> Iterator[bytes]:
     values, begin = rows(block.table), 0  # convert the block at once, because small chunks one by one would take much longer
     for chunk in block.chunks:
         data = orjson.dumps({**about, "rows": values[begin:begin + chunk.rows]}).decode()
-        yield format_sse_event(event="result", id=event_ids.dump(tail.query.id, chunk.behind, tail.selection), data_str=data)
+        id_ = event_ids.dump(tail.query.shown_id, chunk.behind, tail.selection)
+        yield format_sse_event(event="result", id=id_, data_str=data)
         begin += chunk.rows

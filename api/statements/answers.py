@@ -12,8 +12,8 @@ from mars.results.formats import named_types, to_json
 
 @dataclass
 class Answer:
-    """`kind` is rows, created, dropped, paused, resumed or plan. `notes` are sentences for a person; `extra` goes into the
-    document beside the fields that every answer has."""
+    """`kind` is rows, created, dropped, paused, resumed, altered or plan. `notes` are sentences for a person; `extra` goes
+    into the document beside the fields that every answer has."""
 
     kind: str
     name: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from api.statements import connections, define, letters, select_results, select_stream, show, sink_status, sinks
+from api.statements import alter, connections, define, letters, select_results, select_stream, show, sink_status, sinks
 from api.statements.answers import Answer
 from api.statements.context import Context
 from sql import statements as kinds
@@ -30,6 +30,7 @@ RUN: dict[type[kinds.Statement], Callable[[Context, Any], Answer]] = {
     kinds.CreateStream: define.create_stream,
     kinds.DropStream: define.drop_stream,
     kinds.CreateQuery: define.create_query,
+    kinds.AlterQuery: alter.alter_query,
     kinds.DropQuery: define.drop_query,
     kinds.PauseQuery: define.pause_query,
     kinds.ResumeQuery: define.resume_query,

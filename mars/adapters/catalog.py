@@ -167,6 +167,20 @@ class CatalogStore:
 
         return self._change(prepare)
 
+    def alter_query(self, name: str, made: Callable[[Query], QueryPlan], beside: Beside = lambda _: []) -> Query:
+        """Give the query the plan that `made` makes of it, which keeps the same cells. So it stays in its incarnation."""
+
+        def prepare() -> Change[Query]:
+            stream, id_ = query_place(self._read_catalog()[0], name)
+            queries, version = self._read_queries(stream)
+            query = _present(queries, id_, name)
+            plan = made(query)
+            assert plan.aggregation.cells_name == query.plan.aggregation.cells_name, name
+            query.plan, query.altered = plan, query.altered + 1
+            return query, _with_room([("set", names.queries(stream.id), queries.dump(), version), *beside(query)])
+
+        return self._change(prepare)
+
     def pause(self, name: str) -> Query:
         """Stop a running query where it is. ConflictError in any other state."""
         return self._change_state(name, PAUSED, lambda query: query.state == RUNNING,

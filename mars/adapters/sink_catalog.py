@@ -79,6 +79,15 @@ class SinkStore:
         gone = sinks.of_query(query.id)
         return [("check", names.SINKS, version)] if not gone else self._drop(sinks, version, gone[0])
 
+    def require_none(self, query: Query) -> list[tuple]:
+        """For CatalogStore.alter_query: ConflictError that names the query's sinks, if it has any."""
+        sinks, version = self._read()
+        if there := sinks.of_query(query.id):
+            drops = "; ".join(f"DROP SINK {identifier(sink.name)}" for sink in there)
+            raise ConflictError("the query has sinks", f"of {query.name}: {', '.join(sink.name for sink in there)}; what "
+                                "they have delivered stays as it was", f"drop them first, and make them again: {drops}")
+        return [("check", names.SINKS, version)]
+
     def drop(self, name: str) -> Sink:
         """End a sink; what it has delivered stays in the target."""
         def prepare() -> Change[Sink]:

@@ -12,7 +12,7 @@ import orjson
 
 from mars.model import expressions
 from mars.model.expressions import Expression
-from mars.model.partials import AggregateCall, Partial, kept_apart
+from mars.model.partials import GROWING, AggregateCall, Partial, kept_apart
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -144,6 +144,11 @@ class Aggregation:
             "partials": [partial.to_json() for partial in self.partials],
             **{name: getattr(self, name) for name in TIME_POLICY},
         }
+
+    @property
+    def grows(self) -> bool:
+        """Do cells grow with their tuples?"""
+        return any(partial.kind in GROWING for partial in self.partials)
 
     @cached_property
     def cells_name(self) -> bytes:

@@ -26,7 +26,8 @@ COMPRESSION_LEVEL = 1  # plans are alike, so level 1 leaves a twentieth; a highe
 class Query:
     """One continuous query. `incarnation` numbers its attachment and is never used again (rule 2). `start` maps each
     partition to the offset where the query starts; a partition added later is entered by the leader with its first
-    record. `state` is RUNNING, PAUSED or one of FAULT_STATES, with `reason` in words."""
+    record. `state` is RUNNING, PAUSED or one of FAULT_STATES, with `reason` in words. `altered` is how often ALTER has
+    changed what it shows."""
 
     id: str
     name: str
@@ -36,6 +37,12 @@ class Query:
     state: str = RUNNING
     reason: str = ""
     created_ms: int = 0
+    altered: int = 0
+
+    @property
+    def shown_id(self) -> str:
+        """Another one whenever the query shows other rows than before."""
+        return f"{self.id}.{self.altered}" if self.altered else self.id
 
     @staticmethod
     def from_json(data: dict) -> Query:

@@ -67,7 +67,8 @@ class Cursor:
         """RequestError if the page belongs to another query, or if a parameter contradicts the first page's. A parameter
         counts if it is not its default, or is named in the request (`named`)."""
         if query_id != self.query:
-            raise RequestError("the cursor belongs to another query", hint="begin again without cursor")
+            raise RequestError("the cursor belongs to another query", "or to this one before ALTER QUERY",
+                               "begin again without cursor")
         for field in fields(Selection):
             said, first = getattr(given, field.name), getattr(self.selection, field.name)
             name, shown = PARAMETERS[field.name]

@@ -31,7 +31,7 @@ def load(text: str, query_id: str, selection: Selection) -> Place:
         raise RequestError("this is not an event id", f"Last-Event-ID is {text!r}",
                            "send the id of an event of this stream, or none") from None
     if query != query_id:
-        raise RequestError("the event id belongs to another query", "or to one of this name that was dropped", BEGIN)
+        raise RequestError("the event id belongs to another query", "or to this one before it was dropped or altered", BEGIN)
     if asked != _asked(selection):
         raise RequestError("the event id belongs to other rows",
                            "from or where differs from that of the stream that the id came from",

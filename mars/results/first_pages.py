@@ -38,7 +38,7 @@ class FirstPages:
     def get(self, snapshot: Snapshot, asked: Hashable, make: Callable[[], FirstPage[T]]) -> T:
         """What `make` makes of a page of this snapshot. `asked` is all else that the page depends on."""
         query = snapshot.query
-        key = (query.id, query.state, query.reason, Same(snapshot.parts), asked)
+        key = (query.shown_id, query.state, query.reason, Same(snapshot.parts), asked)
         return cast(T, self._pages.get(key, make, self._is_good).made)
 
     def _is_good(self, page: FirstPage[Any]) -> bool:

@@ -63,7 +63,7 @@ class OpenWindows:
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
         """The rows that the open windows of key part `number` would give if they closed now, in no order. OpenFileError
         if a file with their state cannot be read."""
-        key, segments = (snapshot.query.id, number), tuple(part.state)
+        key, segments = (snapshot.query.shown_id, number), tuple(part.state)
         with self._lock:
             held = self._held.get(key)
         if held is not None and (held.fell_at != part.fell_at or held.commits > part.commits):

@@ -62,7 +62,7 @@ def page_as(form: Form[T], source: ResultSource, name: str, selection: Selection
     stream, query = source.catalog.query(name)
     start = cursors.load(cursor, CURSOR) if cursor else None
     if start:
-        start.check(query.id, selection, named)
+        start.check(query.shown_id, selection, named)
     for attempt in range(TRIES):
         snapshot = source.snapshots.read_whole(stream, query, min_commit)
         if start and not start.is_of(snapshot.vector, snapshot.watermark_us):
@@ -93,7 +93,7 @@ def _first(form: Form[T], source: ResultSource, snapshot: Snapshot, selection: S
 
 def _begin(source: ResultSource, snapshot: Snapshot, selection: Selection, limit: int) -> Page:
     open_table = open_rows(source.tables, snapshot) if selection.partial else None
-    cursor = Cursor(snapshot.query.id, snapshot.vector, snapshot.watermark_us, selection, 0, 0, 0,
+    cursor = Cursor(snapshot.query.shown_id, snapshot.vector, snapshot.watermark_us, selection, 0, 0, 0,
                     gone_us=source.tables.gone_us(snapshot))
     found = _page(source, snapshot, cursor, None, open_table, limit)
     if len(found.rows):

@@ -57,8 +57,9 @@ def _left_out(snapshot: Snapshot, selection: Selection, first_us: int, last_us: 
     if selection.first_us is not None and selection.first_us > closed_us:
         return (f"No window that begins at {timestamp_text(selection.first_us)} or later is closed yet: "
                 f"{what_it_waits_for(snapshot)}.")
-    left_out = (f"No row matches: the windows that have rows begin between {timestamp_text(first_us)} and "
-                f"{timestamp_text(last_us)}, but from, to or where leaves them out.")
+    by = "from, to or where" if snapshot.query.plan.presentation.having is None else "from, to, where or HAVING"
+    left_out = (f"No row matches: the windows that are kept begin between {timestamp_text(first_us)} and "
+                f"{timestamp_text(last_us)}, but {by} leaves them out.")
     asks_for_later = selection.end_us is None or selection.end_us - 1 > closed_us
     return f"{left_out} {later_windows(snapshot)}" if asks_for_later else left_out
 

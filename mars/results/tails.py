@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from mars.adapters.storage import CorruptFileError
-from mars.errors import NotFoundError, NotReadyError
+from mars.errors import GoneError, NotFoundError, NotReadyError
 from mars.model.plan import Stream
 from mars.model.registry import Query
 from mars.results import event_ids
@@ -69,7 +69,7 @@ def open_tail(source: ResultSource, name: str, last_event_id: str | None, from_:
     tail = Tail(stream, query, selection, Every(LOOK_S, source.clock))
     Choice.of(query.plan, tail.selection, source.compile_condition)
     if last_event_id:
-        tail.place = event_ids.load(last_event_id, query.id, tail.selection)
+        tail.place = event_ids.load(last_event_id, query.shown_id, tail.selection)
         # Browsers never come back after a refusal, so errors that may pass are left to the stream, which waits.
         with contextlib.suppress(CorruptFileError, NotReadyError):
             _require_kept(source, tail, source.snapshots.read(stream, query))
@@ -163,5 +163,7 @@ def _look(source: ResultSource, tail: Tail) -> None:
     stream, query = source.catalog.query(tail.query.name)
     if query.id != tail.query.id:
         raise NotFoundError("the query was dropped", f"another query has the name {query.name} now")
+    if query.shown_id != tail.query.shown_id:
+        raise GoneError("the query was altered", f"{query.name} shows other rows now", event_ids.BEGIN)
     tail.stream, tail.query = stream, query
     tail.looks.begin()

@@ -16,8 +16,7 @@ from mars.algebra import cells, cells_finish, windows
 from mars.algebra.cells_finish import instants
 from mars.algebra.evaluation.arrays import numbers, single
 from mars.model.commits import ResultSegment, Segment
-from mars.model.partials import GROWING
-from mars.model.plan import Aggregation, QueryPlan, Stream
+from mars.model.plan import QueryPlan, Stream
 from reducer.state.once import Once
 
 
@@ -33,7 +32,7 @@ class Closed:
     @staticmethod
     def of(plan: QueryPlan, stream: Stream, closed: pa.Table, once: Once) -> Closed:
         """What is to be kept of the cells of closed windows."""
-        if keeps_cells(plan.aggregation):
+        if not plan.aggregation.grows:
             return Closed(plan, stream, closed, is_cells=True)
         rows = once.get("finish", plan.aggregation, [plan, closed], lambda: cells_finish.finish(plan, stream, closed))
         return Closed(plan, stream, rows, is_cells=False)
@@ -66,8 +65,3 @@ class Closed:
         starts, ends = (pc.min_max(column.cast(pa.int64())) for column in times)
         return ResultSegment(segment, len(self.table), starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(),
                              now_ms, ends["min"].as_py(), self.is_cells)
-
-
-def keeps_cells(aggregation: Aggregation) -> bool:
-    """Are the cells of closed windows kept?"""
-    return not any(partial.kind in GROWING for partial in aggregation.partials)

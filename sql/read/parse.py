@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mars.errors import SqlError
-from sql.read import connections, create, letters, sinks
+from sql.read import connections, create, letters, queries, sinks
 from sql.read.from_query import read_from_query, sources
 from sql.read.reader import Reader, as_name
 from sql.read.select import read_select
 from sql.read.words import read_words, spans
-from sql.refusals import did_you_mean, not_supported, refusal, refusal_at
+from sql.refusals import did_you_mean, refusal, refusal_at
 from sql.statements import (
-    CreateQuery,
     Describe,
     DropConnection,
     DropQuery,
@@ -137,23 +137,25 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
 def read_create(reader: Reader) -> Statement:
     """CREATE STREAM | QUERY | SINK | CONNECTION."""
     if reader.accept("QUERY"):
-        return read_create_query(reader)
+        return queries.read_create_query(reader)
+    if reader.accept("OR"):
+        return queries.read_replace_query(reader)
     if reader.accept("SINK"):
         refuse_if_exists(reader)
         return sinks.read_create_sink(reader)
     if reader.accept("CONNECTION"):
         refuse_if_exists(reader)
         return connections.read_create_connection(reader)
-    if reader.word.is_("TABLE", "VIEW", "SOURCE", "OR", "MATERIALIZED"):
+    if reader.word.is_("TABLE", "VIEW", "SOURCE", "MATERIALIZED"):
         raise refusal_at(reader.sql, reader.word, f"there is no CREATE {reader.shown().upper()}", "",
                          "CREATE STREAM names a topic, CREATE QUERY starts a continuous query")
     reader.take("STREAM", "QUERY", "SINK", "CONNECTION")
-    refuse_if_exists(reader)
-    return create.read_create_stream(reader)
+    unless_there = queries.accept_unless_there(reader)
+    return replace(create.read_create_stream(reader), unless_there=unless_there)
 
 
 def refuse_if_exists(reader: Reader) -> None:
-    """Refuses IF EXISTS and IF NOT EXISTS, which the dialect does not have."""
+    """Refuses IF EXISTS and IF NOT EXISTS where the dialect does not have them."""
     following = reader.words[reader.position + 1:reader.position + 3]
     last = following[-1] if following and following[0].is_("NOT") else next(iter(following), reader.word)
     if reader.word.is_("IF") and last.is_("EXISTS"):
@@ -163,20 +165,13 @@ def refuse_if_exists(reader: Reader) -> None:
                       "leave it out, and ignore that error: 409 or 404 over REST")
 
 
-def read_create_query(reader: Reader) -> CreateQuery:
-    """CREATE QUERY q [INTO target] AS SELECT ..."""
-    name = read_name(reader, "the query")
-    into = sinks.read_into(reader) if reader.accept("INTO") else None
-    reader.take("AS", hint=f"write CREATE QUERY {name.text} AS SELECT ...")
-    if not reader.word.is_("SELECT"):
-        raise reader.expected("SELECT", "a query is a SELECT over one stream", ("SELECT",))
-    select = read_select(reader.sql, reader.words[reader.position:])
-    return CreateQuery(name, into, select, reader.sql)
-
-
 def read_drop(reader: Reader) -> Statement:
     """DROP STREAM | QUERY | SINK | CONNECTION name."""
     kind = reader.take(*DROPS, hint="write DROP STREAM s, DROP QUERY q, DROP SINK s or DROP CONNECTION c").value.upper()
+    if kind in ("STREAM", "QUERY"):
+        if_there = queries.accept_if_there(reader)
+        name = read_last_name(reader, f"the {kind.lower()}")
+        return DropStream(name, if_there) if kind == "STREAM" else DropQuery(name, if_there)
     return DROPS[kind](read_last_name(reader, f"the {kind.lower()}"))
 
 
@@ -193,11 +188,10 @@ def read_resume(reader: Reader) -> Statement:
 
 
 def read_alter(reader: Reader) -> Statement:
-    """ALTER SINK. ALTER QUERY is recognised and refused."""
-    if reader.accept("SINK"):
-        return sinks.read_alter_sink(reader, read_name(reader, "the sink"))
-    raise not_supported(reader.sql, reader.words[0].start, reader.word.end,
-                        f"ALTER {reader.word.value.upper()}", "DROP QUERY, then CREATE QUERY again")
+    """ALTER QUERY | SINK name ..."""
+    if reader.take("QUERY", "SINK", hint="write ALTER QUERY q AS SELECT ..., or ALTER SINK s REPLAY ...").is_("QUERY"):
+        return queries.read_alter_query(reader)
+    return sinks.read_alter_sink(reader, read_name(reader, "the sink"))
 
 
 def read_show(reader: Reader) -> Statement:

@@ -66,7 +66,7 @@ def test_no_partition_is_named_where_none_is_to_blame(given, told):
 
 
 CONTEXT = SimpleNamespace(tables=SimpleNamespace(segments=lambda part: part.results, gone_us=lambda _: None))
-ROWS = "No row matches: the windows that have rows begin between 1970-01-01T00:00:00Z and 1970-01-01T00:01:00Z, but from, "
+ROWS = "No row matches: the windows that are kept begin between 1970-01-01T00:00:00Z and 1970-01-01T00:01:00Z, but from, "
 LATER = "Windows of q that begin after 1970-01-01T00:01:00Z are not closed yet: "
 
 

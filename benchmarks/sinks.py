@@ -113,14 +113,19 @@ def measure_delay(bench: Bench, kind: str, windows: int) -> dict[str, float | bo
     delays = []
     for window in range(1, windows + 1):
         bench.send(name, BASE_S + window, range(1))
-        seen = bench.until(lambda wanted=window: bench.visible(name) >= wanted, "the window closes", POLL_S)
-        delays.append(bench.until(lambda wanted=window: target.count() >= wanted, "its row comes", POLL_S) - seen)
+        delays.append(delay_s(bench, name, target, window))
         time.sleep(EACH_S)
     exact = target.count() == windows
     target.close()
     bench.client.sql(f"DROP SINK {name}_{kind}")
     p50, p99 = np.percentile(np.array(delays) * 1000, [50, 99])
     return {"windows": windows, "p50_ms": round(float(p50), 1), "p99_ms": round(float(p99), 1), "exact": exact}
+
+
+def delay_s(bench: Bench, name: str, target: Rows, wanted: int) -> float:
+    """From the moment when so many windows of one row are visible until the target has their rows."""
+    seen = bench.until(lambda: bench.visible(name) >= wanted, "the window closes", POLL_S)
+    return bench.until(lambda: target.count() >= wanted, "its row comes", POLL_S) - seen
 
 
 def measure_idle(bench: Bench, sinks: int, seconds: float) -> dict[str, float]:

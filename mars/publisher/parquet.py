@@ -67,7 +67,7 @@ class ParquetTarget:
         """As Target.deliver."""
         file = None
         if len(rows):
-            first = timestamp_text(int(times(rows, WINDOW[0])[0])).replace(":", "-")
+            first = str(timestamp_text(int(times(rows, WINDOW[0])[0]))).replace(":", "-")
             file = self.folder.write(f"{first}-{self.number + 1:08}.parquet", rows)
             faults.point("publisher.staged")
         faults.point("publisher.committing")

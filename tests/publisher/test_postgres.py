@@ -109,7 +109,7 @@ def test_a_time_that_postgres_does_not_have_is_a_row_that_is_named(open_) -> Non
     target = open_(shape)
     target.prepare(may_make=True)
     target.claim(Mark(1), is_known=False)
-    start = pa.array([9_223_371_000_000_000_000], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    start = pa.array([-300_000_000_000_000_000], pa.int64()).cast(pa.timestamp("us", "UTC"))
     rows = pa.Table.from_arrays([start, start, pa.array(["x"])], names=[name for name, _ in shape.columns])
     with pytest.raises(RowsRefusedError, match="out of range"):
         target.deliver(rows, Mark(1, PLACE, 1))

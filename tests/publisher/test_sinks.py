@@ -100,7 +100,7 @@ def test_a_zombie_adds_nothing(cluster, feed, kind: str, point: str) -> None:
     one.produce()
     pid = stopped_at(cluster, point)
     one.check()
-    assert cluster.pid("publisher", one.owner()) != pid
+    cluster.wait(lambda: cluster.pid("publisher", one.owner()) != pid, LONG_S, "nobody takes over")
     wake(pid)
     one.produce()
     one.check()

@@ -64,6 +64,9 @@ def configuration(queries: list[str], new: str, streams: list[str], sinks: list[
             {"include-path": "/v1/queries", "include-method": "POST", "checks": told,
              "parameters": {"body.sql": {"dictionary": "selects", "probability": 0.9},
                             "body.name": {"dictionary": "new", "probability": 0.9}}},
+            {"include-path-regex": "/v1/sinks/.*/replay$", "checks": told, "parameters": {
+                "path.name": {"dictionary": "sinks", "probability": 0.9},
+                "body.from": {"dictionary": "starts", "probability": 0.9}}},
             {"include-path-regex": "/v1/sinks/", "parameters": {"path.name": {"dictionary": "sinks", "probability": 0.9}}},
             {"include-path-regex": "/v1/connections/", "parameters": {
                 "path.name": {"dictionary": "connections", "probability": 0.9}}},

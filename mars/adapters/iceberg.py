@@ -158,8 +158,10 @@ def _catalog(connection: Connection, secret: Callable[[str], str]) -> MetastoreC
     """The catalog of a connection. TargetRefusesError for an address that cannot be one."""
     uri, token = str(connection.option("URI")), connection.secrets.get("TOKEN")
     warehouse, authorities = connection.option("WAREHOUSE"), connection.option("TLS_CA")
-    options: dict[str, Any] = {"uri": uri, **{name: connection.options[option] for option, name in S3_OPTIONS.items()
-                                              if option in connection.options}}
+    options: dict[str, Any] = {"uri": uri}
+    for option, name in S3_OPTIONS.items():  # without a region pyiceberg would ask Amazon for the bucket's
+        if (value := connection.option(option)) is not None:
+            options[name] = str(value)
     if "SECRET_KEY" in connection.secrets:
         options["s3.secret-access-key"] = secret(connection.secrets["SECRET_KEY"])
     if warehouse is not None:

@@ -71,7 +71,7 @@ class IcebergTarget:
             if found is None:
                 raise lost(f"table {self.lake.name} has no property {self.key} any more")
             if under(found, mark) != self.mark:  # what readers see is the truth: the next claim goes on from there
-                raise TargetAwayError(f"table {self.lake.name} was set back", f"to where it has {found.rows} rows of this sink")
+                raise TargetAwayError(f"table {self.lake.name} was set back", f"to where it has {found.rows} rows of ours")
         raise self._busy()
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ def open_target(way: Way, sink: Sink, shape: Shape, connection: Connection | Non
     if sink.into.kind == KAFKA:
         return kafka.KafkaTarget(way, sink, shape, connection)
     if sink.into.kind == PARQUET:
-        return parquet.ParquetTarget(way, sink)
+        return parquet.ParquetTarget(way, sink, connection)
     assert connection is not None, sink  # CREATE SINK has seen to it
     if sink.into.kind == POSTGRES:
         return postgres.PostgresTarget(way, sink, shape, connection)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from mars import faults
-from mars.adapters.target_errors import FencedError, ProgressLostError
+from mars.adapters.target_errors import FencedError, ProgressLostError, TargetAwayError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
 from mars.model import expressions
 from mars.model.plan import QueryPlan, Stream
@@ -266,7 +266,7 @@ class Delivery:
 
     def _wait(self, error: Exception) -> None:
         """Say what is waited for, and wait; longer each time."""
-        pause_s = self.backoff.begin()
+        pause_s = max(self.backoff.begin(), error.after_s if isinstance(error, TargetAwayError) else 0.0)
         said = str(error) if isinstance(error, MarsError) else repr(error)
         log.warning("sink %s waits %.1f s: %s", self.sink.name, pause_s, said)
         if self.status is not None:

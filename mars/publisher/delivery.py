@@ -43,7 +43,7 @@ from mars.runtime.system import SYSTEM, Runtime, Thread
 
 T = TypeVar("T")
 log = logging.getLogger("mars.publisher")
-LOOK_S, TELL_S = 1.0, 1.0
+LOOK_S, TELL_S = 5.0, 1.0  # news wake a delivery; it looks by itself in case some are lost
 BACKOFF_S, BACKOFF_MAX_S = 0.5, 60.0
 RENEW_S = 3_600.0  # Kafka forgets the mark of a group that is idle; and what WHERE leaves out counts as delivered
 

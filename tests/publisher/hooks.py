@@ -49,7 +49,7 @@ class Receiver:
         if tls is not None:
             self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
 
     def rows(self) -> list[tuple]:
         """The rows of all messages, each id once. A repeat must have the same body."""

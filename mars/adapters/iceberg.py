@@ -21,7 +21,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from requests import RequestException, Session
+from requests import PreparedRequest, RequestException, Response, Session
 from requests.adapters import HTTPAdapter
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -61,8 +61,9 @@ class _Rest(RestCatalog):
 
 
 class _Patience(HTTPAdapter):
-    def send(self, request: Any, stream: bool = False, timeout: Any = None, **options: Any) -> Any:
-        return super().send(request, stream=stream, timeout=timeout or TIMEOUT_S, **options)
+    def send(self, request: PreparedRequest, stream: bool = False, timeout: Any = None, verify: Any = True, cert: Any = None,
+             proxies: Any = None) -> Response:
+        return super().send(request, stream, timeout or TIMEOUT_S, verify, cert, proxies)
 
 
 class LakeTable:

@@ -13,6 +13,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import orjson
@@ -24,6 +25,9 @@ from obstore.store import S3Store
 from mars.adapters.published_folder import MANIFESTS, Manifest
 from mars.adapters.target_errors import FencedError, TargetAwayError, TargetRefusesError
 from mars.model.connections import Connection
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config  # it is only there for hints
 
 TIMEOUT_S, CONNECT_S = 60, 5
 UNUSABLE = (raised.NotSupportedError, raised.InvalidPathError, raised.UnknownConfigurationKeyError, ValueError)
@@ -41,13 +45,16 @@ class PublishedPrefix:
             raise TargetRefusesError(f"'{uri}' cannot be the folder", "it is a folder of a bucket",
                                      "write INTO PARQUET 's3://bucket/results' AT connection")
         self.where = f"s3://{url.netloc}/{folder}"
-        keys = {"access_key_id": connection.option("ACCESS_KEY")}
+        given: S3Config = {"region": str(connection.option("REGION"))}
+        if (endpoint := connection.option("ENDPOINT")) is not None:
+            given["endpoint"] = str(endpoint)
+        if (key := connection.option("ACCESS_KEY")) is not None:
+            given["access_key_id"] = str(key)
         if "SECRET_KEY" in connection.secrets:
-            keys["secret_access_key"] = secret(connection.secrets["SECRET_KEY"])
-        given = {"region": connection.option("REGION"), "endpoint": connection.option("ENDPOINT"), **keys}
+            given["secret_access_key"] = secret(connection.secrets["SECRET_KEY"])
         with self._translated():
             self._store = S3Store(
-                url.netloc, prefix=folder, config={key: value for key, value in given.items() if value is not None},
+                url.netloc, prefix=folder, config=given,
                 client_options={"allow_http": True, "timeout": timedelta(seconds=TIMEOUT_S),
                                 "connect_timeout": timedelta(seconds=CONNECT_S)},
                 retry_config={"max_retries": 0})  # a put that is tried again by itself cannot tell who was first

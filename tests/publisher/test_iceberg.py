@@ -84,6 +84,7 @@ def test_every_type_comes_back_with_the_mark_in_the_snapshot_that_has_the_rows(l
     target.deliver(table(), Mark(1, PLACE, 4))
     assert lake.rows() == json_rows(table())
     assert Mark.load(lake.table.current_snapshot().summary[KEY]) == Mark(1, PLACE, 4)
+    assert "commit.retry.num-retries" not in lake.table.properties  # others' commits are tried again as before
     assert [field.name for field in lake.table.schema().fields if field.required] == ["window_start", "window_end"]
     files = [task.file.file_path.removeprefix("file://") for task in lake.table.scan().plan_files()]
     assert duckdb.sql(f"SELECT count(*), min(small) FROM read_parquet({files})").fetchall() == [(4, -2**31)]

@@ -78,7 +78,7 @@ def test_short_statements(sql: str, statement: object) -> None:
     "HOST 'h', PASSWORD 'topsecret'", "HOST 'h', PASSWORD topsecret", "HOST 'h', PASSWORD = 'topsecret'",
     "HOST 'h', PASSWORD SECRET 'topsecret'", "HOST 'h', PASWORD 'topsecret'", "PORT 'topsecret'", "TOKEN 'topsecret'",
     "PASSWORD 'x''topsecret'", "PASSWORD 'x\\'topsecret'", "HOST 'h',\nPASSWORD 'topsecret'", "PASSWORD topsecret HOST",
-    "HOST 'h' 'topsecret'", "HOST 'h', PASSWORD 'topsecret",
+    "HOST 'h' 'topsecret'", "HOST 'h', PASSWORD 'topsecret", "SECRET_KEY topsecret", "HOST 'h', SECRET_KEY 'topsecret'",
 ])
 def test_a_password_in_a_statement_is_refused_and_shown_nowhere(options: str) -> None:
     with pytest.raises(SqlError) as refused:

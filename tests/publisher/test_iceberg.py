@@ -29,6 +29,7 @@ from mars.publisher.iceberg import IcebergTarget
 from mars.publisher.iceberg_table import schema_of
 from mars.publisher.target import Shape, Way
 from mars.results.formats import rows as json_rows
+from tests.publisher.rest_catalog import RestCatalogServer
 from tests.publisher.rows import LINES, SHAPE, START, table
 
 WAY = Way(None, str, "me")
@@ -74,6 +75,13 @@ def lake(tmp_path) -> Iterator[Lake]:
     for target in made.targets:
         target.close()
     made.catalog.close()
+
+
+@pytest.fixture
+def rest(tmp_path) -> Iterator[RestCatalogServer]:
+    server = RestCatalogServer(tmp_path, "token")
+    yield server
+    server.close()
 
 
 def test_every_type_comes_back_with_the_mark_in_the_snapshot_that_has_the_rows(lake) -> None:
@@ -251,6 +259,35 @@ def test_catalogs_that_cannot_be_or_are_away(lake, options: dict, error: type, s
     with pytest.raises(error, match=said) as raised:
         lake.open(**options).prepare(may_make=True)
     assert "topsecret" not in str(raised.value)
+
+
+def test_a_catalog_by_rest_with_a_token(rest) -> None:
+    """The same steps; a commit whose answer is lost was made, and the next claim finds it."""
+    def open_(token: str = "token") -> IcebergTarget:
+        connection = Connection("lake", "ICEBERG", {"URI": rest.uri}, {"TOKEN": token})
+        sink = Sink("s1", "s", "q", "q1", Into("ICEBERG", "stats.pages", "lake", every_ms=60_000, bytes_max=1 << 20))
+        return IcebergTarget(WAY, sink, SHAPE, connection)
+
+    old = open_()
+    assert old.prepare(may_make=True)
+    old.claim(Mark(1), is_known=False)
+    old.deliver(table(), Mark(1, PLACE, 4))
+    rest.code, rest.is_late = 502, True
+    with pytest.raises(TargetAwayError, match="it was done, but"):
+        old.deliver(table(LINES[:1]), Mark(1, PLACE, 5))
+    rest.code = 0
+    new = open_()
+    assert not new.prepare(may_make=False)
+    assert new.claim(Mark(2), is_known=True) == Mark(2, PLACE, 5)
+    with pytest.raises(FencedError):
+        old.deliver(table(), Mark(1, PLACE, 9))
+    assert len(rest.catalog.load_table("stats.pages").scan().to_arrow()) == 5
+    rest.code, rest.is_late = 503, False
+    with pytest.raises(TargetAwayError, match="not now"):
+        new.deliver(table(), Mark(2, PLACE, 9))
+    rest.code = 0
+    with pytest.raises(TargetRefusesError, match="who are you"):
+        open_("stranger")
 
 
 def test_a_token_does_not_go_in_the_clear(lake) -> None:

@@ -236,7 +236,7 @@ class Delivery:
     def _rest(self, tail: Tail, mark: Mark, batch: Batch) -> None:
         """Wait for rows, or for the time of those that are held."""
         if batch.rows:
-            self.wake.wait(min(LOOK_S, batch.pace.every_s))
+            self.wake.wait(min(LOOK_S, batch.due_in_s()))
             return
         until_us = None if tail.place is None else tail.place.start_us
         if tail.above_us is not None and tail.snapshot is not None:

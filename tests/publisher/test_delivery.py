@@ -81,6 +81,7 @@ def target(monkeypatch) -> Memory:
     made = Memory()
     monkeypatch.setattr(delivery, "open_target", lambda *_: made)
     monkeypatch.setattr(delivery, "TELL_S", 0.0)
+    monkeypatch.setattr(delivery, "LOOK_S", 0.2)  # nobody tells these deliveries of news
     monkeypatch.setattr(delivery, "BACKOFF_S", 0.05)
     return made
 

@@ -161,6 +161,8 @@ def test_a_target_that_is_away_stops_and_slows_no_query_and_no_other_sink(cluste
 def test_publishers_die_and_sleep_by_seed(cluster, feed, kind: str, seed: int) -> None:
     """One after another dies or stands still at a point that is drawn; who stood still goes on before or after its heir."""
     rng, one = random.Random(f"{kind} {seed}"), feed(kind)
+    one.produce()  # from here on each further minute closes one
+    one.check()
     for _ in range(3):
         point, action = rng.choice(POINTS), rng.choice(["", STOP])
         cluster.arm(point, action)

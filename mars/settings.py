@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 from typing import Literal
 
@@ -43,6 +44,9 @@ class Settings(BaseModel):
 
     secret_key_file: str = Field("", description=(
         "File with the key of the secrets, on every host that has publishers. Empty: secret.key in the data folder."))
+
+    webhook_networks: str = Field("", description=(
+        "Private networks that webhooks may reach though other machines reach the API (10.0.0.0/8), separated by commas."))
 
     # How Mars connects to Kafka.
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field("PLAINTEXT", description=(
@@ -125,6 +129,11 @@ class Settings(BaseModel):
     @classmethod
     def _absolute(cls, data: Path) -> Path:
         return data.expanduser().absolute()
+
+    @field_validator("webhook_networks")
+    @classmethod
+    def _networks(cls, text: str) -> str:
+        return ",".join(str(ipaddress.ip_network(part.strip())) for part in filter(None, text.split(",")))
 
     @field_validator("secret_key_file", "api_tls_certificate", "api_tls_key", "kafka_tls_ca", "kafka_tls_certificate",
                      "kafka_tls_key")

@@ -82,8 +82,9 @@ class SelectFromQuery:
 
 @dataclass(frozen=True)
 class IntoClause:
-    """Where a sink delivers to: `kind` POSTGRES, KAFKA, WEBHOOK or PARQUET; `target` the table, topic, folder or, of a
-    webhook, the connection. A file is written after `every_ms` or with `bytes_max`. `sql` is the clause as written."""
+    """Where a sink delivers to: `kind` POSTGRES, KAFKA, ICEBERG, PARQUET or WEBHOOK; `target` the table, topic, folder
+    or, of a webhook, the connection. A file or snapshot is written after `every_ms` or with `bytes_max`. `sql` is the clause
+    as written."""
 
     kind: str
     target: Name

@@ -12,7 +12,7 @@ from mars.adapters.changes import GLANCE_S, answering
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotFoundError
 from mars.model import names
-from mars.model.connections import KAFKA, POSTGRES
+from mars.model.connections import ICEBERG, KAFKA, POSTGRES
 from mars.model.registry import RUNNING as QUERY_RUNNING
 from mars.model.sinks import PARQUET, RUNNING, STARTING, WAITING, WEBHOOK, Sink, SinkStatus
 from mars.results.formats import timestamp_text
@@ -24,6 +24,7 @@ GUARANTEES = {KAFKA: "each row once, for consumers with isolation.level=read_com
                      "committed offset of the sink's consumer group",
               POSTGRES: "each row once: rows and place are written in one transaction; the place is in mars_sinks, in the "
                         "table's schema",
+              ICEBERG: "each row once: rows and place come by one commit; the place is a property of the snapshot",
               PARQUET: "each row once: a file shows once a manifest in .mars names it with the place",
               WEBHOOK: "each row at least once: a message that comes again has the same webhook-id and body; the place is "
                        "in ZooKeeper"}

@@ -11,7 +11,7 @@ from mars.adapters.catalog_names import require_free
 from mars.adapters.sink_catalog import require_new
 from mars.errors import ConflictError, NotFoundError, NotReadyError, SqlError
 from mars.model import expressions
-from mars.model.connections import KAFKA, POSTGRES, Connection
+from mars.model.connections import ICEBERG, KAFKA, POSTGRES, Connection
 from mars.model.expressions import Expression
 from mars.model.identifiers import identifier
 from mars.model.plan import QueryPlan, Stream
@@ -25,7 +25,7 @@ from sql import statements as kinds
 from sql.check.condition import result_condition
 from sql.refusals import did_you_mean, refusal, refusal_at
 
-MADE = {KAFKA: "Topic", POSTGRES: "Table", PARQUET: "Folder"}
+MADE = {KAFKA: "Topic", POSTGRES: "Table", ICEBERG: "Table", PARQUET: "Folder"}
 
 
 def create_sink(context: Context, statement: kinds.CreateSink) -> Answer:

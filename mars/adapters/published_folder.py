@@ -46,6 +46,7 @@ class PublishedFolder:
                                      "write INTO PARQUET '/data/results'")
         self.path = Path(unquote(url.path) if url.scheme else uri)
         self.manifests = self.path / MANIFESTS
+        self.where = str(self.path)
 
     def is_there(self) -> bool:
         """Is it one of ours?"""

@@ -6,7 +6,11 @@ from mars.errors import Blame, ConflictError, NotReadyError, Remedy
 
 
 class TargetAwayError(NotReadyError):
-    """The target does not answer, or has no room now: worth another try."""
+    """The target does not answer, or has no room now: worth another try, but not before `after_s`."""
+
+    def __init__(self, title: str, detail: str = "", hint: str = "", *, after_s: float = 0.0) -> None:
+        super().__init__(title, detail, hint)
+        self.after_s = after_s
 
 
 class TargetRefusesError(ConflictError):

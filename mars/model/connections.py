@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 
-POSTGRES, KAFKA, HTTP = "POSTGRES", "KAFKA", "HTTP"
+POSTGRES, KAFKA, HTTP, S3, ICEBERG = "POSTGRES", "KAFKA", "HTTP", "S3", "ICEBERG"
 NUMBER_MAX = 65_535  # numbers are ports
 
 
@@ -25,6 +25,8 @@ class Option:
 
 
 TLS = ("VERIFY", "REQUIRE", "OFF")
+STORE = {"ENDPOINT": Option(optional=True), "REGION": Option("us-east-1"), "ACCESS_KEY": Option(optional=True),
+         "SECRET_KEY": Option(secret=True, optional=True)}
 OPTIONS: dict[str, dict[str, Option]] = {
     POSTGRES: {
         "HOST": Option(), "PORT": Option(5432, is_number=True), "DATABASE": Option(), "USER": Option(),
@@ -38,6 +40,11 @@ OPTIONS: dict[str, dict[str, Option]] = {
     HTTP: {
         "URL": Option(), "KEY": Option(secret=True), "TOKEN": Option(secret=True, optional=True),
         "TLS_CA": Option(optional=True),
+    },
+    S3: STORE,
+    ICEBERG: {
+        "URI": Option(), "WAREHOUSE": Option(optional=True), "CATALOG": Option("default"),
+        "TOKEN": Option(secret=True, optional=True), "TLS_CA": Option(optional=True), **STORE,
     },
 }
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 
-from mars.model.connections import HTTP, KAFKA, POSTGRES, Connection
+from mars.model.connections import HTTP, ICEBERG, KAFKA, POSTGRES, S3, Connection
 from mars.model.durations import format_duration
 from mars.model.identifiers import identifier
 
 WEBHOOK, PARQUET = "WEBHOOK", "PARQUET"  # kinds of targets, beside those that are called like their connections
-CONNECTS = {POSTGRES: POSTGRES, KAFKA: KAFKA, WEBHOOK: HTTP}  # the kind of connection that a kind of target takes
+# The kind of connection that a kind of target takes.
+CONNECTS = {POSTGRES: POSTGRES, KAFKA: KAFKA, ICEBERG: ICEBERG, PARQUET: S3, WEBHOOK: HTTP}
 MIB = 1 << 20
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 FAILED, PROGRESS_LOST, BEHIND_RETENTION = "FAILED", "SINK_PROGRESS_LOST", "SINK_BEHIND_RETENTION"
@@ -24,8 +25,9 @@ STARTING, DELIVERING, WAITING = "STARTING", "DELIVERING", "WAITING"  # what a ru
 @dataclass(frozen=True)
 class Into:
     """Where a sink delivers to. `name` is the table, 'schema.table', the topic or the folder; empty for a webhook.
-    `connection` None: a folder, or Mars's own Kafka. `key` has the columns of a message's key; None: window_start and the
-    query's keys. A file is written once its first row has waited `every_ms`, or with `bytes_max` of rows."""
+    `connection` None: a folder of this machine, or Mars's own Kafka. `key` has the columns of a message's key; None:
+    window_start and the query's keys. A file or a snapshot is written once its first row has waited `every_ms`, or with
+    `bytes_max` of rows."""
 
     kind: str
     name: str
@@ -40,11 +42,12 @@ class Into:
         name = "'" + self.name.replace("'", "''") + "'"
         if self.kind == WEBHOOK:
             return f"WEBHOOK {identifier(self.connection or '')}"
-        if self.kind == PARQUET:
-            return f"PARQUET {name} EVERY {format_duration(self.every_ms)} OR {self.bytes_max // MIB} MB"
-        if self.kind != KAFKA:
-            return f"{self.kind} {identifier(self.connection or '')} TABLE {name}"
         at = f" AT {identifier(self.connection)}" if self.connection else ""
+        pace = f" EVERY {format_duration(self.every_ms)} OR {self.bytes_max // MIB} MB" if self.every_ms else ""
+        if self.kind == PARQUET:
+            return f"PARQUET {name}{at}{pace}"
+        if self.kind != KAFKA:
+            return f"{self.kind} {identifier(self.connection or '')} TABLE {name}{pace}"
         key = "" if self.key is None else f" KEY ({', '.join(map(identifier, self.key))})"
         return f"KAFKA TOPIC {name}{at}{key} FORMAT {self.format}"
 

@@ -34,6 +34,10 @@ class Batch:
         """Are there rows that wait no longer?"""
         return self.rows > 0 and (self.is_full() or self._age.is_due())
 
+    def due_in_s(self) -> float:
+        """Seconds until the rows that are held wait no longer."""
+        return 0.0 if self.is_full() else max(0.0, self._age.due_in_s())
+
     def take(self) -> pa.Table:
         """All of them; none are held any more."""
         taken = pa.concat_tables([self.schema.empty_table(), *self._tables])

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from mars import faults
-from mars.adapters.target_errors import FencedError, ProgressLostError
+from mars.adapters.target_errors import FencedError, ProgressLostError, TargetAwayError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
 from mars.model import expressions
 from mars.model.plan import QueryPlan, Stream
@@ -43,7 +43,7 @@ from mars.runtime.system import SYSTEM, Runtime, Thread
 
 T = TypeVar("T")
 log = logging.getLogger("mars.publisher")
-LOOK_S, TELL_S = 1.0, 1.0
+LOOK_S, TELL_S = 5.0, 1.0  # news wake a delivery; it looks by itself in case some are lost
 BACKOFF_S, BACKOFF_MAX_S = 0.5, 60.0
 RENEW_S = 3_600.0  # Kafka forgets the mark of a group that is idle; and what WHERE leaves out counts as delivered
 
@@ -236,7 +236,7 @@ class Delivery:
     def _rest(self, tail: Tail, mark: Mark, batch: Batch) -> None:
         """Wait for rows, or for the time of those that are held."""
         if batch.rows:
-            self.wake.wait(min(LOOK_S, batch.pace.every_s))
+            self.wake.wait(min(LOOK_S, batch.due_in_s()))
             return
         until_us = None if tail.place is None else tail.place.start_us
         if tail.above_us is not None and tail.snapshot is not None:
@@ -266,7 +266,7 @@ class Delivery:
 
     def _wait(self, error: Exception) -> None:
         """Say what is waited for, and wait; longer each time."""
-        pause_s = self.backoff.begin()
+        pause_s = max(self.backoff.begin(), error.after_s if isinstance(error, TargetAwayError) else 0.0)
         said = str(error) if isinstance(error, MarsError) else repr(error)
         log.warning("sink %s waits %.1f s: %s", self.sink.name, pause_s, said)
         if self.status is not None:

@@ -40,7 +40,8 @@ from mars.runtime.periods import Every
 from mars.runtime.system import SYSTEM, Runtime
 
 log = logging.getLogger("mars.publisher")
-ROUND_S, AGAIN_S, UNNEEDED_S = 0.5, 1.0, 10.0
+# News wake a publisher. It looks by itself in case some are lost, and soon while something is under way.
+ROUND_S, SOON_S, AGAIN_S, UNNEEDED_S = 5.0, 0.5, 1.0, 10.0
 
 
 def no_condition(text: str, _columns: tuple[tuple[str, str], ...]) -> Expression:
@@ -105,17 +106,18 @@ class Publisher:
 
     def _run(self) -> None:
         while True:
+            is_settled = False
             if self.zookeeper.expired:
                 raise NotReadyError("the ZooKeeper session may have ended", self.id)
             try:
                 if self.cache.get(names.STOP) is not None:
                     return
-                self._follow()
+                is_settled = self._follow()
             except (NotReadyError, *ZOOKEEPER_AWAY) as error:
                 log.warning("waiting: %r", error)
             if self.unneeded.is_due():
                 return
-            self.wake.wait(ROUND_S)
+            self.wake.wait(ROUND_S if is_settled else SOON_S)
             self.wake.clear()
 
     def close(self) -> None:
@@ -132,8 +134,8 @@ class Publisher:
         for delivery in list(self.deliveries.values()):
             delivery.wake.set()
 
-    def _follow(self) -> None:
-        """Own a fair share of the sinks, and deliver for those that run."""
+    def _follow(self) -> bool:
+        """Own a fair share of the sinks, and deliver for those that run. True if nothing is left to do until news come."""
         node = self.cache.get(names.SINKS)
         sinks = SinkSet.load(node.data).sinks if node else {}
         if sinks:
@@ -152,14 +154,15 @@ class Publisher:
                 self.deliveries[id_] = Delivery(self.desk, sinks[id_], epoch, self.runtime)
                 self.deliveries[id_].start()
                 again.begin()
+        wanted = {id_ for id_ in owned if sinks[id_].state == RUNNING}
+        return wanted == set(self.deliveries) and not any(one.stopping.is_set() for one in self.deliveries.values())
 
     def _owned(self, sinks: dict[str, Sink]) -> dict[str, int]:
         """The epoch of each sink that is ours; those that nobody has are taken, up to our share."""
         alive = self.cache.children(names.PUBLISHERS)
         share = -(-len(sinks) // max(1, len(alive)))
         owned, free = {}, []
-        for id_ in sinks:
-            node = self.cache.get(names.sink_owner(id_))
+        for id_, node in zip(sinks, self.cache.get_all(list(map(names.sink_owner, sinks))), strict=True):
             if node is None:  # it has just been dropped
                 continue
             owner = orjson.loads(node.data)["id"] if node.data else None

@@ -1,4 +1,5 @@
-"""A sink's way into Parquet files in a folder: exactly once, for whoever reads the visible files.
+"""A sink's way into Parquet files in a folder, of this machine or of a store that speaks S3: exactly once, for whoever reads
+the visible files.
 
 The mark lies in the manifest that makes a file count (mars/adapters/published_folder.py).
 """
@@ -10,8 +11,10 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from mars import faults
-from mars.adapters.published_folder import Manifest, PublishedFolder
+from mars.adapters.published_folder import MANIFESTS, Manifest, PublishedFolder
+from mars.adapters.published_prefix import PublishedPrefix
 from mars.adapters.target_errors import FencedError, ProgressLostError, TargetAwayError, TargetRefusesError
+from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
 from mars.publisher.target import WINDOW, Pace, Way, lost, under
 from mars.results.formats import timestamp_text
@@ -25,8 +28,9 @@ class ParquetTarget:
 
     keeps_mark = True
 
-    def __init__(self, way: Way, sink: Sink) -> None:
-        self.folder = PublishedFolder(sink.into.name)
+    def __init__(self, way: Way, sink: Sink, connection: Connection | None = None) -> None:
+        self.folder: PublishedFolder | PublishedPrefix = PublishedFolder(sink.into.name) if connection is None else (
+            PublishedPrefix(sink.into.name, connection, way.secret))
         self.pace = Pace(sink.into.every_ms / 1000, ROWS_MAX, sink.into.bytes_max)
         self.id = f"{way.instance}/{sink.id}" if sink.id else ""  # none yet while the sink is being made
         self.number = 0
@@ -37,7 +41,7 @@ class ParquetTarget:
             self._require_ours(self.folder.newest())
             return False
         if not may_make:
-            raise ProgressLostError("the folder is gone", f"{self.folder.path} has no {self.folder.manifests.name} any "
+            raise ProgressLostError("the folder is gone", f"{self.folder.where} has no {MANIFESTS} any "
                                     "more, though rows were delivered into it")
         self.folder.make()
         return True
@@ -46,7 +50,7 @@ class ParquetTarget:
         """As Target.claim."""
         found = self.folder.newest()
         if found is None and is_known:
-            raise lost(f"{self.folder.manifests} has no manifest")
+            raise lost(f"{self.folder.where}/{MANIFESTS} has no manifest")
         self._require_ours(found)
         try:
             mark = fresh if found is None else Mark.of(found.document["mark"])
@@ -80,5 +84,5 @@ class ParquetTarget:
 
     def _require_ours(self, found: Manifest | None) -> None:
         if found is not None and found.document.get("sink") != self.id:
-            raise TargetRefusesError(f"{self.folder.path} has the files of another sink", "a sink has a folder of its own",
+            raise TargetRefusesError(f"{self.folder.where} has the files of another sink", "a sink has a folder of its own",
                                      "name another folder")

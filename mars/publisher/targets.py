@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mars.model.connections import KAFKA, POSTGRES, Connection
+from mars.model.connections import ICEBERG, KAFKA, POSTGRES, Connection
 from mars.model.sinks import PARQUET, Sink
 from mars.publisher.target import Shape, Target, Way
 
@@ -14,8 +14,12 @@ def open_target(way: Way, sink: Sink, shape: Shape, connection: Connection | Non
     if sink.into.kind == KAFKA:
         return kafka.KafkaTarget(way, sink, shape, connection)
     if sink.into.kind == PARQUET:
-        return parquet.ParquetTarget(way, sink)
+        return parquet.ParquetTarget(way, sink, connection)
     assert connection is not None, sink  # CREATE SINK has seen to it
     if sink.into.kind == POSTGRES:
         return postgres.PostgresTarget(way, sink, shape, connection)
+    if sink.into.kind == ICEBERG:
+        from mars.publisher import iceberg  # brings 50 MB and takes two seconds
+
+        return iceberg.IcebergTarget(way, sink, shape, connection)
     return webhook.WebhookTarget(way, sink, connection)

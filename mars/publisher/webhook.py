@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mars import faults
+from mars.adapters.addresses import Reach
 from mars.adapters.webhook import Hook
 from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
@@ -29,13 +30,14 @@ class WebhookTarget:
     pace, keeps_mark = Pace(rows_max=1), False
 
     def __init__(self, way: Way, sink: Sink, connection: Connection, clock: Clock = SYSTEM.clock) -> None:
-        self.hook = Hook(connection, way.secret)
+        self.hook = Hook(connection, way.secret, Reach.of(way.config))
         self.sink, self.clock = sink, clock
         self.id = f"{way.instance}.{sink.id}"
         self.mark = Mark(0)
 
     def prepare(self, may_make: bool) -> bool:
         """As Target.prepare; there is nothing to make, and whether rows fit is seen when they come."""
+        self.hook.addresses()
         return False
 
     def claim(self, fresh: Mark, is_known: bool) -> Mark:

@@ -1,6 +1,6 @@
 """CREATE CONNECTION.
 
-    CREATE CONNECTION name TO POSTGRES | KAFKA | HTTP (option value, ..., PASSWORD SECRET name)
+    CREATE CONNECTION name TO POSTGRES | KAFKA | ICEBERG | S3 | HTTP (option value, ..., PASSWORD SECRET name)
 
 A value is text in quotes, a plain word or a number. A password never stands in a statement: those are kept in histories and
 logs. So an option that is secret takes the name of a secret alone.
@@ -17,11 +17,11 @@ from sql.read.reader import Reader, as_name
 from sql.refusals import closest, not_supported, refusal, refusal_at
 from sql.statements import CreateConnection, Name
 
-LATER = ("S3", "ICEBERG", "WEBHOOK", "PARQUET")
+LATER = ("WEBHOOK", "PARQUET", "DELTA")
 EXAMPLE = "write CREATE CONNECTION wh TO POSTGRES (HOST 'db', DATABASE 'd', USER 'u', PASSWORD SECRET wh_pw)"
 BEGIN = re.compile(r"\s*CREATE\s+CONNECTION\b", re.IGNORECASE)
 # A text, closed or not; or what stands behind a word like PASSWORD or KEY, unless it is SECRET.
-HIDDEN = re.compile(r"""(\b(?:pas\w*|key|token)\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""",
+HIDDEN = re.compile(r"""(\b(?:pas\w*|\w*key|token)\b\s*=?\s*(?!secret\b)|(?=['"]))(['"](?:\\.|''|[^'"\\])*['"]?|[^\s,)]+)""",
                     re.IGNORECASE | re.DOTALL)
 
 
@@ -40,7 +40,7 @@ def read_create_connection(reader: Reader) -> CreateConnection:
     reader.take("TO", hint=EXAMPLE)
     if reader.word.is_(*LATER):
         raise not_supported(reader.sql, reader.word.start, reader.word.end, f"a connection to {reader.word.value.upper()}",
-                            "connections go to POSTGRES, KAFKA or HTTP")
+                            "connections go to POSTGRES, KAFKA, ICEBERG, S3 or HTTP")
     kind_word = reader.take(*OPTIONS, hint=EXAMPLE)
     kind = kind_word.value.upper()
     opened = reader.take("(", hint=EXAMPLE)

@@ -4,8 +4,10 @@
     ALTER SINK name REPLAY FROM EARLIEST | 't'
     target := POSTGRES connection TABLE 'schema.table'
             | KAFKA TOPIC 'topic' [AT connection] [KEY (column, ...)] [FORMAT JSON]
-            | PARQUET 'folder' [EVERY duration [OR n MB]]
+            | ICEBERG connection TABLE 'namespace.table' [pace]
+            | PARQUET 'folder' [AT connection] [pace]
             | WEBHOOK connection
+    pace := EVERY duration [OR n MB]
 
 A condition is kept as text; sql.check.condition compiles it over the result's columns.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mars.errors import SqlError
-from mars.model.connections import KAFKA, POSTGRES
+from mars.model.connections import ICEBERG, KAFKA, POSTGRES
 from mars.model.sinks import MIB, PARQUET, WEBHOOK
 from sql.read.clauses import read_start
 from sql.read.reader import Reader, as_name
@@ -23,12 +25,14 @@ from sql.read.words import Word, read_words
 from sql.refusals import not_supported, refusal_at
 from sql.statements import CreateSink, IntoClause, Name, ReplaySink
 
-LATER = ("ICEBERG", "S3", "HTTP", "DELTA")
+LATER = ("S3", "HTTP", "DELTA")
 POSTGRES_HINT = "write INTO POSTGRES connection TABLE 'public.results'"
 KAFKA_HINT = "write INTO KAFKA TOPIC 'results' KEY (page) FORMAT JSON"
 PARQUET_HINT = "write INTO PARQUET '/data/results' EVERY 60 s OR 128 MB"
+S3_HINT = "write INTO PARQUET 's3://bucket/results' AT connection, of which CREATE CONNECTION c TO S3 makes one"
+ICEBERG_HINT = "write INTO ICEBERG connection TABLE 'stats.results' EVERY 60 s OR 128 MB"
+PACE_MS, PACE_MB, PACE_MB_MAX = 60_000, 128, 1024
 STARTS = "FROM"
-FILE_MS, FILE_MB, FILE_MB_MAX = 60_000, 128, 1024
 
 
 def read_create_sink(reader: Reader) -> CreateSink:
@@ -94,18 +98,39 @@ def _webhook(reader: Reader) -> IntoClause:
     return IntoClause(WEBHOOK, connection, connection)
 
 
+def _iceberg(reader: Reader) -> IntoClause:
+    connection = as_name(reader.take_name("the connection"))
+    reader.take("TABLE", hint=ICEBERG_HINT)
+    table = as_name(reader.take_text("the table"))
+    every_ms, bytes_max = _pace(reader, ICEBERG_HINT)
+    return IntoClause(ICEBERG, table, connection, every_ms=every_ms, bytes_max=bytes_max)
+
+
 def _parquet(reader: Reader) -> IntoClause:
-    folder, every_ms, size_mb = as_name(reader.take_text("the folder")), FILE_MS, FILE_MB
+    word = reader.word
+    folder, connection = as_name(reader.take_text("the folder")), None
+    if reader.accept("AT"):
+        connection = as_name(reader.take_name("the connection"))
+    if (connection is not None) != folder.text.startswith("s3://"):
+        raise refusal_at(reader.sql, word, "AT and the folder do not fit", "a folder in S3 needs a connection, and any "
+                         "other has none", S3_HINT)
+    every_ms, bytes_max = _pace(reader, PARQUET_HINT)
+    return IntoClause(PARQUET, folder, connection, every_ms=every_ms, bytes_max=bytes_max)
+
+
+def _pace(reader: Reader, hint: str) -> tuple[int, int]:
+    """EVERY duration [OR n MB]: how long and how much is held, in ms and bytes."""
+    every_ms, size_mb = PACE_MS, PACE_MB
     if reader.accept("EVERY"):
         every_ms = reader.take_duration("EVERY")
         if reader.accept("OR"):
             word = reader.advance()
             size_mb = int(word.value) if word.kind == "number" and word.value.isdigit() else 0
-            if not 1 <= size_mb <= FILE_MB_MAX:
-                raise refusal_at(reader.sql, word, f"this is no size from 1 to {FILE_MB_MAX} MB", "rows wait in memory "
-                                 "until their file is written", PARQUET_HINT)
-            reader.take("MB", hint=PARQUET_HINT)
-    return IntoClause(PARQUET, folder, every_ms=every_ms, bytes_max=size_mb * MIB)
+            if not 1 <= size_mb <= PACE_MB_MAX:
+                raise refusal_at(reader.sql, word, f"this is no size from 1 to {PACE_MB_MAX} MB", "rows wait in memory "
+                                 "until they are written", hint)
+            reader.take("MB", hint=hint)
+    return every_ms, size_mb * MIB
 
 
 def _kafka(reader: Reader) -> IntoClause:
@@ -158,4 +183,4 @@ def _twice(reader: Reader, word: Word) -> SqlError:
     return refusal_at(reader.sql, word, f"{keyword} stands twice", "each clause stands once", f"remove one {keyword}")
 
 
-READERS = {POSTGRES: _postgres, KAFKA: _kafka, PARQUET: _parquet, WEBHOOK: _webhook}
+READERS = {POSTGRES: _postgres, KAFKA: _kafka, ICEBERG: _iceberg, PARQUET: _parquet, WEBHOOK: _webhook}

@@ -36,8 +36,8 @@ UP_S, POLL_S, ANSWER_S = 300.0, 0.1, 2.0
 # Short runs, leases and sessions, so that each fault meets work under way and shows within seconds.
 SETTINGS = {"mappers": 2, "reducers": 2, "key_parts": 2, "batch_tuples": 1_000, "run_tuples_max": 20_000, "lease_ms": 3_000,
             "zookeeper_session_ms": 4_000, "spark_driver_memory_mb": 512, "kafka_heap_mb": 512,
-            "redis_memory_bytes_max": 256 * 1024 * 1024, "future_limit_ms": 0}
-PLACES = {"mapper": names.MAPPERS, "reducer": names.REDUCERS}
+            "redis_memory_bytes_max": 256 * 1024 * 1024, "future_limit_ms": 0, "publishers": 2}
+PLACES = {"mapper": names.MAPPERS, "reducer": names.REDUCERS, "publisher": names.PUBLISHERS}
 UP = [sys.executable, "-P", "-c", "from api.cli import main; main()", "up"]
 
 
@@ -60,7 +60,7 @@ class Instance:
             "data": self.data, "fault_folder": str(self.orders),
             **{f"{name}_address": server.proxy.address for name, server in self.servers.items()}})
         self.mars: Child | None = None
-        self._known: dict[str, dict[int, dict]] = {"mapper": {}, "reducer": {}}
+        self._known: dict[str, dict[int, dict]] = {kind: {} for kind in PLACES}
 
     def start(self) -> None:
         """Services and Mars are ready when this returns."""

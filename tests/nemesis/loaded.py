@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 from confluent_kafka.admin import NewPartitions
 
 from mars.errors import MarsError
@@ -16,6 +17,7 @@ from mars.model import names
 from mars.model.registry import QuerySet
 from tests.nemesis.instance import ROOT, Instance
 from tests.nemesis.oracle import Oracle, Verdict
+from tests.nemesis.sinks import Sinks
 from tests.nemesis.stream import PATIENCE_S, POLL_S, Stream, ms
 from tests.nemesis.tuples import FUTURE_MS, STATISTICS, Statistic
 
@@ -29,6 +31,7 @@ class LoadedStream(Stream):
 
     def __init__(self, instance: Instance, name: str, rate: int, seed: int, form: str) -> None:
         super().__init__(instance, name, STATISTICS, PARTITIONS, form, reads_open=True)
+        self.sinks = Sinks(instance, self.queries[STATISTICS[0].name], self._sql)
         self.guests: dict[str, Statistic] = {}
         self.invited = 0
         self.base_ms = int(time.time() * 1000) - DAY_MS
@@ -78,14 +81,25 @@ class LoadedStream(Stream):
         self.partitions = self.partitions_now()
         self.order(f"partitions {self.partitions}")
 
+    def judge_sinks(self, query: str, rows: pa.Table) -> list[str]:
+        """Compare what was delivered with the results."""
+        return self.sinks.judge(rows) if query == self.sinks.query else []
+
     def resume(self, query: str) -> None:
         """Let a query run again."""
+        self._resume("QUERY", f"/v1/queries/{query}", query, "RUNNING")
+
+    def resume_sink(self, sink: str) -> None:
+        """Let a sink run again."""
+        self._resume("SINK", f"/v1/sinks/{sink}", sink, "DELIVERING", "STARTING", "WAITING")
+
+    def _resume(self, what: str, path: str, name: str, *states: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             with contextlib.suppress(MarsError):
-                if self.instance.api.get(f"/v1/queries/{query}")["state"] == "RUNNING":
+                if self.instance.api.get(path)["state"] in states:
                     return
-                self.instance.api.sql(f"RESUME QUERY {query}")
+                self.instance.api.sql(f"RESUME {what} {name}")
                 return
             time.sleep(POLL_S)
 
@@ -103,4 +117,5 @@ class LoadedStream(Stream):
             self.load.kill()
         for query in self.guests:
             self.drop_query(query)
+        self.sinks.drop()
         return super().drop(counts_what_is_left)

@@ -137,7 +137,7 @@ class Stream:
             for statistic in self.statistics:
                 document, rows = self.whole(self.queries[statistic.name], oracle.last_ms)
                 verdict = oracle.compare(statistic, rows, document["counters"], ms(document["watermark"]))
-                together.wrong += verdict.wrong
+                together.wrong += verdict.wrong + self.judge_sinks(self.queries[statistic.name], rows)
                 together.rows += verdict.rows
                 together.late += verdict.late
                 together.skipped += document["counters"]["duplicates_skipped"]
@@ -153,6 +153,10 @@ class Stream:
 
     def judge_guests(self, oracle: Oracle) -> list[str]:
         """What is wrong with queries that came later; there are none of them here."""
+        return []
+
+    def judge_sinks(self, query: str, rows: pa.Table) -> list[str]:
+        """What is wrong with what the query's sinks have delivered of its rows; there are none here."""
         return []
 
     def whole(self, query: str, last_ms: int) -> tuple[dict, pa.Table]:

@@ -81,6 +81,7 @@ def target(monkeypatch) -> Memory:
     made = Memory()
     monkeypatch.setattr(delivery, "open_target", lambda *_: made)
     monkeypatch.setattr(delivery, "TELL_S", 0.0)
+    monkeypatch.setattr(delivery, "LOOK_S", 0.2)  # nobody tells these deliveries of news
     monkeypatch.setattr(delivery, "BACKOFF_S", 0.05)
     return made
 
@@ -180,6 +181,18 @@ def test_a_target_that_is_away_is_waited_for_ever_longer_and_said(begin, context
     assert one.backoff.period_s > delivery.BACKOFF_S
     assert one.backoff.is_due()
     assert context.sinks.status(one.sink).last_error == ""
+
+
+def test_a_target_that_says_when_to_come_again_is_left_alone_until_then(begin, context, filled, target, monkeypatch) -> None:
+    one = begin()
+    until(lambda: len(target.rows) == 6)
+    one.stop()
+    one.join(LONG_S)
+    waited: list[float] = []
+    monkeypatch.setattr(one.stopping, "wait", waited.append)
+    one._wait(TargetAwayError("busy", after_s=33))
+    one._wait(TargetAwayError("busy"))
+    assert waited == [33, 2 * delivery.BACKOFF_S]
 
 
 def test_what_a_target_refuses_stops_the_sink_with_its_words(begin, context, filled, target) -> None:

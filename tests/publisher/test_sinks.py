@@ -1,9 +1,18 @@
-"""Sinks of a running Mars into a real Postgres, a real Kafka, files and an HTTP server: whatever dies and whenever, the
-target has the rows of /results, each once; the HTTP server may get the same message again."""
+"""Sinks of a running Mars into a real Postgres, a real Kafka, files, an HTTP server and a table of Iceberg: whatever dies
+and whenever, the target has the rows of /results, each once; the HTTP server may get the same message again.
+
+With LONG_TESTS=1 also 20 seeds for each target that keeps the mark, and a target that is away for ten minutes.
+"""
 
 from __future__ import annotations
 
+import os
+import random
+import signal
+import statistics
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -15,6 +24,7 @@ from tests.postgres import Postgres
 from tests.publisher.world import (
     LONG_S,
     Feed,
+    IcebergFeed,
     KafkaFeed,
     ParquetFeed,
     PostgresFeed,
@@ -26,6 +36,11 @@ from tests.publisher.world import (
 pytestmark = [pytest.mark.services, pytest.mark.faults]
 KINDS = ("postgres", "kafka", "parquet", "webhook")
 POINTS = ("publisher.read", "publisher.staged", "publisher.committing", "publisher.committed")
+KILLS = [(kind, point) for kind in KINDS for point in POINTS] + [("iceberg", "publisher.committing")]
+STOPS = [(kind, point) for kind in KINDS for point in POINTS[1:3]]
+SEEDS = 20
+BURST_TUPLES = 200_000
+long = pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="takes minutes: set LONG_TESTS=1")
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +59,23 @@ def cluster(stack, postgres, tmp_path_factory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def feeds(cluster, postgres) -> Iterator[dict[str, Feed]]:
-    """A sink of each kind; all tests add to what it has delivered."""
-    webhook = WebhookFeed(cluster, "alerts")
-    yield {"postgres": PostgresFeed(cluster, "pages", postgres), "kafka": KafkaFeed(cluster, "clicks"),
-           "parquet": ParquetFeed(cluster, "lake"), "webhook": webhook}
-    webhook.receiver.close()
+    """A sink of each kind that was asked for; all tests add to what it has delivered."""
+    found: dict[str, Feed] = {}
+    yield found
+    if "webhook" in found:
+        found["webhook"].receiver.close()
 
 
 @pytest.fixture
-def feed(cluster, feeds) -> Iterator[Callable[[str], Feed]]:
+def feed(cluster, feeds, postgres) -> Iterator[Callable[[str], Feed]]:
     """The sink of a kind, delivering; afterwards nothing is armed."""
+    make = {"postgres": partial(PostgresFeed, cluster, "pages", postgres), "kafka": partial(KafkaFeed, cluster, "clicks"),
+            "parquet": partial(ParquetFeed, cluster, "files"), "webhook": partial(WebhookFeed, cluster, "alerts"),
+            "iceberg": partial(IcebergFeed, cluster, "visits")}
+
     def ready(kind: str) -> Feed:
+        if kind not in feeds:
+            feeds[kind] = make[kind]()
         feeds[kind].wait_for_state("DELIVERING")
         return feeds[kind]
 
@@ -71,8 +92,7 @@ def test_the_target_has_the_rows_of_results(feed, kind: str) -> None:
     assert (found["state"], found["rows"], found["reason"]) == ("DELIVERING", len(one.results()), None)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(("kind", "point"), KILLS)
 def test_a_publisher_that_is_killed_between_two_steps(cluster, feed, kind: str, point: str) -> None:
     one = feed(kind)
     one.check()
@@ -91,8 +111,7 @@ def test_a_publisher_that_is_killed_once_it_has_a_sink(cluster, feed) -> None:
     one.check()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("point", ["publisher.staged", "publisher.committing"])
+@pytest.mark.parametrize(("kind", "point"), STOPS)
 def test_a_zombie_adds_nothing(cluster, feed, kind: str, point: str) -> None:
     one = feed(kind)
     one.check()
@@ -106,10 +125,20 @@ def test_a_zombie_adds_nothing(cluster, feed, kind: str, point: str) -> None:
     one.check()
 
 
-def test_a_target_that_is_away_stops_no_query_and_no_other_sink(cluster, feed, postgres) -> None:
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("away_s", [20, pytest.param(600, marks=long)])
+def test_a_target_that_is_away_stops_and_slows_no_query_and_no_other_sink(cluster, feed, postgres, away_s: int) -> None:
     one, other = feed("postgres"), feed("kafka")
+    before = [one.burst(BURST_TUPLES) for _ in range(3 if away_s < 60 else 20)]
+    one.check()
     postgres.stop()
     try:
+        away, deadline = [], time.monotonic() + away_s
+        while time.monotonic() < deadline:
+            away.append(one.burst(BURST_TUPLES))
+        there, gone = statistics.median(before), statistics.median(away)
+        print(f"tuples/s of the query: {there:,.0f} with its target, {gone:,.0f} without it for {away_s} s")
+        assert gone > (0.5 if away_s < 60 else 0.9) * there  # a busy machine makes the short one vague
         one.produce()
         one.results()
         found = one.wait_for_state("WAITING")
@@ -123,6 +152,32 @@ def test_a_target_that_is_away_stops_no_query_and_no_other_sink(cluster, feed, p
         postgres.start()
     one.check()
     assert one.wait_for_state("DELIVERING")["last_error"] is None
+
+
+@long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("kind", ["postgres", "kafka", "iceberg"])
+def test_publishers_die_and_sleep_by_seed(cluster, feed, kind: str, seed: int) -> None:
+    """One after another dies or stands still at a point that is drawn; who stood still goes on before or after its heir."""
+    rng, one = random.Random(f"{kind} {seed}"), feed(kind)
+    one.produce()  # from here on each further minute closes one
+    one.check()
+    for _ in range(3):
+        point, action = rng.choice(POINTS), rng.choice(["", STOP])
+        cluster.arm(point, action)
+        one.produce(rng.randint(1, 5))
+        if action == STOP:
+            pid = stopped_at(cluster, point)
+            if rng.random() < 0.5:
+                time.sleep(rng.uniform(0.0, 4.0))
+            else:
+                one.check()
+            os.kill(pid, signal.SIGCONT)
+        else:
+            cluster.wait(partial(cluster.died_at, point), LONG_S, f"nobody died at {point}")
+        one.check()
+        cluster.disarm()
 
 
 def test_the_password_is_in_no_log_no_file_and_no_znode(cluster, feed) -> None:
@@ -177,7 +232,7 @@ def test_a_mark_that_is_lost_is_told_and_accepted(cluster, feed, postgres) -> No
     one.check()
 
 
-def test_a_query_and_its_sink_are_made_and_dropped_together(cluster, feed, postgres, fresh_name) -> None:
+def test_a_query_and_its_sink_are_made_and_dropped_together(cluster, feed, feeds, postgres, fresh_name) -> None:
     one, name = feed("postgres"), fresh_name("both")
     select = f"SELECT page, count(*) AS n FROM {one.name} GROUP BY page WINDOWING 60 s WATERMARK 0 s IDLE OFF FROM EARLIEST"
     cluster.sql(f"CREATE QUERY {name} INTO POSTGRES wh TABLE '{name}' AS {select}")
@@ -190,7 +245,7 @@ def test_a_query_and_its_sink_are_made_and_dropped_together(cluster, feed, postg
     cluster.sql(f"DROP SINK {name}_2")
     cluster.sql(f"DROP QUERY {name}")
     shown = execute(cluster.context, "SHOW SINKS").table["name"].to_pylist()
-    assert sorted(shown) == sorted(feed(kind).sink for kind in KINDS)
+    assert sorted(shown) == sorted(found.sink for found in feeds.values())
 
 
 def test_from_latest_and_from_a_time_leave_earlier_windows_out(cluster, feed, postgres) -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
+import socket
+import ssl
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import orjson
 import pyarrow as pa
 import pytest
+import trustme
 
+from mars import config as configuration
+from mars.adapters.addresses import Reach
 from mars.adapters.target_errors import TargetAwayError, TargetRefusesError
-from mars.adapters.webhook import key_bytes, signature
+from mars.adapters.webhook import key_bytes, retry_after_s, signature
 from mars.model.connections import Connection
 from mars.model.sinks import Into, Mark, Sink
 from mars.publisher.target import Way
@@ -34,13 +40,15 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def target() -> Iterator[Callable[[str], WebhookTarget]]:
-    """Makes the target of an address."""
+def target(tmp_path) -> Iterator[Callable[..., WebhookTarget]]:
+    """Makes the target of an address, of a Mars with these settings."""
     made: list[WebhookTarget] = []
 
-    def make(url: str) -> WebhookTarget:
-        connection = Connection("hook", "HTTP", {"URL": url}, {"KEY": "key", "TOKEN": "token"})
-        made.append(WebhookTarget(Way(None, SECRETS.__getitem__, "me"), SINK, connection))
+    def make(url: str, ca: str = "", **settings: object) -> WebhookTarget:
+        config = configuration.load({"data": tmp_path, **settings}, environment={})
+        options = {"URL": url, **({"TLS_CA": ca} if ca else {})}
+        connection = Connection("hook", "HTTP", options, {"KEY": "key", "TOKEN": "token"})
+        made.append(WebhookTarget(Way(config, SECRETS.__getitem__, "me"), SINK, connection))
         made[-1].claim(Mark(1), is_known=False)
         return made[-1]
 
@@ -109,6 +117,80 @@ def test_an_address_that_cannot_be(target, url: str, said: str) -> None:
         target(url)
     assert said in refused.value.hint
     assert "topsecret" not in str(refused.value)
+
+
+OPEN = {"api_host": "0.0.0.0", "api_token": "a-token-of-the-API", "api_tls_certificate": "/c", "api_tls_key": "/k"}
+
+
+@pytest.mark.parametrize(("address", "here", "elsewhere"), [
+    ("127.0.0.1", "", "this machine"), ("::1", "", "this machine"), ("::ffff:127.0.0.1", "", "this machine"),
+    ("10.1.2.3", "", "private"), ("192.168.1.1", "", "private"), ("fd00::1", "", "private"), ("100.64.0.1", "", "private"),
+    ("169.254.169.254", "credentials", "credentials"), ("fe80::1", "credentials", "credentials"),
+    ("64:ff9b::a9fe:a9fe", "credentials", "credentials"), ("fd00:ec2::254", "credentials", "credentials"),
+    ("2002:a9fe:a9fe::1", "credentials", "credentials"), ("100.100.100.200", "credentials", "credentials"),
+    ("0.0.0.0", "no machine", "no machine"), ("224.0.0.1", "no machine", "no machine"),
+    ("240.0.0.1", "no machine", "no machine"), ("8.8.8.8", "", ""), ("2606:4700::1111", "", ""), ("172.20.0.9", "", "")])
+def test_which_addresses_are_reached(tmp_path, address: str, here: str, elsewhere: str) -> None:
+    """While only this machine reaches the API, and while others do; one private network may always be reached."""
+    network = {"webhook_networks": "172.16.0.0/12, 2001:db8::/32"}
+    for said, settings in ((here, {}), (elsewhere, OPEN), (elsewhere, {"api_behind_tls": True})):
+        reach = Reach.of(configuration.load({"data": tmp_path, **network, **settings}, environment={}))
+        why = reach.refusal(ipaddress.ip_address(address))
+        assert why is None if not said else said in why
+
+
+def test_a_name_is_looked_up_and_what_was_looked_at_is_called(receiver, target, monkeypatch) -> None:
+    """The name has another address each time: a good one, then one of a cloud's credentials."""
+    port = receiver.server.server_port
+    found, look_up = ["127.0.0.1", "169.254.169.254"], socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *given, **named: look_up(
+        found.pop(0) if host == "hooks.example" else host, *given, **named))
+    one = target(f"https://hooks.example:{port}/x")
+    one.hook.url = one.hook.url.copy_with(scheme="http")  # the receiver has no certificate
+    one.deliver(table(LINES[:1]), Mark(1))
+    assert receiver.hosts == [f"hooks.example:{port}"]
+    with pytest.raises(TargetRefusesError, match=r"its address is 169\.254\.169\.254"):
+        one.deliver(table(LINES[:1]), Mark(1))
+    assert len(receiver.taken) == 1
+
+
+def test_a_sink_is_refused_at_once_where_it_must_not_go(receiver, target) -> None:
+    assert target(receiver.url).prepare(may_make=True) is False
+    with pytest.raises(TargetRefusesError, match="this machine"):
+        target(receiver.url, **OPEN).prepare(may_make=True)
+    with pytest.raises(TargetAwayError, match="has no address"):
+        target("https://nowhere.invalid/").prepare(may_make=True)
+
+
+def test_a_certificate_is_that_of_the_name_and_not_of_the_address(target, tmp_path, monkeypatch) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("hooks.example").configure_cert(tls)
+    receiver = Receiver(b"secret bytes", tls)
+    port = receiver.server.server_port
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, 1, 6, "", ("127.0.0.1", port))])
+    target(f"https://hooks.example:{port}/x", ca=str(tmp_path / "ca.pem")).deliver(table(LINES[:1]), Mark(1))
+    assert len(receiver.taken) == 1
+    with pytest.raises(TargetAwayError, match="CERTIFICATE_VERIFY_FAILED"):
+        target(f"https://other.example:{port}/x", ca=str(tmp_path / "ca.pem")).deliver(table(LINES[:1]), Mark(1))
+    receiver.close()
+
+
+@pytest.mark.parametrize(("header", "wait_s"), [
+    ("7", 7), ("0", 0), ("", 0), ("soon", 0), ("999999", 3600), ("Thu, 01 Jan 2026 00:00:30 GMT", 30),
+    ("Thu, 01 Jan 2020 00:00:00 GMT", 0)])
+def test_how_long_a_receiver_wants_to_be_left_alone(header: str, wait_s: float) -> None:
+    assert retry_after_s(header, int(START.timestamp())) == wait_s
+
+
+def test_the_wait_that_a_receiver_asks_for_comes_with_the_error(receiver, target) -> None:
+    receiver.answers, receiver.retry_after = [429, 503], "33"
+    one = target(receiver.url)
+    for _ in range(2):
+        with pytest.raises(TargetAwayError) as away:
+            one.deliver(table(LINES[:1]), Mark(1))
+        assert away.value.after_s == 33
 
 
 def test_a_path_is_not_shown_as_it_may_be_secret(receiver, target) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 
 import orjson
 import pyarrow.parquet as pq
+from pyiceberg.catalog.sql import SqlCatalog
 
 from api.statements import sink_status
 from mars.results.formats import rows as json_rows
@@ -18,6 +19,7 @@ from tests.publisher.consume import read
 from tests.publisher.hooks import Receiver
 
 LONG_S = 90
+BURST_LINES = 1_000
 BASE_S = 1_700_000_040 - 1_700_000_040 % 60
 PAGES = ("home", "shop", "", "it's \\ \"quoted\"", "é")
 SELECT = ("SELECT page, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(price) AS top FROM {stream} GROUP BY page "
@@ -43,6 +45,18 @@ class Feed:
             self.cluster.produce((self.name, 0, f"{start + i},{PAGES[i % len(PAGES)]},{minute * 100 + i},{i}.25".encode())
                                  for i in range(23))
         self.minutes += minutes
+
+    def burst(self, tuples: int) -> float:
+        """So many tuples of one further window at once; how many of them the query has read a second, until it has read
+        all."""
+        start = BASE_S + 60 * self.minutes
+        self.minutes += 1
+        lines = [f"{start + i % 60},{PAGES[i % len(PAGES)]},{i},{i}.25" for i in range(BURST_LINES)]
+        message = "\n".join(lines).encode()
+        began = time.monotonic()
+        self.cluster.produce((self.name, 0, message) for _ in range(tuples // BURST_LINES))
+        self.cluster.wait(lambda: self.cluster.has_read_all(self.query), LONG_S, "not read", [self.query])
+        return tuples / (time.monotonic() - began)
 
     def results(self) -> list[tuple]:
         """The rows that /results has, of all windows that must be closed."""
@@ -103,6 +117,22 @@ class KafkaFeed(Feed):
     def delivered(self) -> list[tuple]:
         return [tuple(orjson.loads(value).values())
                 for _, value in read(self.cluster.config.kafka_address, f"{self.name}_out")]
+
+
+class IcebergFeed(Feed):
+    """Into a table of a catalog in SQLite, each snapshot at once."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.uri = f"sqlite:///{cluster.folder}/catalog.db"
+        cluster.sql(f"CREATE CONNECTION lake TO ICEBERG (URI '{self.uri}', WAREHOUSE '{cluster.folder}/warehouse')")
+        super().__init__(cluster, name, f"ICEBERG lake TABLE 'stats.{name}' EVERY 100 ms OR 1 MB")
+
+    def delivered(self) -> list[tuple]:
+        catalog = SqlCatalog("default", uri=self.uri)
+        try:
+            return [tuple(row) for row in json_rows(catalog.load_table(f"stats.{self.name}").scan().to_arrow())]
+        finally:
+            catalog.close()
 
 
 class ParquetFeed(Feed):

@@ -25,7 +25,7 @@ class SecretName(BaseModel):
 
 
 class NewConnection(BaseModel):
-    """`to` is POSTGRES, KAFKA or HTTP, `options` as in CREATE CONNECTION."""
+    """`to` is POSTGRES, KAFKA, ICEBERG, S3 or HTTP, `options` as in CREATE CONNECTION."""
 
     model_config = ConfigDict(extra="forbid")
     name: str = Field(min_length=1, max_length=200, examples=["backup"])

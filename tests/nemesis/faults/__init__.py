@@ -59,9 +59,9 @@ class Fault:
 
 def every() -> dict[str, type[Fault]]:
     """All kinds by name, family by family."""
-    from tests.nemesis.faults import clock, disk, instances, kafka, network, processes, queries, redis
+    from tests.nemesis.faults import clock, disk, instances, kafka, network, processes, queries, redis, sinks
     found = {}
-    for family in (processes, network, redis, kafka, disk, clock, queries, instances):
+    for family in (processes, network, redis, kafka, disk, clock, queries, sinks, instances):
         for kind in vars(family).values():
             if isinstance(kind, type) and issubclass(kind, Fault) and kind.__module__ == family.__name__ \
                     and not kind.__name__.startswith("_"):

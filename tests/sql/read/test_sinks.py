@@ -44,7 +44,16 @@ def test_a_sink_into_files_and_into_a_webhook() -> None:
     into = parse("CREATE SINK s FROM q INTO PARQUET '/data/x' EVERY 5 min OR 64 MB FROM LATEST").into
     assert into == kinds.IntoClause("PARQUET", N("/data/x"), every_ms=300_000, bytes_max=64 << 20)
     assert (parse_into("PARQUET 'x'").every_ms, parse_into("PARQUET 'x'").bytes_max) == (60_000, 128 << 20)
+    into = parse_into("PARQUET 's3://b/x' AT st EVERY 1 min")
+    assert into == kinds.IntoClause("PARQUET", N("s3://b/x"), N("st"), every_ms=60_000, bytes_max=128 << 20)
     assert parse_into("webhook h") == kinds.IntoClause("WEBHOOK", N("h"), N("h"))
+
+
+def test_a_sink_into_iceberg() -> None:
+    into = parse("CREATE SINK s FROM q INTO ICEBERG lake TABLE 'ns.t' EVERY 5 min OR 64 MB FROM LATEST").into
+    assert into == kinds.IntoClause("ICEBERG", N("ns.t"), N("lake"), every_ms=300_000, bytes_max=64 << 20)
+    into = parse_into("ICEBERG lake TABLE 'ns.t'")
+    assert (into.every_ms, into.bytes_max) == (60_000, 128 << 20)
 
 
 def test_a_query_with_its_sink() -> None:
@@ -69,7 +78,7 @@ def test_short_statements(sql: str, statement: object) -> None:
     "HOST 'h', PASSWORD 'topsecret'", "HOST 'h', PASSWORD topsecret", "HOST 'h', PASSWORD = 'topsecret'",
     "HOST 'h', PASSWORD SECRET 'topsecret'", "HOST 'h', PASWORD 'topsecret'", "PORT 'topsecret'", "TOKEN 'topsecret'",
     "PASSWORD 'x''topsecret'", "PASSWORD 'x\\'topsecret'", "HOST 'h',\nPASSWORD 'topsecret'", "PASSWORD topsecret HOST",
-    "HOST 'h' 'topsecret'", "HOST 'h', PASSWORD 'topsecret",
+    "HOST 'h' 'topsecret'", "HOST 'h', PASSWORD 'topsecret", "SECRET_KEY topsecret", "HOST 'h', SECRET_KEY 'topsecret'",
 ])
 def test_a_password_in_a_statement_is_refused_and_shown_nowhere(options: str) -> None:
     with pytest.raises(SqlError) as refused:

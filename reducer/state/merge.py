@@ -79,7 +79,7 @@ class QueryState:
         commit = committed.copy() if committed else QueryCommit(query.incarnation)
         commit.incarnation = query.incarnation
         if commit.watermark is not None:
-            tables = [cells.late_split(query.plan.aggregation, stream, table, commit.watermark)[1] for table in tables]
+            tables = cells.unclosed(query.plan.aggregation, stream, tables, commit.watermark)
         state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs))
         state._find_earliest()
         return state
@@ -144,8 +144,10 @@ class QueryState:
             return
         table = self._cells(piece)
         if commit.watermark is not None:
-            late, table = cells.late_split(self.query.plan.aggregation, self.stream, table, commit.watermark)
+            aggregation, held = self.query.plan.aggregation, self.open + self.delta
+            late, table = cells.late_split(aggregation, self.stream, table, commit.watermark, held)
             commit.counters["late"] += tuple_count(late)
+            self.rewrite |= cells.reaches_back(aggregation, self.stream, table, commit.watermark)
         if table.num_rows:
             self.delta.append(table)
             self.earliest = min(self.earliest, cells.first_pane(table))

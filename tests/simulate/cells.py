@@ -101,10 +101,16 @@ def open_from(closed_up_to: int) -> int:
     return (closed_up_to - WINDOW_MS + 1) << ID_BITS
 
 
-def late_split(plan: QueryPlan, stream: Stream, table: Table, closed_up_to: int) -> tuple[Table, Table]:
+def late_split(plan: QueryPlan, stream: Stream, table: Table, closed_up_to: int,
+               held: object = ()) -> tuple[Table, Table]:
     """Stands for mars.algebra.cells.late_split."""
     at = bisect_left(table, open_from(closed_up_to))
     return Table(table[:at]), Table(table[at:])
+
+
+def unclosed(plan: QueryPlan, stream: Stream, tables: list[Table], watermark: int) -> list[Table]:
+    """Stands for mars.algebra.cells.unclosed."""
+    return [late_split(plan, stream, table, watermark)[1] for table in tables]
 
 
 def ids(table: Table) -> list[int]:
@@ -149,11 +155,12 @@ ROWS = ["window_start", "window_end", "id"]
 READ = SimpleNamespace(
     Table=pa.Table, concat_tables=pa.concat_tables, scalar=pa.scalar, int64=pa.int64, ipc=SimpleNamespace(
         open_stream=lambda data: SimpleNamespace(read_all=lambda: rows(None, None, decode(data)))))
-OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_split=late_split, finish=rows,
+OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, unclosed=unclosed, finish=rows,
                        of_windows=lambda plan, stream, table, before=None: table)
 # Stands for pyarrow where results are put together.
 ARROW = SimpleNamespace(ipc=SimpleNamespace(open_stream=lambda data: SimpleNamespace(read_all=lambda: decode(data))),
                         concat_tables=lambda tables: Table(cell for table in tables for cell in table), Table=object)
-CELLS = SimpleNamespace(merge=merge, late_split=late_split, close=close, first_pane=first_pane, would_close=would_close,
+CELLS = SimpleNamespace(merge=merge, late_split=late_split, unclosed=unclosed, close=close, first_pane=first_pane,
+                        would_close=would_close, reaches_back=lambda *_: False,
                         settle=lambda _aggregation, _stream, table, _watermark: table)
 FINISH = SimpleNamespace(finish=lambda plan, stream, table: table)

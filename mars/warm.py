@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mars.algebra import grouping, hashing, partials
 from mars.algebra.evaluation import elementary, powers
+from mars.algebra.windows import runs, sliding
 
 
 def warm() -> None:
@@ -13,3 +14,5 @@ def warm() -> None:
     partials.warm()
     elementary.warm()
     powers.warm()
+    runs.warm()
+    sliding.warm()

@@ -45,7 +45,8 @@ class CreateStream:
 @dataclass(frozen=True)
 class Clauses:
     """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `time` is the
-    column that a window function names as the event time. `places` has (start, end) of each clause by its keyword."""
+    column that a window function names as the event time, and `partition` what it names as keys. `places` has (start, end)
+    of each clause by its keyword."""
 
     window: Window | None = None
     watermark_ms: int | None = None
@@ -53,6 +54,7 @@ class Clauses:
     grace_ms: int | None = None
     start: str | None = None
     time: Name | None = None
+    partition: tuple[Name, ...] | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 

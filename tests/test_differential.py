@@ -59,6 +59,9 @@ BY_HAND = (
     "SELECT ok, count(DISTINCT k) AS c, min(day), var_samp(x) FROM s GROUP BY ok WINDOWING 50 s EVERY 20 s OFFSET -3 s",
     "SELECT k, t, count(*), sum(d), max(at) FROM s GROUP BY k, t WINDOWING LANDMARK EACH 5 min EVERY 20 s",
     "SELECT t, count(*) FROM s GROUP BY t WINDOWING 1 min OFFSET 59 s",
+    "SELECT k, t, count(*), sum(d), first(x), count(DISTINCT i) AS c FROM s GROUP BY k, t WINDOWING SESSION GAP 9 s",
+    "SELECT x, ok, count(*), avg(i) FROM s WHERE b > 0 GROUP BY x, ok WINDOWING SESSION GAP 1 min",
+    "SELECT count(*), var_samp(i) FROM s WINDOWING SESSION GAP 1 s HAVING count > 1",
 )
 # (Mars, DuckDB over `s`, where `w` and `e` are the window's start and end); both in the order of results.
 TWO_ENGINES = (
@@ -83,6 +86,17 @@ TWO_ENGINES = (
      "SELECT w, e, ok, sum(i)::BIGINT FROM s GROUP BY ALL HAVING sum(i) > 100 AND count(*) > 20 "
      "ORDER BY w, ok NULLS FIRST"),
 )
+# The number of each tuple's session of 7 s, by its key; and that of one that is cut after 25 s, by recursion.
+SESSIONS = """WITH RECURSIVE s AS (SELECT * FROM tuples), ordered AS (SELECT *, row_number() OVER (PARTITION BY k ORDER BY t,
+    _partition, _offset, _line) AS place FROM s), runs AS (SELECT *, t AS first FROM ordered WHERE place = 1 UNION ALL
+    SELECT o.*, CASE WHEN o.t - r.t > 7 OR o.t - r.first > {most} THEN o.t ELSE r.first END FROM runs r JOIN ordered o ON
+    o.k IS NOT DISTINCT FROM r.k AND o.place = r.place + 1)
+SELECT make_timestamp(first * 1000000) AS w, make_timestamp(least(max(t) + 7, first + {most}) * 1000000) AS e, k, count(*),
+    sum(i)::BIGINT, min(day) FROM runs GROUP BY k, first ORDER BY w, e, k NULLS FIRST"""
+SLIDING = """SELECT make_timestamp((o.t - 9) * 1000000) AS w, make_timestamp(o.t * 1000000) AS e, o.k, count(*),
+    sum(i.i)::BIGINT, min(i.day), max(i.k), count(DISTINCT i.x), first(i.b ORDER BY i.t, _partition, _offset, _line),
+    var_pop(i.i) FROM (SELECT DISTINCT k, t FROM tuples) o JOIN tuples i
+    ON i.k IS NOT DISTINCT FROM o.k AND i.t > o.t - 9 AND i.t <= o.t GROUP BY o.k, o.t ORDER BY w, e, o.k NULLS FIRST"""
 KEYS = ("k", "ok", "day", "i % 5", "x > 0", "d", "x", "length(k)", "b IS NULL", "lower(k)", "abs(i) % 3", "f", "floor(x)")
 ARGUMENTS = {"sum": ("i", "b", "d", "f", "i * 2", "b + i", "x"), "avg": ("i", "d", "f", "x"), "count": ("*", "x", "k"),
              "min": ("i", "x", "k", "d", "day", "at", "f", "ok"), "max": ("b", "x", "k", "d", "day", "at", "x / i"),
@@ -106,7 +120,7 @@ def random_select(rng: random.Random) -> str:
     having = f" HAVING count(*) > {rng.randrange(4)}" if rng.random() < 0.3 else ""
     window = rng.choice(("20 s", "1 min", "300 s", "1 h", "1 min OFFSET 11 s", "1 min EVERY 10 s",
                          "90 s EVERY 60 s OFFSET -1 s", "LANDMARK EACH 10 min EVERY 1 min",
-                         "LANDMARK EACH HOUR EVERY 20 min"))
+                         "LANDMARK EACH HOUR EVERY 20 min", "SESSION GAP 2 s", "SESSION GAP 20 s"))
     return f"SELECT {', '.join(keys + calls)} FROM s{where}{group} WINDOWING {window}{having}"
 
 
@@ -224,4 +238,26 @@ def test_duckdb_says_the_same(select, statement, data, table):
         connection.execute("CREATE VIEW s AS SELECT *, make_timestamp(t // 60 * 60000000) AS w, "
                            "w + INTERVAL 60 SECOND AS e FROM tuples")
         theirs = connection.sql(statement).to_arrow_table()
+    assert differences(rows(ours), rows(theirs)) == []
+
+
+@pytest.mark.parametrize(("clause", "most"), [("", 10**9), (" MAX 25 s", 25), (" MAX 3 s", 3)])
+def test_duckdb_finds_the_same_sessions(clause, most, data, table):
+    select = f"SELECT k, count(*), sum(i), min(day) FROM s GROUP BY k WINDOWING SESSION GAP 7 s{clause}"
+    ours = by_mars(compile_select(parse(select), STREAM, continuous=False), STREAM, data, random.Random(select))
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("tuples", table)
+        theirs = connection.sql(SESSIONS.format(most=most)).to_arrow_table()
+    assert differences(rows(ours), rows(theirs)) == []
+
+
+def test_duckdb_finds_the_same_sliding_windows(data, table):
+    select = ("SELECT k, count(*), sum(i), min(day), max(k), count(DISTINCT x) AS c, first(b), var_pop(i) FROM s GROUP BY k "
+              "WINDOWING SLIDING 9 s")
+    ours = by_mars(compile_select(parse(select), STREAM, continuous=False), STREAM, data, random.Random(select))
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("tuples", table)
+        theirs = connection.sql(SLIDING).to_arrow_table()
     assert differences(rows(ours), rows(theirs)) == []

@@ -1,34 +1,37 @@
 """Cells: the partial aggregates of tuples per pane and keys, as an Arrow table.
 
 Columns, in order: `w` int64, the pane (mars/algebra/windows; 0 without a window); `k0`, `k1`, ... the keys (text as
-dictionary<int32, string>); `n` int64, the tuples in the cell; then `{name}_{suffix}`, the columns of each partial of the
-aggregation (mars/algebra/partials; count(*) without FILTER has none, `n` is its partial). No two rows of a table have the
-same pane and keys. Mappers and reducers hold the cells of panes; those of windows, with the window in `w`, are made of them
-when windows close, and `finish` makes rows of them.
+dictionary<int32, string>); `n` int64, the tuples in the cell; `last` int64, the greatest time in it, of `Joined` kinds of
+windows alone; then `{name}_{suffix}`, the columns of each partial of the aggregation (mars/algebra/partials; count(*)
+without FILTER has none, `n` is its partial). No two rows of a table have the same pane and keys. Mappers and reducers hold
+the cells of panes; those of windows, with the window in `w`, are made of them when windows close, and `finish` makes rows of
+them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra import hashing, partials, windows
-from mars.algebra.cells_finish import finish, sort_order
-from mars.algebra.cells_layout import key_columns, partial_columns, row_count, schema, table_of, tuple_count
+from mars.algebra import cells_joined, cells_ranges, hashing, partials, windows
+from mars.algebra.cells_finish import finish, key_levels
+from mars.algebra.cells_layout import LAST, key_columns, panes_of, row_count, schema, table_of, tuple_count
+from mars.algebra.cells_merge import merged, named, under
 from mars.algebra.cells_wire import compact, decode, encode
 from mars.algebra.evaluate import evaluate
-from mars.algebra.evaluation.arrays import numbers, plain, single, taken
-from mars.algebra.grouping import Groups, group
+from mars.algebra.evaluation.arrays import plain, single, taken
+from mars.algebra.grouping import Groups
 from mars.algebra.partials import Input, Order
-from mars.algebra.partials.sums import sum_integers
+from mars.algebra.windows import Joined, Ranged
 from mars.model.expressions import Expression, columns_of
 from mars.model.plan import Aggregation, Stream
 
-__all__ = ["aggregate", "close", "decode", "encode", "equal", "finish", "first_pane", "late_split", "merge", "of_windows",
-           "row_count", "schema", "settle", "split", "tuple_count", "would_close"]
+__all__ = ["aggregate", "close", "decode", "encode", "equal", "finish", "first_pane", "late_split", "looks_back", "merge",
+           "of_windows", "reaches_back", "row_count", "schema", "settle", "split", "tuple_count", "unclosed", "would_close"]
 
 FEW = 5_000
 ROWS_AT_ONCE = 1_000_000
@@ -48,13 +51,13 @@ def aggregate(aggregation: Aggregation, stream: Stream, columns: dict[str, pa.Ar
         columns = {name: column.take(chosen) for name, column in columns.items()}
         order = order.take(rows)
     length = len(order.time)
-    panes = windows.of(aggregation, stream).panes(order.time)
+    kind = windows.of(aggregation, stream)
     # Few tuples need few values of a dictionary that knows many.
     keys = [key if len(key) > FEW else compact(key) for key in
             (evaluate(key.expression, columns, length) for key in aggregation.keys)]
-    groups = group(keys, panes)
-    table = [pa.array(panes[groups.first_row]), *(_first(key, groups) for key in keys),
-             pa.array(np.bincount(groups.ids, minlength=groups.count).astype(np.int64, copy=False))]
+    cells = kind.gather(keys, kind.panes(order.time), order.time)
+    groups = cells.groups
+    table = named(cells, keys, np.bincount(groups.ids, minlength=groups.count).astype(np.int64, copy=False))
     inputs: dict[tuple[Expression | None, Expression | None], Input] = {}
     for partial in aggregation.partials:
         of = (partial.argument, partial.filter)
@@ -77,19 +80,7 @@ def merge(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table]) 
     if len(tables) < 2:
         return tables[0] if tables else schema(aggregation, stream).empty_table()
     # Key columns need unified dictionaries; combining the chunks does that.
-    return _merged(aggregation, stream, pa.concat_tables(tables).combine_chunks())
-
-
-def _merged(aggregation: Aggregation, stream: Stream, rows: pa.Table) -> pa.Table:
-    """One cell of all rows that agree in `w` and the keys."""
-    panes = numbers(single(rows["w"]))
-    keys = key_columns(rows)
-    groups = group(keys, panes)
-    merged = [pa.array(panes[groups.first_row]), *(_first(key, groups) for key in keys),
-              pa.array(sum_integers(groups.ids, numbers(single(rows["n"])), groups.count))]
-    for partial in aggregation.partials:
-        merged += partials.merge(partial, partial_columns(rows, partial), groups.ids, groups.count)
-    return table_of(merged, schema(aggregation, stream))
+    return merged(aggregation, stream, pa.concat_tables(tables).combine_chunks())
 
 
 def split(cells: pa.Table, key_parts: int) -> list[pa.Table]:
@@ -102,22 +93,48 @@ def split(cells: pa.Table, key_parts: int) -> list[pa.Table]:
     return [pa.Table.from_arrays([taken(column, chosen) for column in columns], schema=cells.schema) for chosen in rows]
 
 
-def late_split(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
-    """(cells of panes whose windows are all closed at this watermark, the others)."""
+def late_split(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int,
+               held: Sequence[pa.Table] = ()) -> tuple[pa.Table, pa.Table]:
+    """(cells that come too late, the others): a cell is late if all windows that it could be in are closed at this
+    watermark. `held` are the cells that are open already, on which that depends where a kind is `Joined`."""
     kind = windows.of(aggregation, stream)
-    closed = kind.last_end(numbers(single(cells["w"]))) <= kind.closed_end(watermark)
+    if isinstance(kind, Joined):
+        return cells_joined.late_split(kind, cells, watermark, held)
+    closed = kind.last_end(panes_of(cells)) <= kind.closed_end(watermark)
     if not closed.any():
         return cells.slice(0, 0), cells
     return cells.filter(pa.array(closed)), cells.filter(pa.array(~closed))
+
+
+def reaches_back(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int) -> bool:
+    """May one of these cells, which are not late, be within reach of tuples of windows that are closed at this watermark, of
+    a kind for which that matters? Then what is left of those must not be read beside it again."""
+    kind = windows.of(aggregation, stream)
+    return isinstance(kind, Joined) and bool((panes_of(cells) <= kind.closed_end(watermark)).any())
+
+
+def unclosed(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table], watermark: int) -> list[pa.Table]:
+    """What of each table open windows still need, if windows are closed up to this watermark. `tables` hold all cells that
+    open windows need, and may hold any others that went into closed ones."""
+    kind = windows.of(aggregation, stream)
+    if isinstance(kind, Joined):
+        return cells_joined.unclosed(kind, tables, watermark)
+    return [late_split(aggregation, stream, table, watermark)[1] for table in tables]
 
 
 def close(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table], before: int | None,
           watermark: int) -> tuple[list[pa.Table], list[pa.Table]]:
     """(cells of the windows that close as the watermark goes from `before` to `watermark`, what of each table open windows
     still need). `tables` hold all cells of panes that windows open at `before` need; None is before the first watermark."""
+    kind = windows.of(aggregation, stream)
+    if isinstance(kind, Joined):
+        return cells_joined.close(aggregation, stream, kind, tables, watermark)
     split = [late_split(aggregation, stream, table, watermark) for table in tables]
     closed = [gone for gone, _ in split]
-    if not windows.of(aggregation, stream).panes_are_windows:
+    if isinstance(kind, Ranged):
+        reached = [table.filter(pa.array(panes_of(table) <= kind.closed_end(watermark))) for table in tables]
+        closed = [of_windows(aggregation, stream, merge(aggregation, stream, reached), before, watermark)]
+    elif not kind.panes_are_windows:
         closed = [of_windows(aggregation, stream, table, before, watermark) for table in tables]
     return [table for table in closed if table.num_rows], [rest for _, rest in split]
 
@@ -127,21 +144,19 @@ def of_windows(aggregation: Aggregation, stream: Stream, cells: pa.Table, before
     """The cells of windows from cells of panes: of those that close as the watermark goes from `before` to `watermark`. None
     for either is no bound."""
     kind = windows.of(aggregation, stream)
+    if isinstance(kind, Joined):
+        return cells_joined.of_windows(aggregation, stream, kind, cells)
     above, up_to = (None if mark is None else kind.closed_end(mark) for mark in (before, watermark))
-    panes = numbers(single(cells["w"]))
+    panes = panes_of(cells)
+    if isinstance(kind, Ranged):
+        return cells_ranges.of_windows(aggregation, stream, kind, cells, above, up_to)
     if kind.panes_are_windows:
         rows, names = kind.of_panes(panes, above, up_to)
-        return cells if len(rows) == len(cells) else _under(cells, rows, names)
+        return cells if len(rows) == len(cells) else under(cells, rows, names)
     # A cell is in many windows, so they are made a few at a time: what is not merged yet must not fill the memory.
     spans = kind.spans(panes, above, up_to, ROWS_AT_ONCE)
-    found = [_merged(aggregation, stream, _under(cells, *kind.of_panes(panes, *span))) for span in spans]
+    found = [merged(aggregation, stream, under(cells, *kind.of_panes(panes, *span))) for span in spans]
     return pa.concat_tables(found).combine_chunks() if found else cells.slice(0, 0)
-
-
-def _under(cells: pa.Table, rows: np.ndarray, names: np.ndarray) -> pa.Table:
-    """These rows of the cells, each under the name of another pane or window."""
-    columns = [pa.array(names), *(taken(single(column), rows) for column in cells.columns[1:])]
-    return pa.Table.from_arrays(columns, schema=cells.schema)
 
 
 def settle(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int | None) -> pa.Table:
@@ -149,24 +164,32 @@ def settle(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark:
     kind = windows.of(aggregation, stream)
     if watermark is None or kind.panes_are_windows:
         return cells
-    panes = numbers(single(cells["w"]))
+    panes = panes_of(cells)
     settled = kind.settled(panes, kind.closed_end(watermark))
     if np.array_equal(panes, settled):
         return cells
-    return _merged(aggregation, stream, cells.set_column(0, "w", pa.array(settled)))
+    return merged(aggregation, stream, cells.set_column(0, "w", pa.array(settled)))
 
 
 def equal(one: pa.Table, other: pa.Table) -> bool:
     """Do two tables of one aggregation hold the same cells, bit by bit, in whatever order?"""
     if len(one) != len(other):
         return False
-    one, other = (table.take(pa.array(sort_order(table))) for table in (one, other))
+    one, other = (table.take(pa.array(np.lexsort([*key_levels(table)[::-1], panes_of(table)]))) for table in (one, other))
     return all(plain(single(one[name])).equals(plain(single(other[name]))) for name in one.schema.names)
 
 
-def first_pane(cells: pa.Table) -> int:
-    """The least pane; there must be a cell."""
-    return pc.min(cells["w"]).as_py()
+def looks_back(cells: pa.Table) -> bool:
+    """Does it depend on what is held already whether one of these cells is late?"""
+    return LAST in cells.schema.names
+
+
+def first_pane(cells: pa.Table) -> float:
+    """The least pane; infinite if no tuple is in the cells. Where cells have a greatest time, the least of those: no window
+    closes before a gap has passed behind it."""
+    if LAST in cells.schema.names:
+        return cells_joined.least_last(cells)
+    return pc.min(cells["w"]).as_py() if len(cells) else math.inf
 
 
 def would_close(aggregation: Aggregation, stream: Stream, pane: int, before: int | None, watermark: int) -> bool:
@@ -180,12 +203,6 @@ def _columns(aggregation: Aggregation) -> list[str]:
     parts: list[Expression | None] = [key.expression for key in aggregation.keys]
     parts += [part for partial in aggregation.partials for part in (partial.argument, partial.filter)]
     return [name for part in parts for name in columns_of(part)]
-
-
-def _first(key: pa.Array, groups: Groups) -> pa.Array:
-    """The key of each group: that of its first row, -0 as 0, else the order of tuples would show."""
-    first = taken(key, groups.first_row)
-    return pc.add(first, pa.scalar(0, first.type)) if pa.types.is_floating(first.type) else first
 
 
 def _is_true(condition: pa.Array) -> np.ndarray:

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.algebra import aggregates, windows
-from mars.algebra.cells_layout import call_columns, key_columns
+from mars.algebra.cells_layout import call_columns, key_columns, lasts_of, panes_of
 from mars.algebra.evaluate import call, evaluate
-from mars.algebra.evaluation.arrays import numbers, order_keys, plain, single, valid_mask
+from mars.algebra.evaluation.arrays import order_keys, plain, valid_mask
 from mars.model import types
 from mars.model.plan import UNITS_PER_SECOND, QueryPlan, Stream
 
@@ -23,7 +23,7 @@ def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = Tru
     output that is named like a window column would give two columns of that name, so the compiler leaves those out.
     """
     if ordered:
-        cells = cells.take(pa.array(sort_order(cells)))
+        cells = cells.take(pa.array(sort_order(plan, stream, cells)))
     known = _known_columns(plan, stream, cells)
     names: list[str] = [name for name in ("window_start", "window_end") if name in known]
     arrays = [known[name] for name in names]
@@ -37,13 +37,20 @@ def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = Tru
     return rows.filter(evaluate(having, known, len(cells)).fill_null(False))
 
 
-def sort_order(cells: pa.Table) -> np.ndarray:
+def sort_order(plan: QueryPlan, stream: Stream, cells: pa.Table) -> np.ndarray:
     """The row numbers of cells in result order: by window, then the keys in their order, NULL first."""
-    levels = [numbers(single(cells["w"]))]
+    kind, names, lasts = windows.of(plan.aggregation, stream), panes_of(cells), lasts_of(cells)
+    levels = [names] if lasts is None else [*kind.bounds(names, lasts)]
+    return np.lexsort([*levels, *key_levels(cells)][::-1])
+
+
+def key_levels(cells: pa.Table) -> list[np.ndarray]:
+    """What the keys are ordered by, the first one first; NULL comes first."""
+    levels: list[np.ndarray] = []
     for key in key_columns(cells):
         valid, values = valid_mask(key), order_keys(key)
         levels += [values] if valid is None else [valid, np.where(valid, values, 0)]
-    return np.lexsort(levels[::-1])
+    return levels
 
 
 def _known_columns(plan: QueryPlan, stream: Stream, cells: pa.Table) -> dict[str, pa.Array]:
@@ -53,10 +60,9 @@ def _known_columns(plan: QueryPlan, stream: Stream, cells: pa.Table) -> dict[str
         known[f"a{i}"] = aggregates.finish(aggregate, call_columns(plan.aggregation, cells, aggregate))
     kind = windows.of(plan.aggregation, stream)
     if kind.shown:
-        names = numbers(single(cells["w"]))
-        starts = kind.start(names)
+        starts, ends = kind.bounds(panes_of(cells), lasts_of(cells))
         known["window_start"] = instants(stream, starts)
-        known["window_end"] = instants(stream, kind.end(names))
+        known["window_end"] = instants(stream, ends)
         known["window_time"] = _in_column_type(stream, starts, known["window_start"])
     return known
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
-from mars.algebra import partials
+from mars.algebra import partials, windows
 from mars.algebra.evaluation.arrays import numbers, single
 from mars.algebra.partials.kind import partial_type
+from mars.algebra.windows import Joined
 from mars.model.partials import AggregateCall, Partial, needed
 from mars.model.plan import Aggregation, Stream
+
+LAST = "last"
 
 
 def schema(aggregation: Aggregation, stream: Stream) -> pa.Schema:
     """The schema of the aggregation's cells."""
     keys = [pa.field(f"k{i}", partial_type(key.type)) for i, key in enumerate(aggregation.keys)]
     fields = [pa.field("w", pa.int64()), *keys, pa.field("n", pa.int64())]
+    fields += [pa.field(LAST, pa.int64())] if isinstance(windows.of(aggregation, stream), Joined) else []
     for partial in aggregation.partials:
         fields += [pa.field(f"{partial.name}_{suffix}", type_) for suffix, type_ in partials.columns(partial)]
     return pa.schema(fields)
@@ -30,6 +35,16 @@ def table_of(columns: list[pa.Array], wanted: pa.Schema) -> pa.Table:
 def key_columns(cells: pa.Table) -> list[pa.Array]:
     """The key columns in their order; they stand between `w` and `n`."""
     return [single(column) for column in cells.columns[1:cells.schema.get_field_index("n")]]
+
+
+def panes_of(cells: pa.Table) -> np.ndarray:
+    """The pane, or the window, of each cell."""
+    return numbers(single(cells["w"]))
+
+
+def lasts_of(cells: pa.Table) -> np.ndarray | None:
+    """The greatest time in each cell; None if cells of this kind of windows do not keep it."""
+    return numbers(single(cells[LAST])) if LAST in cells.schema.names else None
 
 
 def partial_columns(cells: pa.Table, partial: Partial) -> list[pa.Array]:

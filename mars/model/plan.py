@@ -89,6 +89,7 @@ class Window:
     every_ms: int | None = None
     offset_ms: int | None = None
     from_us: int | None = None
+    max_ms: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form, of the fields that this kind has; `Window(**form)` is an equal one."""

@@ -95,7 +95,7 @@ class OpenWindows:
             raise OpenFileError(damage) from damage
         merged = cells.merge(plan.aggregation, stream, tables)
         if watermark is not None:
-            merged = cells.late_split(plan.aggregation, stream, merged, watermark)[1]
+            [merged] = cells.unclosed(plan.aggregation, stream, [merged], watermark)
         return _Open(part.commits, segments, watermark, part.fell_at, merged,
                      cells.finish(plan, stream, cells.of_windows(plan.aggregation, stream, merged, before=watermark),
                                   ordered=False).cast(schema_of(plan)))

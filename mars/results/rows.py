@@ -37,18 +37,20 @@ class Place:
 @dataclass(frozen=True)
 class Choice:
     """The rows of a selection from `after` on; None for all of them. Creating one raises SqlError for a condition that is
-    refused."""
+    refused. `by_end`: windows come in the order of their ends, in which they close, instead of their starts."""
 
     plan: QueryPlan
     selection: Selection
     after: Place | None
     condition: Expression | None
+    by_end: bool = False
 
     @staticmethod
-    def of(plan: QueryPlan, selection: Selection, compile_condition: CompileCondition, after: Place | None = None) -> Choice:
+    def of(plan: QueryPlan, selection: Selection, compile_condition: CompileCondition, after: Place | None = None,
+           by_end: bool = False) -> Choice:
         """The choice, its condition compiled."""
         return Choice(plan, selection, after, None if selection.where is None else
-                      compile_condition(selection.where, tuple(columns_of(plan))))
+                      compile_condition(selection.where, tuple(columns_of(plan))), by_end)
 
     def of_piece(self, piece: Piece) -> Piece:
         """The piece, which then loads only chosen rows, in no order."""
@@ -79,10 +81,10 @@ class Choice:
             chosen &= starts >= selection.first_us
         if selection.end_us is not None:
             chosen &= starts < selection.end_us
-        if after and selection.descending:
-            chosen &= (starts < after.start_us) | ((starts == after.start_us) & (ends <= after.end_us))
-        elif after:
-            chosen &= (starts > after.start_us) | ((starts == after.start_us) & (ends >= after.end_us))
+        if after:
+            (one, at), (two, next_) = [(starts, after.start_us), (ends, after.end_us)][::-1 if self.by_end else 1]
+            chosen &= (one < at) | ((one == at) & (two <= next_)) if selection.descending else \
+                (one > at) | ((one == at) & (two >= next_))
         return pa.array(chosen)
 
     def ordered(self, table: pa.Table) -> pa.Table:
@@ -90,7 +92,8 @@ class Choice:
         if len(table) < 2:
             return table
         way, nulls = ("descending", "at_end") if self.selection.descending else ("ascending", "at_start")
-        levels = [single(table[name]) for name in ("window_start", "window_end", *order_of(self.plan))]
+        window = ("window_end", "window_start") if self.by_end else ("window_start", "window_end")
+        levels = [single(table[name]) for name in (*window, *order_of(self.plan))]
         sortable = {str(place): _sortable(level) for place, level in enumerate(levels)}
         return table.take(pc.sort_indices(pa.table(sortable), [(name, way, nulls) for name in sortable]))
 
@@ -109,7 +112,8 @@ def first_rows(choice: Choice, pieces: Iterable[Piece], count: int) -> pa.Table:
 def all_rows(choice: Choice, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
     """All chosen rows of the pieces in result order, table by table; all rows of a window are in one table. GoneError if
     the first window has fewer rows than are to be skipped, because then nobody knows where the rows begin."""
-    tables = (choice.ordered(table) for table in strata(map(choice.of_piece, pieces), choice.selection.descending))
+    found = strata(map(choice.of_piece, pieces), choice.selection.descending, choice.by_end)
+    tables = map(choice.ordered, found)
     return tables if choice.after is None else _behind(choice.after, tables)
 
 

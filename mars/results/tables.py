@@ -150,12 +150,17 @@ def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, d
     return table if above_us is None else table.filter(pc.greater(closes, instant(above_us)))
 
 
-def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Table]:
-    """Tables that together hold all rows of the pieces. Every window in one table, by start and end, comes before
-    (descending: after) all of the next one, so that sorting each table sorts the whole. One is made from about STRATUM_ROWS
-    rows, however few of them are chosen, so a reader that needs few rows reads few."""
-    ordered = sorted(pieces, key=lambda piece: (-piece.last_us, -piece.last_end_us) if descending else
-                     (piece.first_us, piece.first_end_us))
+def strata(pieces: Iterable[Piece], descending: bool = False, by_end: bool = False) -> Iterator[pa.Table]:
+    """Tables that together hold all rows of the pieces. Every window in one table, by start and end (`by_end`: by end and
+    start), comes before (descending: after) all of the next one, so that sorting each table sorts the whole. One is made
+    from about STRATUM_ROWS rows, however few of them are chosen, so a reader that needs few rows reads few."""
+
+    def begins(piece: Piece) -> tuple[int, int]:
+        """No row comes before it, or after it if descending."""
+        start, end = (piece.last_us, piece.last_end_us) if descending else (piece.first_us, piece.first_end_us)
+        return (end, start) if by_end else (start, end)
+
+    ordered = sorted(pieces, key=begins, reverse=descending)
     held: list[pa.Table] = []
     looked = 0
     followers: list[Piece | None] = [*ordered[1:], None]
@@ -166,15 +171,15 @@ def strata(pieces: Iterable[Piece], descending: bool = False) -> Iterator[pa.Tab
             yield pa.concat_tables(held)
         elif looked >= STRATUM_ROWS:
             table = pa.concat_tables(held)
-            settled = _beyond(pc.greater, table, following.last_us, following.last_end_us) if descending \
-                else _beyond(pc.less, table, following.first_us, following.first_end_us)
+            names = ("window_end", "window_start") if by_end else ("window_start", "window_end")
+            settled = _beyond(pc.greater if descending else pc.less, table, names, begins(following))
             yield table.filter(settled)
             held = [table.filter(pc.invert(settled))]
             looked = len(held[0])
 
 
-def _beyond(compare: Callable[..., pa.ChunkedArray], table: pa.Table, start_us: int, end_us: int) -> pa.ChunkedArray:
-    """Which rows are of a window that compares so with the one from start to end: by its start, then by its end."""
-    starts, ends = (table[name].cast(pa.int64()) for name in ("window_start", "window_end"))
-    same = pc.and_(pc.equal(starts, instant(start_us)), compare(ends, instant(end_us)))
-    return pc.or_(compare(starts, instant(start_us)), same)
+def _beyond(compare: Callable[..., pa.ChunkedArray], table: pa.Table, names: tuple[str, str], place: tuple[int, int]
+            ) -> pa.ChunkedArray:
+    """Which rows are of a window that compares so with a place: by the first of the two columns, then by the second."""
+    (one, two), (at, next_) = (table[name].cast(pa.int64()) for name in names), map(instant, place)
+    return pc.or_(compare(one, at), pc.and_(pc.equal(one, at), compare(two, next_)))

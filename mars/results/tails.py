@@ -47,8 +47,8 @@ class Block:
 class Tail:
     """How far one reader is. It has all rows up to `place`, and all rows of windows that close at or before the watermark
     `above_us`, as far as it asked for them. Both are None for a reader that has nothing and wants everything that is
-    kept. Rows never change, and windows of every kind close in the order of their begins and ends, so a place always means
-    the same."""
+    kept. Rows never change, and they come in the order of window_end, in which windows of every kind close, then of
+    window_start. So a place always means the same."""
 
     stream: Stream
     query: Query
@@ -109,9 +109,9 @@ def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
             return None
         after = tail.place if tail.above_us is None or closes_us > tail.above_us else None
     _require_kept(source, tail, tail.snapshot)
-    first_us = tail.place.start_us if tail.place else tail.selection.first_us
-    pieces = source.tables.closed(tail.snapshot, visible, tail.above_us, first_us)
-    choice = Choice.of(tail.query.plan, tail.selection, source.compile_condition, after)
+    above_us = tail.above_us if after is None else after.end_us + tail.snapshot.delay_us - 1
+    pieces = source.tables.closed(tail.snapshot, visible, above_us, tail.selection.first_us)
+    choice = Choice.of(tail.query.plan, tail.selection, source.compile_condition, after, by_end=True)
     tail.waiting = _blocks(all_rows(choice, pieces), after)
     return tail.waiting
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from mars.algebra import cells, cells_finish, windows
 from mars.algebra.cells_finish import instants
-from mars.algebra.evaluation.arrays import numbers, single
+from mars.algebra.cells_layout import lasts_of, panes_of
 from mars.model.commits import ResultSegment, Segment
 from mars.model.plan import QueryPlan, Stream
 from reducer.state.once import Once
@@ -58,8 +58,8 @@ class Closed:
     def describe(self, segment: Segment, now_ms: int) -> ResultSegment:
         """The description of a segment that holds it and is committed now; there must be a window."""
         if self.is_cells:
-            kind, names = windows.of(self.plan.aggregation, self.stream), numbers(single(self.table["w"]))
-            times = [instants(self.stream, edge) for edge in (kind.start(names), kind.end(names))]
+            kind = windows.of(self.plan.aggregation, self.stream)
+            times = [instants(self.stream, edge) for edge in kind.bounds(panes_of(self.table), lasts_of(self.table))]
         else:
             times = [self.table[name] for name in ("window_start", "window_end")]
         starts, ends = (pc.min_max(column.cast(pa.int64())) for column in times)

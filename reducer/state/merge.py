@@ -91,7 +91,9 @@ class QueryState:
         return state
 
     def _leave_out_closed(self) -> None:
-        self.open = [self._late_split(table)[1] for table in self.open]
+        kept, held, mark = self.query.plan.aggregation, self.open, self.commit.watermark
+        if mark is not None:
+            self.open = list(self._made("unclosed", held, lambda: cells.unclosed(kept, self.stream, held, mark), mark))
         self._find_earliest()
 
     def follow(self, query: Query) -> None:
@@ -152,9 +154,11 @@ class QueryState:
         self.changed = True
         if not piece.share.cells:
             return
-        late, table = self._late_split(self._cells(piece))
-        if late is not None and late.num_rows:
+        table, mark = self._cells(piece), commit.watermark
+        if mark is not None:
+            late, table, reaches_back = self._late_split(table, mark)
             commit.counters["late"] += tuple_count(late)
+            self.rewrite |= reaches_back
         if table.num_rows:
             self.delta.append(table)
             self.earliest = min(self.earliest, self._made("first pane", [table], partial(cells.first_pane, table)))
@@ -173,12 +177,15 @@ class QueryState:
         except InvariantError as error:
             raise error.of(self.query.id) from None
 
-    def _late_split(self, table: pa.Table) -> tuple[pa.Table | None, pa.Table]:
-        """(cells for which it is too late, the others), as of the watermark."""
-        kept, watermark = self.query.plan.aggregation, self.commit.watermark
-        if watermark is None:
-            return None, table
-        return self._made("late", [table], lambda: cells.late_split(kept, self.stream, table, watermark), watermark)
+    def _late_split(self, table: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table, bool]:
+        """(cells for which it is too late, the others, do these reach back to closed windows?)."""
+        kept, held = self.query.plan.aggregation, [*self.open, *self.delta] if cells.looks_back(table) else []
+
+        def split() -> tuple[pa.Table, pa.Table, bool]:
+            late, on_time = cells.late_split(kept, self.stream, table, watermark, held)
+            return late, on_time, cells.reaches_back(kept, self.stream, on_time, watermark)
+
+        return self._made("late", [table, *held], split, watermark)
 
     def _merged(self, tables: list[pa.Table]) -> pa.Table:
         return self._made("merge", tables, lambda: cells.merge(self.query.plan.aggregation, self.stream, tables))

@@ -19,7 +19,7 @@ from mars.model.free_names import FreeNames
 from mars.model.partials import AggregateCall, kept_once
 from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
 from sql.check import landmark, order, policies, shape
-from sql.check.groups import Groups, read_groups
+from sql.check.groups import Groups, check_partition, read_groups
 from sql.check.lower import TreeLowering
 from sql.check.scopes import WINDOW_COLUMNS, RowScope, TupleScope, aggregate_call, is_aggregate
 from sql.places import call_name
@@ -90,6 +90,7 @@ class Compiler:
              having: Expression | None) -> QueryPlan:
         """The plan of what has been compiled, with our clauses, ORDER BY and LIMIT."""
         calls = tuple(self.aggregates)
+        check_partition(self.select, keys)
         policy = policies.read(self.select, self.stream, self.continuous)
         aggregation = Aggregation(self.stream.name, self.columns(), condition, keys, self.select.clauses.window,
                                   kept_once(calls), **policy)

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from mars.model.expressions import Column
 from mars.model.plan import Key, Stream
 from sql.check.lower import TreeLowering
 from sql.check.lowering import Lowering
 from sql.check.scopes import WINDOW_COLUMNS, TupleScope, check_qualifiers, normal
 from sql.places import call_name
+from sql.refusals import refusal
 from sql.statements import SelectStatement
 
 
@@ -54,6 +56,17 @@ def read_groups(
         name = node.name if isinstance(node, exp.Column) else call_name(node).lower() or f"key_{len(keys)}"
         keys.setdefault(normal(node), Key(name, expression, expression.type))
     return Groups(keys, time_is_key)
+
+
+def check_partition(select: SelectStatement, keys: tuple[Key, ...]) -> None:
+    """SqlError if a window function's PARTITION BY names other keys than GROUP BY."""
+    named = select.clauses.partition
+    if named is None:
+        return
+    wanted = {key.expression.name.lower() if isinstance(key.expression, Column) else key.name.lower() for key in keys}
+    if {name.text.lower() for name in named} != wanted:
+        raise refusal(select.sql, named[0].start, named[-1].end, "PARTITION BY differs from GROUP BY",
+                      "a session is about one group", "name the same columns in both, or leave out PARTITION BY")
 
 
 def listed(terms: list[exp.Expr]) -> list[exp.Expr]:

@@ -18,7 +18,7 @@ def check(select: SelectStatement, stream: Stream) -> None:
         raise refusal(select.sql, time.start, time.end, f"{time.text} is not the event time of {stream.name}",
                       "windows are of the event time", f"write {stream.time_column}")
     if window is not None:
-        for milliseconds in (window.size_ms, window.every_ms, abs(window.offset_ms or 0)):
+        for milliseconds in (window.size_ms, window.every_ms, abs(window.offset_ms or 0), window.max_ms):
             _check_unit(select, stream, "WINDOWING", milliseconds or 0)
         _check_landmark(select, stream, window)
         _check_panes(select, window)

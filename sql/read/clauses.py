@@ -61,7 +61,8 @@ def _with(sql: str, clauses: Clauses, spelled: Spelled) -> Clauses:
     """The clauses with a window that is written as another system does; refuses a second window."""
     if clauses.window is not None:
         raise refusal(sql, spelled.start, spelled.end, "the window is given twice", "", "remove one of the two")
-    return replace(clauses, window=spelled.window, time=as_name(spelled.time),
+    partition = None if spelled.partition is None else tuple(map(as_name, spelled.partition))
+    return replace(clauses, window=spelled.window, time=as_name(spelled.time), partition=partition,
                    places={**clauses.places, "WINDOWING": (spelled.start, spelled.end)})
 
 

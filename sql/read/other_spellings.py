@@ -3,10 +3,12 @@
     FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(t), size [, offset]))             Flink, GROUP BY window_start, window_end, ...
     FROM TABLE(HOP(TABLE s, DESCRIPTOR(t), step, size [, offset]))
     FROM TABLE(CUMULATE(TABLE s, DESCRIPTOR(t), step, size))
+    FROM TABLE(SESSION(TABLE s [PARTITION BY keys], DESCRIPTOR(t), gap))
     GROUP BY window(t, '60 seconds' [, '10 seconds' [, '5 seconds']]), ...   Spark, with window.start, window.end in SELECT
+    GROUP BY session_window(t, '5 minutes'), ...                             and session_window.start, session_window.end
 
 https://nightlies.apache.org/flink/flink-docs-stable/docs/dev/table/sql/queries/window-tvf/
-https://spark.apache.org/docs/latest/api/sql/index.html#window
+https://spark.apache.org/docs/latest/api/sql/index.html#window, #session_window
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from mars.errors import SqlError
 from mars.model.durations import format_duration
 from mars.model.plan import Window
 from sql.read.reader import Reader
-from sql.read.windowing import side_by_side
+from sql.read.windowing import session, side_by_side
 from sql.read.words import Word, read_words
-from sql.refusals import not_supported, refusal, refusal_at
+from sql.refusals import refusal, refusal_at
 
 TVF_HINT = "write FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(t), INTERVAL '60' SECOND)), or FROM s and WINDOWING 60 s"
 SPARK_HINT = "write window(t, '60 seconds'), or WINDOWING 60 s"
@@ -30,12 +32,14 @@ SPARK_HINT = "write window(t, '60 seconds'), or WINDOWING 60 s"
 
 @dataclass(frozen=True)
 class Spelled:
-    """A window, the column that it says is the event time, and where it stands: sql[start:end]."""
+    """A window, the column that it says is the event time, and where it stands: sql[start:end]. `partition` are the names
+    of PARTITION BY, None without one."""
 
     window: Window
     time: Word
     start: int
     end: int
+    partition: tuple[Word, ...] | None = None
 
 
 def begins_table(words: list[Word], index: int) -> bool:
@@ -51,14 +55,13 @@ def read_table(reader: Reader) -> tuple[list[Word], Spelled]:
         reader.take(symbol, hint=TVF_HINT)
     function = reader.take_name("a window function")
     kind = function.value.upper()
-    if kind == "SESSION":
-        raise not_supported(reader.sql, function.start, function.end, "SESSION", TVF_HINT)
     if kind not in FUNCTIONS:
         raise refusal_at(reader.sql, function, f"unknown window function {function.value}",
-                         "there are TUMBLE, HOP and CUMULATE", TVF_HINT)
+                         "there are TUMBLE, HOP, CUMULATE and SESSION", TVF_HINT)
     reader.take("(", hint=TVF_HINT)
     reader.take("TABLE", hint=TVF_HINT)
     stream = reader.take_name("the stream")
+    partition = _partition(reader) if reader.word.is_("PARTITION BY") and kind == "SESSION" else None
     for symbol in (",", "DESCRIPTOR", "("):
         reader.take(symbol, hint=TVF_HINT)
     time = reader.take_name("the event-time column")
@@ -71,14 +74,26 @@ def read_table(reader: Reader) -> tuple[list[Word], Spelled]:
     least, most, made = FUNCTIONS[kind]
     if not least <= len(lengths) <= most:
         raise refusal(reader.sql, function.start, end, f"{kind} does not take {len(lengths)} intervals", "", TVF_HINT)
-    return [from_, stream], Spelled(_checked(reader, function.start, end, made(*lengths)), time, function.start, end)
+    window = _checked(reader, function.start, end, made(*lengths))
+    return [from_, stream], Spelled(window, time, function.start, end, partition)
+
+
+def _partition(reader: Reader) -> tuple[Word, ...]:
+    """PARTITION BY a, b; up to the comma before DESCRIPTOR."""
+    reader.advance()
+    names = [reader.take_name("a key")]
+    while reader.word.is_(",") and not reader.words[reader.position + 1].is_("DESCRIPTOR"):
+        reader.advance()
+        names.append(reader.take_name("a key"))
+    return tuple(names)
 
 
 def replace_call(sql: str, words: list[Word]) -> tuple[list[Word], Spelled | None]:
-    """The words with window_start in place of the call `window(...)` in GROUP BY, and its window; the words as they are, and
-    None, if there is none. `window.start` and `window.end` become window_start and window_end with it."""
+    """The words with window_start in place of the call `window(...)` or `session_window(...)` in GROUP BY, and its window;
+    the words as they are, and None, if there is none. `window.start` and `window.end` become window_start and window_end
+    with it."""
     group = next((i for i, word in enumerate(words) if word.is_("GROUP BY")), len(words))
-    at = next((i for i in range(group, len(words) - 1) if words[i].is_("WINDOW") and words[i + 1].is_("(")
+    at = next((i for i in range(group, len(words) - 1) if words[i].is_(*CALLS) and words[i + 1].is_("(")
                and words[i - 1].is_("GROUP BY", ",")), None)
     if at is None:
         return words, None
@@ -88,18 +103,19 @@ def replace_call(sql: str, words: list[Word]) -> tuple[list[Word], Spelled | Non
     while reader.accept(","):
         lengths.append(_text_duration(reader, zero=len(lengths) == 2))
     end = reader.take(")", hint=SPARK_HINT).end
-    if not 1 <= len(lengths) <= 3:
-        raise refusal(sql, words[at].start, end, f"window does not take {len(lengths)} lengths", "", SPARK_HINT)
-    size_ms, every_ms, offset_ms = [*lengths, *[lengths[0], 0][len(lengths) - 1:]]
-    window = _checked(reader, words[at].start, end, side_by_side(size_ms, every_ms, offset_ms))
+    name = words[at].value
+    most, made = CALLS[name.upper()]
+    if not 1 <= len(lengths) <= most:
+        raise refusal(sql, words[at].start, end, f"{name} does not take {len(lengths)} lengths", "", SPARK_HINT)
+    window = _checked(reader, words[at].start, end, made(*lengths))
     rest = [*words[:at], _named(words[at], "window_start"), *words[reader.position:]]
-    return _without_struct(rest), Spelled(window, time, words[at].start, end)
+    return _without_struct(rest, name.upper()), Spelled(window, time, words[at].start, end)
 
 
-def _without_struct(words: list[Word]) -> list[Word]:
+def _without_struct(words: list[Word], struct: str) -> list[Word]:
     kept: list[Word] = []
     for word in words:
-        if len(kept) > 1 and kept[-1].is_(".") and kept[-2].is_("WINDOW") and word.is_("START", "END"):
+        if len(kept) > 1 and kept[-1].is_(".") and kept[-2].is_(struct) and word.is_("START", "END"):
             kept[-2:] = [_named(word, f"window_{word.value.lower()}")]
         else:
             kept.append(word)
@@ -144,6 +160,10 @@ def _milliseconds(text: str, zero: bool = False) -> int | None:
     return milliseconds
 
 
+def _window(size_ms: int, every_ms: int | None = None, offset_ms: int = 0) -> Window:
+    return side_by_side(size_ms, size_ms if every_ms is None else every_ms, offset_ms)
+
+
 def _tumble(size_ms: int, offset_ms: int = 0) -> Window:
     return side_by_side(size_ms, size_ms, offset_ms)
 
@@ -170,4 +190,6 @@ def _checked(reader: Reader, start: int, end: int, window: Window) -> Window:
 
 # By name: the least and the greatest number of intervals, and what makes the window of them.
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Window]]] = {
-    "TUMBLE": (1, 2, _tumble), "HOP": (2, 3, _hop), "CUMULATE": (2, 2, _cumulate)}
+    "TUMBLE": (1, 2, _tumble), "HOP": (2, 3, _hop), "CUMULATE": (2, 2, _cumulate), "SESSION": (1, 1, session)}
+# By name: the greatest number of lengths, and what makes the window of them.
+CALLS: dict[str, tuple[int, Callable[..., Window]]] = {"WINDOW": (3, _window), "SESSION_WINDOW": (1, session)}

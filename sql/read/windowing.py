@@ -16,13 +16,18 @@ from sql.read.reader import Reader
 from sql.read.words import Word
 from sql.refusals import not_supported, refusal, refusal_at
 
-KINDS = "write WINDOWING 60 s, WINDOWING 60 s EVERY 10 s, or WINDOWING LANDMARK EACH DAY EVERY 1 min"
+KINDS = "write WINDOWING 60 s, WINDOWING 60 s EVERY 10 s, LANDMARK EACH DAY EVERY 1 min, or SESSION GAP 5 min"
+SESSION = "write WINDOWING SESSION GAP 5 min, or SESSION GAP 5 min MAX 1 h"
 PERIODS = {"HOUR": MILLISECONDS["h"], "DAY": MILLISECONDS["d"]}
 
 
 def read_windowing(reader: Reader, word: Word) -> dict:
     """What follows WINDOWING. The windows that Mars does not have are recognised, and refused."""
-    if reader.word.is_("SLIDING", "SESSION", "COUNT"):
+    if reader.accept("SESSION"):
+        return {"window": _session(reader)}
+    if reader.accept("SLIDING"):
+        return {"window": Window("sliding", reader.take_duration("SLIDING"))}
+    if reader.word.is_("COUNT"):
         raise not_supported(reader.sql, word.start, reader.word.end, f"WINDOWING {reader.word.value.upper()}", KINDS)
     if landmark := reader.accept("LANDMARK"):
         return {"window": _landmark(reader, landmark)}
@@ -84,6 +89,18 @@ def _landmark(reader: Reader, word: Word) -> Window:
                       f"write LANDMARK EACH {format_duration(-(-size_ms // every_ms) * every_ms)} EVERY "
                       f"{format_duration(every_ms)}")
     return Window("landmark each", size_ms, every_ms)
+
+
+def _session(reader: Reader) -> Window:
+    if not reader.accept("GAP"):
+        raise reader.expected("GAP and a duration", SESSION)
+    gap_ms = reader.take_duration("GAP")
+    return session(gap_ms, reader.take_duration("MAX") if reader.accept("MAX") else None)
+
+
+def session(gap_ms: int, max_ms: int | None = None) -> Window:
+    """Sessions that end where a group is silent for longer than the gap, or after the longest time."""
+    return Window("session", gap_ms, max_ms=max_ms)
 
 
 def _step(reader: Reader, hint: str) -> int:

@@ -92,7 +92,6 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     grace = f" + {format_duration(aggregation.grace_ms)}" if aggregation.grace_ms else ""
     kind = windows.of(aggregation, stream)
     closing = "past" if kind.holds_its_end else "at or past"
-    late = "a tuple whose window is closed" if kind.panes_are_windows else "a tuple whose windows are all closed"
     idle = "a silent partition holds the windows open" if aggregation.idle_ms is None else \
         f"a partition that is silent for {format_duration(aggregation.idle_ms)} is left out of the watermark"
     return [
@@ -102,7 +101,7 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
         ),
         ("idle", idle),
         ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
-        ("late", f"{late}: dropped and counted"),
+        ("late", f"{kind.late}: dropped and counted"),
         ("emits", f"{plan.presentation.emission}: each window once, when it is closed"),
     ]
 

@@ -57,7 +57,7 @@ def grouped(plan: QueryPlan, stream: Stream, view: str) -> str:
             f"{window_time(window.start, stream)} AS window_time",
             *columns,
         ]
-        groups = ["_window", *groups]
+        groups = [window.group, *groups]
     lines = [f"SELECT {', '.join(columns) or 'count(*)'}", f"FROM ({indent(prepared(aggregation, stream, view))})"]
     return "\n".join(lines + ([f"GROUP BY {', '.join(groups)}"] if groups else []))
 

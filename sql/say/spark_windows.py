@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mars.errors import UserError
-from mars.model.plan import Stream, Window
+from mars.model.plan import UNITS_PER_SECOND, Stream, Window
 
 
 @dataclass(frozen=True)
 class SparkWindow:
     """`window` gives a number that tells a tuple's window from others, from the text of its event time, by explode(...) if
-    it is in several; `start` and `end` are those of the window that is told by `_window`. Times are in the stream's unit."""
+    it is in several; `start` and `end` are those of the window that is told by `_window`. Times are in the stream's unit.
+    `group` is what Spark groups by."""
 
     window: Callable[[str], str]
     start: str
     end: str
+    group: str = "_window"
 
 
 def of(window: Window, stream: Stream) -> SparkWindow:
@@ -59,4 +61,24 @@ def landmark_from(window: Window, stream: Stream) -> SparkWindow:
                     "write EXPLAIN without FORMAT SPARK, or LANDMARK EACH")
 
 
-KINDS = {"tumbling": tumbling, "hopping": hopping, "landmark each": landmark_each, "landmark from": landmark_from}
+def session(window: Window, stream: Stream) -> SparkWindow:
+    """Spark's own sessions; refused where Spark has none."""
+    per_second = UNITS_PER_SECOND[stream.time_unit]
+    if window.max_ms is not None or per_second > 1_000_000:
+        raise UserError("These sessions cannot be shown as Spark SQL",
+                        "Spark's have no longest time, and count microseconds",
+                        "write EXPLAIN without FORMAT SPARK, or leave out MAX")
+    micros = 1_000_000 // per_second
+    start, end = (f"unix_micros(session_window.{side}) div {micros}L" for side in ("start", "end"))
+    return SparkWindow(lambda time: f"timestamp_micros({time} * {micros}L)", f"({start})", f"({end})",
+                       f"session_window(_window, '{window.size_ms} milliseconds')")
+
+
+def sliding(window: Window, stream: Stream) -> SparkWindow:
+    """Refused: which windows there are depends on the group's other tuples, and Spark has no such windows."""
+    raise UserError("Sliding windows cannot be shown as Spark SQL", "Spark groups by none that depend on other tuples",
+                    "write EXPLAIN without FORMAT SPARK, or WINDOWING 60 s EVERY 1 s")
+
+
+KINDS = {"tumbling": tumbling, "hopping": hopping, "landmark each": landmark_each, "landmark from": landmark_from,
+         "session": session, "sliding": sliding}

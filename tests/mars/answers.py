@@ -133,6 +133,30 @@ def window_answers(window: Window, times: np.ndarray) -> Iterator[bytes]:
             yield repr((panes.tolist(), rows.tolist(), kind.start(names).tolist(), kind.end(names).tolist())).encode()
 
 
+def session_answers(times: np.ndarray) -> Iterator[bytes]:
+    """Cells of three groups, and their windows, with and without a longest time."""
+    ids = (mixed(len(times), 12) % np.uint64(3)).astype(np.int32)
+    for unit in ("ms", "us"):
+        for most in (None, 50_000):
+            kind = KINDS["session"](Window("session", 7_000, max_ms=most), stream({"t": "BIGINT"}, unit=unit), 0)
+            cells = kind.gather([pa.array(ids)], kind.panes(times), times)
+            of = ids[cells.groups.first_row]
+            starts, ends = kind.windows_of(of, cells.panes, cells.lasts)
+            yield repr(sorted(zip(of.tolist(), cells.panes.tolist(), cells.lasts.tolist(), starts.tolist(), ends.tolist(),
+                                  strict=True))).encode()
+
+
+def sliding_answers(times: np.ndarray) -> Iterator[bytes]:
+    """Windows of two groups, as ranges of their panes."""
+    parts = [np.unique(part) for part in np.split(times, 2)]
+    ids, panes = np.repeat(np.arange(2, dtype=np.int32), [len(part) for part in parts]), np.concatenate(parts)
+    for unit in ("ms", "us"):
+        kind = KINDS["sliding"](Window("sliding", 9_000), stream({"t": "BIGINT"}, unit=unit), 0)
+        first, last, names = kind.ranges(ids, panes, 100_000, 800_000)
+        found = (first.tolist(), last.tolist(), kind.start(names).tolist(), kind.end(names).tolist())
+        yield repr((kind.panes(times).tolist(), *found)).encode()
+
+
 def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
     """Every part by its name in mars/computing.py, and what it makes."""
     yield "csv", reader_answers({"t": "BIGINT", "a": "STRING", "b": "STRING"}, "CSV", CSV)
@@ -147,6 +171,8 @@ def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
                      for s, w in units for kind in [KINDS[w.kind](w, s, 0)] for t in (times, -times, times[:1]))
     for window in WINDOWS:
         yield f"window {window.kind}", window_answers(window, times % 10_000_000)
+    yield "window sliding", sliding_answers(times % 900_000)
+    yield "window session", session_answers(times % 2_000_000)
     yield "hash", (hashing.hash_rows(keys, len(keys[0])).tobytes() + hashing.part_of(keys, 7, len(keys[0])).tobytes()
                    for keys in key_columns())
     yield "group", (repr((found.ids.tolist(), found.first_row.tolist())).encode() for keys in key_columns()

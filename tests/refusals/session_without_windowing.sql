@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:42
 -- title: SESSION without WINDOWING
--- hint: write WINDOWING 60 s, WINDOWING 60 s EVERY 10 s, or WINDOWING LANDMARK EACH DAY EVERY 1 min
+-- hint: write WINDOWING 60 s, WINDOWING 60 s EVERY 10 s, LANDMARK EACH DAY EVERY 1 min, or SESSION GAP 5 min
 SELECT sip, count(*) FROM s GROUP BY sip SESSION GAP 5 s

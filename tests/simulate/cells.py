@@ -102,10 +102,16 @@ def open_from(closed_up_to: int) -> int:
     return (closed_up_to - WINDOW_MS + 1) << ID_BITS
 
 
-def late_split(plan: QueryPlan, stream: Stream, table: Table, closed_up_to: int) -> tuple[Table, Table]:
+def late_split(plan: QueryPlan, stream: Stream, table: Table, closed_up_to: int,
+               held: object = ()) -> tuple[Table, Table]:
     """Stands for mars.algebra.cells.late_split."""
     at = bisect_left(table, open_from(closed_up_to))
     return Table(table[:at]), Table(table[at:])
+
+
+def unclosed(plan: QueryPlan, stream: Stream, tables: list[Table], watermark: int) -> list[Table]:
+    """Stands for mars.algebra.cells.unclosed."""
+    return [late_split(plan, stream, table, watermark)[1] for table in tables]
 
 
 def ids(table: Table) -> list[int]:
@@ -166,7 +172,8 @@ def rows(plan: QueryPlan, stream: Stream, table: Table, ordered: bool = True) ->
 # What readers see as columns of a result.
 ROWS = ["window_start", "window_end", "id"]
 # Stands for mars.algebra.cells where readers merge what is open and make rows of what is closed.
-OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, late_split=late_split, finish=rows,
+OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, unclosed=unclosed, finish=rows,
                        of_windows=lambda plan, stream, table, before=None: table)
-CELLS = SimpleNamespace(merge=merge, late_split=late_split, close=close, first_pane=first_pane, would_close=would_close,
+CELLS = SimpleNamespace(merge=merge, late_split=late_split, unclosed=unclosed, close=close, first_pane=first_pane,
+                        would_close=would_close, reaches_back=lambda *_: False, looks_back=lambda _: False,
                         settle=lambda _aggregation, _stream, table, _watermark: table, equal=operator.eq, tuple_count=len)

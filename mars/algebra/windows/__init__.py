@@ -4,16 +4,21 @@ window's start or end by himself."""
 from __future__ import annotations
 
 from mars.algebra.windows.hopping import Hopping
-from mars.algebra.windows.kind import NEVER, Windows
+from mars.algebra.windows.joined import Joined
+from mars.algebra.windows.kind import NEVER, Gathered, Windows
 from mars.algebra.windows.landmark import LandmarkEach, LandmarkFrom
+from mars.algebra.windows.ranged import Ranged
+from mars.algebra.windows.session import Session
+from mars.algebra.windows.sliding import Sliding
 from mars.algebra.windows.tumbling import Tumbling
 from mars.algebra.windows.whole import Whole
 from mars.model.plan import Aggregation, Stream
 
-__all__ = ["KINDS", "NEVER", "Windows", "of"]
+__all__ = ["KINDS", "NEVER", "Gathered", "Joined", "Ranged", "Windows", "of"]
 
 KINDS: dict[str | None, type[Windows]] = {
-    None: Whole, "tumbling": Tumbling, "hopping": Hopping, "landmark each": LandmarkEach, "landmark from": LandmarkFrom}
+    None: Whole, "tumbling": Tumbling, "hopping": Hopping, "landmark each": LandmarkEach, "landmark from": LandmarkFrom,
+    "session": Session, "sliding": Sliding}
 
 
 def of(aggregation: Aggregation, stream: Stream) -> Windows:

@@ -8,27 +8,46 @@ business of the kinds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
+from mars.algebra.grouping import Groups, group
 from mars.model.plan import Stream, Window
 
 NEVER = 2**63 - 1  # the end of a window that no watermark closes
 Times = np.ndarray  # int64, in the stream's unit
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """Which rows become one cell: `groups` of them, the pane of each, and its greatest time (None if cells have none)."""
+
+    groups: Groups
+    panes: Times
+    lasts: Times | None = None
+
+
 class Windows(ABC):
     """The windows of one query over one stream. What holds for every kind:
 
-    - The event time alone decides which pane a tuple is in, and the pane alone which windows it is in.
+    - The event time alone decides which pane a tuple is in.
+    - Windows close in the order of their ends, at watermarks that `closed_end` tells.
+
+    And for every kind that is not `Joined`:
+
+    - The pane alone decides which windows a tuple is in.
     - Of two panes the greater one is in no window that ends before the other's first one, and its last one ends no earlier.
-    - The names of windows ascend in the order of (start, end), and in this order windows close.
+    - The names of windows ascend in the order of (start, end), which is also that of (end, start).
 
     The methods here are those of a kind whose panes are its windows; another kind has its own `of_panes`, `first_end` and
     `last_end`.
     """
+
+    late: ClassVar[str] = "a tuple whose window is closed"  # which tuples are, for people
 
     panes_are_windows: ClassVar[bool] = True  # a pane is in one window, which bears its name
     holds_its_end: ClassVar[bool] = False  # a tuple at window_end belongs to it, so the watermark must have come further
@@ -63,6 +82,11 @@ class Windows(ABC):
             return np.full(len(event_times), first, np.int64)
         return (event_times - self.offset) // step * step + self.offset if self.offset else event_times // step * step
 
+    def gather(self, keys: Sequence[pa.Array], panes: Times, lasts: Times) -> Gathered:
+        """Which of these rows, tuples or cells, become one cell: those that agree in the keys and the pane."""
+        groups = group(keys, panes)
+        return Gathered(groups, panes[groups.first_row])
+
     @abstractmethod
     def start(self, windows: Times) -> Times:
         """The start of each window."""
@@ -70,6 +94,10 @@ class Windows(ABC):
     @abstractmethod
     def end(self, windows: Times) -> Times:
         """The first time after each window; NEVER if there is none."""
+
+    def bounds(self, windows: Times, lasts: Times | None) -> tuple[Times, Times]:
+        """The start and the end of each window; `lasts` are the greatest times in them, of a `Joined` kind."""
+        return self.start(windows), self.end(windows)
 
     def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
         """(rows, windows): panes[rows[i]] is in windows[i]. Those windows that end in (above, up_to]; None for no bound.

@@ -16,6 +16,7 @@ class Stepped(Windows):
     after it to its `last_end`."""
 
     panes_are_windows = False
+    late = "a tuple whose windows are all closed"
 
     def __init__(self, window: Window, stream: Stream, grace_ms: int) -> None:
         super().__init__(window, stream, grace_ms)

@@ -7,7 +7,9 @@ import random
 from dataclasses import replace
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from mars.errors import SqlError
@@ -83,6 +85,26 @@ def test_pages_follow_each_other_without_gap_or_double():
                                    whole["window_end"].cast(pa.int64()).to_pylist()[:30], strict=True)].count((start, end))
     after = first_rows(Choice.of(PLAN, Selection(), result_condition, Place(start, end, same)), piece, 1_000)
     assert str(pa.concat_tables([whole.slice(0, 30), after]).to_pylist()) == str(whole.to_pylist())
+
+
+@pytest.mark.parametrize("at", [1, 17, 30, 59])
+def test_in_the_order_of_ends_rows_follow_each_other_too(monkeypatch, at):
+    """As events and sinks have them: sessions close in this order, and not in that of their starts."""
+    monkeypatch.setattr(tables, "STRATUM_ROWS", 7)
+    rows = table(3)
+    lengths = np.random.default_rng(1).integers(1, 9, len(rows)) * 30_000_000
+    ends = pc.add(rows["window_start"].cast(pa.int64()), pa.array(lengths)).cast(rows["window_end"].type)
+    rows = rows.set_column(rows.schema.get_field_index("window_end"), "window_end", ends)
+    pieces = [Piece.of(rows.slice(first, 10)) for first in range(0, len(rows), 10)]
+    whole = first_rows(Choice.of(PLAN, Selection(), result_condition, by_end=True), pieces, 1_000)
+    ends, starts = (whole[name].cast(pa.int64()).to_pylist() for name in ("window_end", "window_start"))
+    windows = list(zip(ends, starts, strict=True))
+    assert windows == sorted(windows)
+    assert starts != sorted(starts)
+    end, start = windows[at - 1]
+    after = Place(start, end, windows[:at].count((end, start)))
+    rest = first_rows(Choice.of(PLAN, Selection(), result_condition, after, by_end=True), pieces, 1_000)
+    assert str(pa.concat_tables([whole.slice(0, at), rest]).to_pylist()) == str(whole.to_pylist())
 
 
 def test_a_page_of_few_rows_reads_few_pieces_however_few_are_chosen(monkeypatch):

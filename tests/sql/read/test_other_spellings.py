@@ -12,6 +12,7 @@ from sql.check.compile import compile_select
 from sql.read.parse import parse
 
 T = "TABLE flows, DESCRIPTOR(timestamp)"
+BY_SIP = "TABLE flows PARTITION BY sip, DESCRIPTOR(timestamp)"
 BOUNDS = "window_start, window_end"
 SAME = [
     (f"FROM TABLE(TUMBLE({T}, INTERVAL '60' SECOND)) GROUP BY {BOUNDS}, sip", "FROM flows GROUP BY sip WINDOWING 60 s"),
@@ -27,9 +28,20 @@ SAME = [
     ("FROM flows GROUP BY sip, window(timestamp, '60s', '60s', '0 s')", "FROM flows GROUP BY sip WINDOWING 60 s"),
     ("FROM flows GROUP BY window(timestamp, '60 seconds', '10 seconds', '5 seconds'), sip",
      "FROM flows GROUP BY sip WINDOWING 60 s EVERY 10 s OFFSET 5 s"),
+    (f"FROM TABLE(SESSION({T}, INTERVAL '5' MINUTE)) GROUP BY {BOUNDS}, sip",
+     "FROM flows GROUP BY sip WINDOWING SESSION GAP 5 min"),
+    (f"FROM TABLE(SESSION({BY_SIP}, INTERVAL '30' SECOND)) GROUP BY {BOUNDS}, sip",
+     "FROM flows GROUP BY sip WINDOWING SESSION GAP 30 s"),
+    ("FROM flows GROUP BY sip, session_window(timestamp, '5 minutes') GRACE 2 s",
+     "FROM flows GROUP BY sip GRACE 2 s WINDOWING SESSION GAP 5 min"),
 ]
 REFUSED = [
-    (f"FROM TABLE(SESSION({T}, INTERVAL '5' MINUTE)) GROUP BY {BOUNDS}", "SESSION is not supported yet"),
+    (f"FROM TABLE(SESSION({T}, INTERVAL '5' MINUTE, INTERVAL '1' HOUR)) GROUP BY {BOUNDS}",
+     "SESSION does not take 2 intervals"),
+    (f"FROM TABLE(SESSION({BY_SIP}, INTERVAL '5' MINUTE)) GROUP BY {BOUNDS}",
+     "PARTITION BY differs from GROUP BY"),
+    (f"FROM TABLE(TUMBLE({BY_SIP}, INTERVAL '5' MINUTE)) GROUP BY {BOUNDS}", "unexpected PARTITION BY"),
+    ("FROM flows GROUP BY session_window(timestamp, '5 min', '1 h')", "session_window does not take 2 lengths"),
     (f"FROM TABLE(SLIDE({T}, INTERVAL '5' MINUTE)) GROUP BY {BOUNDS}", "unknown window function SLIDE"),
     (f"FROM TABLE(HOP({T}, INTERVAL '5' MINUTE)) GROUP BY {BOUNDS}", "HOP does not take 1 intervals"),
     (f"FROM TABLE(HOP({T}, INTERVAL '5' MINUTE, INTERVAL '1' MINUTE)) GROUP BY {BOUNDS}", "do not fit each other"),
@@ -53,8 +65,9 @@ def test_both_spellings_are_one_plan(theirs: str, ours: str, flows: Stream) -> N
     assert plan(theirs, flows) == plan(ours, flows)
 
 
-def test_the_bounds_of_sparks_struct_are_those_of_the_window(flows: Stream) -> None:
-    select = "SELECT window.start, window.end AS e, sip FROM flows GROUP BY window(timestamp, '1 min'), sip"
+@pytest.mark.parametrize("struct", ["window", "session_window"])
+def test_the_bounds_of_sparks_struct_are_those_of_the_window(flows: Stream, struct: str) -> None:
+    select = f"SELECT {struct}.start, {struct}.end AS e, sip FROM flows GROUP BY {struct}(timestamp, '1 min'), sip"
     made = compile_select(parse(select), flows, True)
     assert [output.name for output in made.presentation.outputs] == ["e", "sip"]
     assert made.presentation.outputs[0].expression.name == "window_end"

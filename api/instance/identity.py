@@ -29,7 +29,7 @@ from mars.errors import ConflictError, NotReadyError
 from mars.model import names
 
 log = logging.getLogger("mars.server")
-FORMAT = 3
+FORMAT = 4
 GUARD_S = 0.5
 
 

@@ -22,6 +22,7 @@ from mars.config import Config
 from mars.model import names
 from mars.model.commits import Pointer
 from mars.model.registry import Catalog
+from mars.results.tables import ResultTables
 from reducer.committing.assignment import Assignment
 from reducer.keypart import KeyPart
 from tests.clock import ManualClock
@@ -69,7 +70,7 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
              for number in range(stream.key_parts)]
     for query in view.queries.queries.values():
         commits = [part.truth.manifest.queries[query.id] for part in parts]
-        closed = [pa.ipc.open_stream(storage.read(found.segment)).read_all()
+        closed = [ResultTables(storage).rows(found, query.plan, stream)
                   for commit in commits for found in result_segments(storage, commit)]
         states = [part.queries.states[query.id] for part in parts]
         opened = [finish(query.plan, stream, merge(query.plan.aggregation, stream, state.open)) for state in states]

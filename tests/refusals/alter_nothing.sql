@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:7
--- title: expected QUERY or SINK, found STREAM
+-- title: unexpected STREAM
 -- hint: write ALTER QUERY q AS SELECT ..., or ALTER SINK s REPLAY ...
 ALTER STREAM s

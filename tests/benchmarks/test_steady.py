@@ -1,6 +1,7 @@
 """What a steady load costs: its sums, two checkouts in turns, and a short run of the whole."""
 
 import json
+import os
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -84,6 +85,7 @@ def test_only_benchmarks_that_tell_their_figures_are_run_in_turns(monkeypatch, c
 @pytest.mark.services
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
+@pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="takes half a minute: set LONG_TESTS=1")
 def test_a_short_load_tells_its_cost(running, tmp_path):
     run, config = running
     with Bench(run, config, tmp_path, partitions=2) as bench:

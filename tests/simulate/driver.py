@@ -277,8 +277,9 @@ class Driver(Load):
         if not queries:
             return ""
         query, catalog = self.random.choice(queries), self.world.catalog
-        words = ("RESUME",) if query.state != RUNNING else ("PAUSE", "DROP")[:len(queries)]
+        words = ("RESUME",) if query.state != RUNNING else ("ALTER", "PAUSE", "DROP")[:len(queries) + 1]
         word = self.random.choice(words)
-        change = {"RESUME": catalog.resume, "PAUSE": catalog.pause, "DROP": catalog.drop_query}[word]
+        change = {"RESUME": catalog.resume, "PAUSE": catalog.pause, "DROP": catalog.drop_query,
+                  "ALTER": lambda name: catalog.alter_query(name, lambda now: now.plan)}[word]
         self.world.call(lambda: change(query.name))
         return f"{word} QUERY {query.name}"

@@ -123,16 +123,18 @@ class Readers:
 
     def _follow(self, name: str, query: Query) -> None:
         """All events that are there by now, behind those that were read at any API."""
-        follower = self.followers.setdefault(query.id, Follower())
+        follower = self.followers.setdefault(query.shown_id, Follower())
         if follower.is_at_it:
             return
         follower.is_at_it = True
         try:
             context = self.contexts[name]
             tail = open_tail(context.results, query.name, follower.event_id, None, None)
+            if tail.query.shown_id != query.shown_id:  # it was altered meanwhile: that reader begins anew
+                return
             while (block := next_block(context.results, tail)) is not None:
                 follower.rows += rows_of(block.table)
-                follower.event_id = event_ids.dump(query.id, block.chunks[-1].behind, tail.selection)
+                follower.event_id = event_ids.dump(query.shown_id, block.chunks[-1].behind, tail.selection)
             self.shown.follow(query.id, follower.rows, tail.snapshot)
         finally:
             follower.is_at_it = False

@@ -28,6 +28,7 @@ from sql.say.explain import WIDTH
 from sql.say.explain import explain as explain_plan
 from sql.say.spark import spark_sql
 
+SHARERS = 5  # whose names are shown
 PEEKED, PEEKED_CHARS = 10, 10_000
 GUESSED_FROM = 200
 
@@ -101,16 +102,29 @@ def explain(context: Context, statement: kinds.Explain) -> Answer:
     """A plan in words, or as plain Spark SQL. For a query with WHY, also why its result is as it is."""
     if statement.query is not None:
         stream, query = context.catalog.query(statement.query.text)
-        lines = _plan_lines(query.plan, stream, statement.format)
+        lines = _plan_lines(query.plan, stream, statement.format) + _shared(context, stream, query.plan, query.id)
         return _plan([*lines, *(_why(context, stream, query) if statement.why else [])])
     assert statement.select is not None, statement  # of the two there is always one
     stream = source(context, statement.select)
     # A SELECT with a window may be meant for CREATE QUERY. Given alone, it differs only in where it starts.
-    return _plan(_plan_lines(compile_select(statement.select, stream, continuous=False), stream, statement.format))
+    lines = _plan_lines(compile_select(statement.select, stream, continuous=False), stream, statement.format)
+    if statement.format == "TEXT" and statement.select.clauses.window is not None:
+        lines += _shared(context, stream, compile_select(statement.select, stream, continuous=True))
+    return _plan(lines)
 
 
 def _plan_lines(plan: QueryPlan, stream: Stream, format_: str) -> list[str]:
     return spark_sql(plan, stream, stream.name).split("\n") if format_ == "SPARK" else explain_plan(plan, stream)
+
+
+def _shared(context: Context, stream: Stream, plan: QueryPlan, own: str = "") -> list[str]:
+    """Which queries keep the same cells, in a line; none if no other does."""
+    others = [query.name for query in context.catalog.query_set(stream).running().values()
+              if query.id != own and query.plan.aggregation.cells_name == plan.aggregation.cells_name]
+    if not others:
+        return []
+    listed = ", ".join(sorted(others)[:SHARERS]) + (f" and {len(others) - SHARERS} more" if len(others) > SHARERS else "")
+    return [f"{'shares':<{WIDTH}} its cells with {listed}: they are computed and kept once, where both have read as far"]
 
 
 def _plan(lines: list[str]) -> Answer:

@@ -103,3 +103,14 @@ def test_create_or_replace_and_if_exists(client, altered, fresh_name):
     assert (found["kind"], found["notes"]) == ("created", [f"There is a query {new} already; it was left as it is."])
     assert run(f"DROP QUERY IF EXISTS {new}")["kind"] == "dropped"
     assert run(f"DROP QUERY IF EXISTS {new}")["notes"] == [f"There was no {new}."]
+
+
+def test_explain_names_the_queries_that_keep_the_same_cells(client, altered):
+    committer, _ = altered
+    stream, name = committer.stream.name, committer.query.name
+    select = f"SELECT sum(bytes) AS b, sip FROM {stream} GROUP BY sip WINDOWING 60 s"
+    alike = client.post("/v1/sql", json={"sql": f"EXPLAIN {select.replace('sum(bytes)', 'count(*) + sum(bytes)')}"}).json()
+    assert [row[0] for row in alike["rows"] if row[0].startswith("shares")] == [
+        f"shares    its cells with {name}: they are computed and kept once, where both have read as far"]
+    other = client.post("/v1/sql", json={"sql": f"EXPLAIN {select.replace('60 s', '70 s')}"}).json()
+    assert not [row for row in other["rows"] if row[0].startswith("shares")]

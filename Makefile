@@ -65,7 +65,7 @@ endif
 	@touch $@
 
 $(VENV)/stamp-lock: $(VENV)/stamp-venv $(LOCKS)
-	@echo "Installing $$(grep -c '^[a-z]' requirements.lock) locked packages into $(VENV), 1.3 GB unpacked."
+	@echo "Installing $$(grep -c '^[a-z]' requirements.lock) locked packages into $(VENV), 1.5 GB unpacked."
 	@echo "PySpark alone is an archive of 450 MB, and is silent while it is unpacked: some minutes at worst."
 ifneq ($(UV),)
 	@uv pip install --python $(PY) --require-hashes $(LOCKS:%=-r %)

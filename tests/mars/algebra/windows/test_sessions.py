@@ -179,9 +179,13 @@ def test_each_safeguard_is_needed(safeguard, monkeypatch):
     name, without = WITHOUT[safeguard]
     monkeypatch.setattr(cells if name == "reaches_back" else cells_joined, name, without)
     with pytest.raises(AssertionError):
-        for seed in range(6):
-            for window in PLANS.values():
-                plan = changed(PLAN, window=window)
-                test_late_tuples_in_batches_are_counted_once_and_change_nothing_that_was_given_out(plan, seed)
-                test_what_is_on_time_gives_the_same_sessions_whatever_happens(plan, seed)
-            test_late_tuples_one_by_one(seed)
+        all_that_happens()
+
+
+def all_that_happens() -> None:
+    for seed in range(6):
+        for window in PLANS.values():
+            plan = changed(PLAN, window=window)
+            test_late_tuples_in_batches_are_counted_once_and_change_nothing_that_was_given_out(plan, seed)
+            test_what_is_on_time_gives_the_same_sessions_whatever_happens(plan, seed)
+        test_late_tuples_one_by_one(seed)

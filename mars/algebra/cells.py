@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra import cells_joined, cells_ranges, hashing, partials, windows
+from mars.algebra import cells_joined, cells_ranges, cells_stepped, hashing, partials, windows
 from mars.algebra.cells_finish import finish, key_levels
 from mars.algebra.cells_layout import LAST, key_columns, panes_of, row_count, schema, table_of, tuple_count
 from mars.algebra.cells_merge import merged, named, under
@@ -26,7 +26,7 @@ from mars.algebra.evaluate import evaluate
 from mars.algebra.evaluation.arrays import plain, single, taken
 from mars.algebra.grouping import Groups
 from mars.algebra.partials import Input, Order
-from mars.algebra.windows import Joined, Ranged
+from mars.algebra.windows import Joined, Ranged, Stepped
 from mars.model.expressions import Expression, columns_of
 from mars.model.plan import Aggregation, Stream
 
@@ -34,7 +34,6 @@ __all__ = ["aggregate", "close", "decode", "encode", "equal", "finish", "first_p
            "of_windows", "reaches_back", "row_count", "schema", "settle", "split", "tuple_count", "unclosed", "would_close"]
 
 FEW = 5_000
-ROWS_AT_ONCE = 1_000_000
 
 
 def aggregate(aggregation: Aggregation, stream: Stream, columns: dict[str, pa.Array], event_time: np.ndarray,
@@ -133,7 +132,8 @@ def close(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table], 
     closed = [gone for gone, _ in split]
     if isinstance(kind, Ranged):
         reached = [table.filter(pa.array(panes_of(table) <= kind.closed_end(watermark))) for table in tables]
-        closed = [of_windows(aggregation, stream, merge(aggregation, stream, reached), before, watermark)]
+        ends = before is None or any((panes_of(table) > kind.closed_end(before)).any() for table in reached)
+        closed = [of_windows(aggregation, stream, merge(aggregation, stream, reached), before, watermark)] if ends else []
     elif not kind.panes_are_windows:
         closed = [of_windows(aggregation, stream, table, before, watermark) for table in tables]
     return [table for table in closed if table.num_rows], [rest for _, rest in split]
@@ -150,13 +150,10 @@ def of_windows(aggregation: Aggregation, stream: Stream, cells: pa.Table, before
     panes = panes_of(cells)
     if isinstance(kind, Ranged):
         return cells_ranges.of_windows(aggregation, stream, kind, cells, above, up_to)
-    if kind.panes_are_windows:
-        rows, names = kind.of_panes(panes, above, up_to)
-        return cells if len(rows) == len(cells) else under(cells, rows, names)
-    # A cell is in many windows, so they are made a few at a time: what is not merged yet must not fill the memory.
-    spans = kind.spans(panes, above, up_to, ROWS_AT_ONCE)
-    found = [merged(aggregation, stream, under(cells, *kind.of_panes(panes, *span))) for span in spans]
-    return pa.concat_tables(found).combine_chunks() if found else cells.slice(0, 0)
+    if isinstance(kind, Stepped):
+        return cells_stepped.of_windows(aggregation, stream, kind, cells, above, up_to)
+    rows, names = kind.of_panes(panes, above, up_to)
+    return cells if len(rows) == len(cells) else under(cells, rows, names)
 
 
 def settle(aggregation: Aggregation, stream: Stream, cells: pa.Table, watermark: int | None) -> pa.Table:

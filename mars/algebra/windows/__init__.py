@@ -10,11 +10,12 @@ from mars.algebra.windows.landmark import LandmarkEach, LandmarkFrom
 from mars.algebra.windows.ranged import Ranged
 from mars.algebra.windows.session import Session
 from mars.algebra.windows.sliding import Sliding
+from mars.algebra.windows.stepped import Stepped
 from mars.algebra.windows.tumbling import Tumbling
 from mars.algebra.windows.whole import Whole
 from mars.model.plan import Aggregation, Stream
 
-__all__ = ["KINDS", "NEVER", "Gathered", "Joined", "Ranged", "Windows", "of"]
+__all__ = ["KINDS", "NEVER", "Gathered", "Joined", "Ranged", "Stepped", "Windows", "of"]
 
 KINDS: dict[str | None, type[Windows]] = {
     None: Whole, "tumbling": Tumbling, "hopping": Hopping, "landmark each": LandmarkEach, "landmark from": LandmarkFrom,

@@ -8,7 +8,7 @@ business of the kinds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -110,12 +110,6 @@ class Windows(ABC):
             within &= ends <= up_to
         rows = np.flatnonzero(within)
         return rows, panes[rows]
-
-    def spans(self, panes: Times, above: int | None, up_to: int | None,
-              most: int) -> Iterator[tuple[int | None, int | None]]:
-        """Bounds for `of_panes`, one after the other, that together give what these bounds give: each gives `most` rows or
-        fewer, unless one window has more."""
-        yield above, up_to
 
     def first_end(self, panes: Times, above: int | None) -> Times:
         """The end of the first window of each pane that ends after `above`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -37,27 +36,13 @@ class Stepped(Windows):
         return first if above is None else np.maximum(first, self._at_or_after(np.array(above + 1)))
 
     def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
-        first, counts = self._reach(panes, above, up_to)
+        first, counts = self.reach(panes, above, up_to)
         rows = np.repeat(np.arange(len(panes)), counts)
         nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         return rows, first[rows] + nth * self.every
 
-    def spans(self, panes: Times, above: int | None, up_to: int | None, most: int) -> Iterator[tuple[int, int]]:
-        first, counts = self._reach(panes, above, up_to)
-        if not counts.any():
-            return
-        low = int(first[counts > 0].min()) - 1
-        waiting = [(low, int((first + (counts - 1) * self.every)[counts > 0].max()))]
-        while waiting:
-            above, up_to = waiting.pop()
-            middle = self.phase + ((above + up_to) // 2 - self.phase) // self.every * self.every
-            if above < middle < up_to and self._reach(panes, above, up_to)[1].sum() > most:
-                waiting += [(middle, up_to), (above, middle)]
-            else:
-                yield above, up_to
-
-    def _reach(self, panes: Times, above: int | None, up_to: int | None) -> tuple[Times, np.ndarray]:
-        """The end of the first window of each pane, and the number of its windows, as `of_panes` gives them."""
+    def reach(self, panes: Times, above: int | None, up_to: int | None) -> tuple[Times, np.ndarray]:
+        """The end of the first window of each pane, and the number of its windows: of those that `of_panes` gives."""
         if len(panes) == 0:
             return panes, panes
         first, last = self.first_end(panes, above), self.last_end(panes)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mars.algebra import cells, windows
+from mars.algebra import cells, cells_stepped, windows
 from mars.algebra.windows.landmark import LandmarkEach
 from mars.model.plan import QueryPlan, Window
 from reducer.state.merge import QueryState
@@ -136,17 +136,26 @@ def test_each_window_is_closed_once_with_what_was_on_time(plan, seed):
     assert rows == {of: n for of, n in expected.items() if of not in given and of[1] <= shown_until(plan, greatest)}
 
 
-def test_few_windows_are_made_at_a_time_and_the_answer_is_the_same(plan, monkeypatch):
+@pytest.mark.parametrize("each", [0, 1, 10**9])
+def test_however_far_spans_are_halved_the_answer_is_the_same(plan, monkeypatch, each):
     times = np.array(in_windows(plan, np.random.default_rng(2).integers(-200, 200, 500).tolist()))
     table = cells.aggregate(plan.aggregation, STREAM, {"k": pa.array(times % 3), "t": pa.array(times)}, times, None, 0,
                             np.arange(500), np.zeros(500, np.int32))
     whole = rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)])
-    monkeypatch.setattr(cells, "ROWS_AT_ONCE", 7)
-    kind, panes = windows.of(plan.aggregation, STREAM), table["w"].to_numpy()
-    parts = [len(kind.of_panes(panes, *span)[0]) for span in kind.spans(panes, None, None, 7)]
-    assert len(parts) > 3
-    assert sum(parts) == len(kind.of_panes(panes, None, None)[0])
+    monkeypatch.setattr(cells_stepped, "EACH", each)
     assert rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)]) == whole
+
+
+def test_what_windows_share_is_merged_once(monkeypatch):
+    """Windows of 64 cells each, at a few merges a row."""
+    plan, times = changed(PLAN, window=Window("hopping", 64 * MS, MS)), np.arange(1_000)
+    columns, line = {"k": pa.array(times * 0), "t": pa.array(times)}, np.zeros(1_000, np.int32)
+    table = cells.aggregate(plan.aggregation, STREAM, columns, times, None, 0, times, line)
+    read, real = [], cells_stepped.merged
+    monkeypatch.setattr(cells_stepped, "merged", lambda *of: read.append(len(of[2])) or real(*of))
+    rows = rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)])
+    assert len(rows) == 1_063
+    assert sum(read) < 20 * len(rows)
 
 
 def test_what_a_landmark_keeps_does_not_grow_with_its_length():

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mars.algebra.functions import AGGREGATES, SCALARS
+from mars.algebra.aggregate_functions import AGGREGATES
+from mars.algebra.functions import SCALARS
 from mars.algebra.windows import KINDS
 from mars.model.expressions import Expression, functions_of
+from mars.model.partials import needed
 from mars.model.plan import QueryPlan, Stream
 
 
@@ -28,6 +30,7 @@ PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
 VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
 # The versions of plans that record none. Version 0 is numpy's, whose bits depend on the CPU. Never change this.
 UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
+BY_VALUE = ("distinct", "counts", "bars")  # these partials group the values of a cell
 WAY_OUT = "DROP the query and CREATE it again, or use the Mars that created it"
 
 
@@ -64,7 +67,7 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
         yield from ("group", "hash")
     for call in plan.presentation.aggregates:
         yield call.function
-        yield from ("group",) if call.function == "count_distinct" else ()
+        yield from ("group",) if needed(call)[0].kind in BY_VALUE else ()
     for expression in _expressions(plan):
         yield from functions_of(expression)
 
@@ -74,4 +77,4 @@ def _expressions(plan: QueryPlan) -> Iterator[Expression | None]:
     yield from (key.expression for key in plan.aggregation.keys)
     yield from (output.expression for output in plan.presentation.outputs)
     for call in plan.presentation.aggregates:
-        yield from (call.argument, call.filter)
+        yield from (call.argument, call.filter, call.second)

@@ -63,6 +63,26 @@ BY_HAND = (
     "SELECT x, ok, count(*), avg(i) FROM s WHERE b > 0 GROUP BY x, ok WINDOWING SESSION GAP 1 min",
     "SELECT count(*), var_samp(i) FROM s WINDOWING SESSION GAP 1 s HAVING count > 1",
 )
+OTHERS = (
+    "SELECT k, bool_and(ok), every(x > 1) AS e, any(ok) AS a, some(i > 0) FILTER (WHERE ok) AS s, skewness(i % 100), "
+    "kurtosis(d), skewness(x) AS x, kurtosis(b % 7) FILTER (WHERE ok) AS b, skewness(1) AS one FROM s GROUP BY k "
+    "WINDOWING 60 s",
+    "SELECT k, min_by(i, x), max_by(x, k) AS m, min_by(k, d) FILTER (WHERE ok) AS f, max_by(day, at) AS o, max_by(i, ok) AS "
+    "p FROM s GROUP BY k WINDOWING 2 min EVERY 1 min",
+    "SELECT ok, covar_samp(i % 100, d), covar_pop(x, f) AS p, corr(d, i % 9), corr(b, b) AS b, corr(f, 1) AS c, "
+    "covar_samp(d, x) FILTER (WHERE x < 9) AS low FROM s GROUP BY ok WINDOWING 1 min",
+    "SELECT k, sum(DISTINCT i) AS i, avg(DISTINCT d) AS d, sum(DISTINCT x) AS x, avg(DISTINCT b % 50) AS b, "
+    "sum(DISTINCT d) AS sd, avg(DISTINCT f) FILTER (WHERE f = f) AS f, max(DISTINCT k) AS m FROM s GROUP BY k "
+    "WINDOWING 60 s",
+    "SELECT ok, array_agg(x, 5) AS x, array_agg(k, 40) AS k, collect_list(d, 3) AS d, array_agg(at, 2) FILTER (WHERE i > 0) "
+    "AS t, array_agg(day, 2) AS day, array_agg(ok, 3) AS o, string_agg(k, ', ', 7), listagg(i, '|', 1000) AS l, "
+    "string_agg(k, '''', 2) FILTER (WHERE ok) AS f FROM s GROUP BY ok WINDOWING 30 s",
+    "SELECT k, median(x), percentile(d, 0.9), percentile(i, 0.123) AS p, median(b) AS b, percentile(x, 1) FILTER (WHERE ok) "
+    "AS one, approx_percentile(i, 0.5), percentile_approx(x, 0.95), approx_percentile(d, 0.01) AS d, "
+    "approx_percentile(f, 0) AS f, approx_percentile(b % 1000, 1) AS bb FROM s GROUP BY k WINDOWING 2 min",
+    "SELECT k, top_k(i, 3), approx_top_k(x, 2) AS x, top_k(day, 100) AS day, top_k(k, 1) AS k2, top_k(d, 2) AS d, "
+    "histogram(x, -10, 10, 4), histogram(i, 0, 3.5, 7) FILTER (WHERE ok) AS i FROM s GROUP BY k WINDOWING 2 min",
+)
 # (Mars, DuckDB over `s`, where `w` and `e` are the window's start and end); both in the order of results.
 TWO_ENGINES = (
     ("SELECT k, count(*), sum(i) FROM s GROUP BY k WINDOWING 60 s",
@@ -220,7 +240,7 @@ def rows(table: pa.Table) -> list[tuple]:
 RANDOM = [random_select(random.Random(seed)) for seed in range(24)]
 
 
-@pytest.mark.parametrize("select", [*BY_HAND, *RANDOM])
+@pytest.mark.parametrize("select", [*BY_HAND, *OTHERS, *RANDOM])
 def test_spark_says_the_same(select, data, spark):
     plan = compile_select(parse(select), STREAM, continuous=False)
     ours = by_mars(plan, STREAM, data, random.Random(select))

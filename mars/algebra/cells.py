@@ -57,20 +57,21 @@ def aggregate(aggregation: Aggregation, stream: Stream, columns: dict[str, pa.Ar
     cells = kind.gather(keys, kind.panes(order.time), order.time)
     groups = cells.groups
     table = named(cells, keys, np.bincount(groups.ids, minlength=groups.count).astype(np.int64, copy=False))
-    inputs: dict[tuple[Expression | None, Expression | None], Input] = {}
+    inputs: dict[tuple[Expression | None, ...], Input] = {}
     for partial in aggregation.partials:
-        of = (partial.argument, partial.filter)
+        of = (partial.argument, partial.second, partial.filter)
         if of not in inputs:
             inputs[of] = _input(*of, columns, groups, order)
         table += partials.update(partial, inputs[of])
     return table_of(table, schema(aggregation, stream))
 
 
-def _input(argument: Expression | None, filter_: Expression | None, columns: dict[str, pa.Array], groups: Groups,
-           order: Order) -> Input:
-    """What partials of an argument and a filter are made of."""
+def _input(argument: Expression | None, second: Expression | None, filter_: Expression | None,
+           columns: dict[str, pa.Array], groups: Groups, order: Order) -> Input:
+    """What partials of one or two arguments and a filter are made of."""
     length = len(order.time)
-    given = Input(None if argument is None else evaluate(argument, columns, length), groups.ids, groups.count, order)
+    values, others = (None if part is None else evaluate(part, columns, length) for part in (argument, second))
+    given = Input(values, groups.ids, groups.count, order, others)
     return given if filter_ is None else given.where(_is_true(evaluate(filter_, columns, length)))
 
 
@@ -198,7 +199,7 @@ def would_close(aggregation: Aggregation, stream: Stream, pane: int, before: int
 
 def _columns(aggregation: Aggregation) -> list[str]:
     parts: list[Expression | None] = [key.expression for key in aggregation.keys]
-    parts += [part for partial in aggregation.partials for part in (partial.argument, partial.filter)]
+    parts += [part for partial in aggregation.partials for part in (partial.argument, partial.second, partial.filter)]
     return [name for part in parts for name in columns_of(part)]
 
 

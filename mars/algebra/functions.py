@@ -1,4 +1,4 @@
-"""The one table of scalar functions, operators and aggregates of the dialect.
+"""The one table of scalar functions and operators of the dialect, and the names of all functions.
 
 A scalar function has a rule: given its arguments it says which types it wants them in (sql/ inserts the
 casts) and of which type the result is, or raises `TypeMismatch` with the reason. The rules are Spark SQL's
@@ -8,10 +8,10 @@ times are UTC. mars/algebra/evaluate.py computes the same names over Arrow array
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from mars.algebra import signatures as rules
+from mars.algebra.aggregate_functions import AGGREGATE_ALIASES, AGGREGATES, UNCALLABLE
 from mars.algebra.signatures import Rule, Signature, fixed
 from mars.model.expressions import Expression
 
@@ -142,33 +142,6 @@ OPERATORS = frozenset({"add", "subtract", "multiply", "divide", "div", "eq", "ne
                        "null_safe_eq", "and", "or", "not", "in", "like", "rlike", "case", "cast"})
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """mars/model/partials.py says what is kept per pane and key until a window closes."""
-
-    name: str
-    result: Callable[[str], str]
-    doc: str
-
-
-AGGREGATES = {f.name: f for f in (
-    Aggregate("count", lambda type_: "BIGINT", "number of tuples, or of values that are not NULL"),
-    Aggregate("count_distinct", lambda type_: "BIGINT", "number of different values, exact"),
-    Aggregate("sum", rules.sum_type, "sum of the values; BIGINT wraps; NULL without any"),
-    Aggregate("avg", rules.average_type, "mean of the values"),
-    Aggregate("min", lambda type_: type_, "least value"),
-    Aggregate("max", lambda type_: type_, "greatest value; NaN is the greatest"),
-    Aggregate("var_pop", rules.double_type, "population variance"),
-    Aggregate("var_samp", rules.double_type, "sample variance; NULL for one value"),
-    Aggregate("stddev_pop", rules.double_type, "population standard deviation"),
-    Aggregate("stddev_samp", rules.double_type, "sample standard deviation; NULL for one value"),
-    Aggregate("first", lambda type_: type_, "value of the earliest tuple, NULL too"),
-    Aggregate("last", lambda type_: type_, "value of the latest tuple, NULL too"),
-)}
-AGGREGATE_ALIASES = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp", "std": "stddev_samp",
-                     "first_value": "first", "last_value": "last"}
-
-
 def scalar_name(name: str) -> str | None:
     """The canonical name of a scalar function as a user calls it, or None: `scalar_name('SUBSTR')`."""
     lower = name.lower()
@@ -180,10 +153,10 @@ def aggregate_name(name: str) -> str | None:
     """The canonical name of an aggregate as a user calls it, or None: `aggregate_name('STD')`."""
     lower = name.lower()
     lower = AGGREGATE_ALIASES.get(lower, lower)
-    return lower if lower in AGGREGATES and lower != "count_distinct" else None
+    return lower if lower in AGGREGATES and lower not in UNCALLABLE else None
 
 
 def callable_names() -> list[str]:
     """Every name that can be called with parentheses, for did-you-mean and completion."""
     names = [n for n in (*SCALARS, *SCALAR_ALIASES, *AGGREGATES, *AGGREGATE_ALIASES) if n not in OPERATORS]
-    return sorted({*names, "count_if"} - {"count_distinct", "is_nan", "negate"})
+    return sorted({*names, "count_if"} - {*UNCALLABLE, "is_nan", "negate"})

@@ -12,7 +12,7 @@ import orjson
 
 from mars.model import expressions
 from mars.model.expressions import Expression
-from mars.model.partials import GROWING, AggregateCall, Partial, kept_apart
+from mars.model.partials import GROWING, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -148,7 +148,7 @@ class Aggregation:
 
     @property
     def grows(self) -> bool:
-        """Do cells grow with their tuples?"""
+        """May cells grow far beyond the rows that are made of them?"""
         return any(partial.kind in GROWING for partial in self.partials)
 
     @cached_property
@@ -188,7 +188,7 @@ class Presentation:
         json = expressions.to_json
         return {
             "aggregates": [{"function": a.function, "argument": json(a.argument), "filter": json(a.filter),
-                            "type": a.type} for a in self.aggregates],
+                            "type": a.type, **more_to_json(a)} for a in self.aggregates],
             "outputs": [{"name": o.name, "expression": json(o.expression), "type": o.type} for o in self.outputs],
             "having": json(self.having), "order_by": [list(o) for o in self.order_by], "limit": self.limit,
             "emission": self.emission,
@@ -199,7 +199,8 @@ class Presentation:
         """The presentation of a form made by `to_json`."""
         load, present = expressions.from_json, expressions.present_from_json
         return Presentation(
-            tuple(AggregateCall(a["function"], load(a["argument"]), load(a["filter"]), a["type"])
+            tuple(AggregateCall(a["function"], load(a["argument"]), load(a["filter"]), a["type"],
+                                *more_from_json(a))
                   for a in data["aggregates"]),
             tuple(Output(o["name"], present(o["expression"]), o["type"]) for o in data["outputs"]),
             load(data["having"]), tuple((index, descending) for index, descending in data["order_by"]), data["limit"],

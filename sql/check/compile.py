@@ -19,9 +19,10 @@ from mars.model.free_names import FreeNames
 from mars.model.partials import AggregateCall, kept_once
 from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
 from sql.check import landmark, order, policies, shape
+from sql.check.aggregate_calls import aggregate_call, is_aggregate
 from sql.check.groups import Groups, check_partition, read_groups
 from sql.check.lower import TreeLowering
-from sql.check.scopes import WINDOW_COLUMNS, RowScope, TupleScope, aggregate_call, is_aggregate
+from sql.check.scopes import WINDOW_COLUMNS, RowScope, TupleScope
 from sql.places import call_name
 from sql.refusals import refusal_at
 from sql.statements import SelectStatement

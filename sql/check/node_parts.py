@@ -40,6 +40,7 @@ INSTEAD: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Cast: CAST, exp.TryCast: CAST,
     exp.Column: ("a column has one qualifier", "it belongs to the stream after FROM", "write stream.column"),
     exp.Limit: ("LIMIT takes a whole number", f"PERCENT, ROWS, WITH TIES and BY {NO_PART}", "write LIMIT 100"),
+    exp.Order: ("ORDER BY does not belong inside a call", "array_agg and string_agg go by event time", "remove ORDER BY"),
     exp.Star: ("* takes no additions", f"EXCEPT, REPLACE, RENAME and ILIKE {NO_PART}", "name the columns"),
 }
 

@@ -42,17 +42,16 @@ BINARY: dict[type[exp.Expr], str] = {
 }
 KIND = exp.DType
 KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
-NO_QUANTILE = "quantiles are not supported yet; avg(x), min(x), max(x) and stddev(x) are, but they are other statistics"
-NO_TOP = "write count(*) with GROUP BY x; a SELECT over the query's rows with ORDER BY count DESC LIMIT 10 gives the largest"
 MEANT = {
     "window": "write WINDOWING 60 s after GROUP BY",
     "tumble": "write WINDOWING 60 s after GROUP BY",
     "hop": "write WINDOWING 60 s after GROUP BY",
-    "approx_count_distinct": "write count(DISTINCT x), which is exact",
     "now": "a result must not depend on when it is computed",
     "rand": "a result must not depend on chance",
-    **dict.fromkeys(("median", "percentile", "percentile_approx", "approx_percentile", "quantile"), NO_QUANTILE),
-    **dict.fromkeys(("topk", "top_k", "approx_top_k"), NO_TOP),
+    **dict.fromkeys(("quantile", "approx_quantile", "percentile_cont", "percentile_disc"),
+                    "write percentile(x, 0.95), which is exact, or approx_percentile(x, 0.95)"),
+    "topk": "write top_k(x, 10)",
+    "collect_set": "write top_k(x, 100), or array_agg(x, 100)",
 }
 
 
@@ -265,6 +264,8 @@ REFUSED: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Subquery: SUB_QUERY, exp.Select: SUB_QUERY, exp.Exists: SUB_QUERY,
     exp.Interval: ("intervals are not part of the dialect", "a time is not a number here",
                    "calculate with unix_timestamp(t), in seconds"),
+    exp.WithinGroup: ("WITHIN GROUP is not part of the dialect", "array_agg and string_agg go by event time",
+                      "write percentile(x, 0.95), array_agg(x, 100) or string_agg(x, ', ', 100)"),
     exp.Window: ("OVER is not part of the dialect", "WINDOWING makes windows of time",
                  "make a query, and use OVER on its results"),
 }

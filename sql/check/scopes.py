@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from mars.algebra import coercion, functions
 from mars.errors import SqlError
-from mars.model.expressions import Column, Expression, Literal
+from mars.model.expressions import Column, Expression
 from mars.model.partials import AggregateCall
 from mars.model.plan import Key, Stream
+from sql.check.aggregate_calls import aggregate_call, is_aggregate, read_aggregate
 from sql.check.lower import TreeLowering
 from sql.check.lowering import Lowering
 from sql.places import call_name
@@ -120,87 +120,6 @@ class RowScope:
         if call not in self.aggregates:
             self.aggregates.append(call)
         return Column(f"a{self.aggregates.index(call)}", call.type)
-
-
-def is_aggregate(node: exp.Expr) -> bool:
-    """True for an aggregate call, with its FILTER and IGNORE NULLS around it."""
-    name = call_name(aggregate_call(node))
-    return functions.aggregate_name(name) is not None or name.lower() == "count_if"
-
-
-def aggregate_call(node: exp.Expr) -> exp.Expr:
-    """The call inside FILTER (WHERE ...) and IGNORE NULLS."""
-    while isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-        node = node.this
-    return node
-
-
-def read_aggregate(node: exp.Expr, tuples: TupleScope, outer: Lowering) -> AggregateCall:
-    """The aggregate with its argument and filter over the tuple's columns; SqlError if they are not valid."""
-    lowering = TreeLowering(outer.sql, tuples)
-    call, conditions, ignore_nulls = aggregate_call(node), [], False
-    while node is not call:
-        if isinstance(node, exp.Filter):
-            conditions.append(lowering.lower(node.expression.this))
-        ignore_nulls = ignore_nulls or isinstance(node, exp.IgnoreNulls)
-        node = node.this
-    written, arguments = call_name(call), call.expressions
-    if len(arguments) == 1 and isinstance(arguments[0], exp.IgnoreNulls):
-        ignore_nulls, arguments = True, [arguments[0].this]
-    if written.lower() == "count_if" and len(arguments) == 1:
-        conditions.append(lowering.lower(arguments[0]))
-        function, argument = "count", None
-    else:
-        function, argument = read_argument(call, written, arguments, lowering)
-    if ignore_nulls:
-        if argument is None or function not in ("first", "last"):
-            raise lowering.refuse(call, f"IGNORE NULLS does not work with {written}",
-                                  "every other aggregate leaves out NULLs anyway", "remove IGNORE NULLS")
-        conditions.append(lowering.call("is_not_null", (argument,), call))
-    filter_: Expression | None = None
-    for condition in conditions:
-        both = (filter_, condition) if filter_ else (condition, Literal(True, "BOOLEAN"))
-        joined = lowering.predicate("and", both, call)
-        filter_ = joined if filter_ else joined.arguments[0]
-    return AggregateCall(function, argument, filter_, result_type(function, argument, call, lowering))
-
-
-def read_argument(
-    call: exp.Expr, written: str, arguments: list[exp.Expr], lowering: Lowering
-) -> tuple[str, Expression | None]:
-    """(canonical function, argument) of an aggregate; the argument is None for count(*)."""
-    function = functions.aggregate_name(written)
-    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
-    if distinct:
-        arguments = arguments[0].expressions
-    if len(arguments) != 1:
-        hint = f"write {written}(DISTINCT concat(a, '|', b))" if distinct else f"write {written}(x)"
-        raise lowering.refuse(call, f"{written} takes one argument", f"{len(arguments)} are given", hint)
-    assert function is not None, written  # only count_if has none, and takes one argument elsewhere
-    star = isinstance(arguments[0], exp.Star)
-    if distinct and (function != "count" or star):
-        raise lowering.refuse(call, f"DISTINCT does not work with {written}", "it works in count(DISTINCT x)",
-                              "write count(DISTINCT x)")
-    if star and function != "count":
-        raise lowering.refuse(
-            call, f"{written} needs a column", "* is only for count(*)", f"write {written}(x)"
-        )
-    if star:
-        return "count", None
-    argument = lowering.lower(arguments[0])
-    if function == "count" and not distinct and isinstance(argument, Literal) and argument.value is not None:
-        return "count", None
-    return ("count_distinct" if distinct else function), argument
-
-
-def result_type(function: str, argument: Expression | None, call: exp.Expr, lowering: Lowering) -> str:
-    """The type of an aggregate's result; SqlError if it does not take the argument."""
-    given = argument.type if argument else "VOID"
-    try:
-        return functions.AGGREGATES[function].result(given)
-    except coercion.TypeMismatch as mismatch:
-        raise lowering.refuse(call, f"{call_name(call)} does not take {given}", mismatch.reason,
-                              mismatch.hint) from None
 
 
 def check_qualifiers(node: exp.Expr, scope: TupleScope, lowering: Lowering) -> None:

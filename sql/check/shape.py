@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from mars.errors import SqlError
 from mars.model.plan import Stream
+from sql.check.aggregate_calls import is_aggregate
 from sql.check.node_parts import refuse_unread
-from sql.check.scopes import is_aggregate
 from sql.check.strength import refuse_ambiguous
 from sql.places import span
 from sql.refusals import refusal, refusal_at

@@ -22,11 +22,13 @@ from sql.refusals import KEYWORDS, closest, refusal, refusal_at
 from sql.statements import Name, SelectStatement
 
 NOT_CALLS = frozenset({
-    "ALL", "AND", "ANY", "ARRAY", "AS", "BETWEEN", "BY", "CASE", "CAST", "CUBE", "DISTINCT", "DIV", "ELSE",
+    "ALL", "AND", "ARRAY", "AS", "BETWEEN", "BY", "CASE", "CAST", "CUBE", "DISTINCT", "DIV", "ELSE",
     "EXISTS", "EXTRACT", "FILTER", "FROM", "GROUP", "HAVING", "ILIKE", "IN", "INTERVAL", "IS", "JOIN",
     "LATERAL", "LIKE", "LIMIT", "NOT", "ON", "OR", "ORDER", "OVER", "RLIKE", "REGEXP", "ROLLUP", "SELECT",
-    "SETS", "SOME", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"
+    "SETS", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"
 })
+# Behind these, ANY and SOME are no aggregates.
+QUANTIFIED = ("LIKE", "ILIKE", "RLIKE", "=", "<>", "!=", "<", "<=", ">", ">=", "<=>")
 # Words that begin statements or are calls elsewhere, but have no meaning anywhere in a SELECT over a stream.
 ALWAYS_NAMES = (TokenType.ISNULL, TokenType.NOTNULL, TokenType.DROP, TokenType.CREATE, TokenType.ALTER)
 # Clauses of SQL that may follow GROUP BY and ORDER BY. Directly after these, the words are columns.
@@ -87,6 +89,7 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
     token = word.tokens[0]
     if word.kind == "name" and words[index + 1].is_("("):
         is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
+        is_call = is_call and not (word.is_("ANY", "SOME") and words[index - 1].is_(*QUANTIFIED))
         if is_call and not (index and words[index - 1].is_("AS", "::")) and not follows_star(words, index):
             return (named(token, CALL + word.value),)
     is_into = word.is_("INTO") and not ends_before(words, index)

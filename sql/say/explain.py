@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from mars.algebra import windows
+from mars.algebra.aggregate_functions import UNCALLABLE
 from mars.model.durations import format_duration
 from mars.model.partials import KINDS, AggregateCall, Partial, needed
 from mars.model.plan import QueryPlan, Stream
-from sql.say.unparse import unparse
+from sql.say.unparse import plain_literal, unparse
 
 WIDTH = 11
 
@@ -114,8 +115,9 @@ def names_of(plan: QueryPlan) -> dict[str, str]:
 
 def aggregate_text(call: AggregateCall) -> str:
     """An aggregate as a user would write it."""
-    argument = unparse(call.argument, plain=True) if call.argument else "*"
-    text = (
-        f"count(DISTINCT {argument})" if call.function == "count_distinct" else f"{call.function}({argument})"
-    )
+    arguments = [unparse(part, plain=True) for part in (call.argument, call.second) if part]
+    arguments += [plain_literal(option, "STRING" if isinstance(option, str) else "DOUBLE") for option in call.options]
+    text = f"{call.function}({', '.join(arguments) or '*'})"
+    if call.function in UNCALLABLE:
+        text = f"{call.function.removesuffix('_distinct')}(DISTINCT {arguments[0]})"
     return f"{text} FILTER (WHERE {unparse(call.filter, plain=True)})" if call.filter else text

@@ -6,12 +6,10 @@ Spark runs it with spark.sql.ansi.enabled=false and spark.sql.session.timeZone=U
 from __future__ import annotations
 
 from mars.model.identifiers import quoted
-from mars.model.partials import AggregateCall
 from mars.model.plan import UNITS_PER_SECOND, Aggregation, QueryPlan, Stream
 from sql.say import spark_windows
+from sql.say.spark_aggregates import PLACE, aggregate
 from sql.say.unparse import unparse
-
-PLACE = "_partition, _offset, _line"
 
 
 def spark_sql(plan: QueryPlan, stream: Stream, view: str) -> str:
@@ -70,15 +68,6 @@ def prepared(aggregation: Aggregation, stream: Stream, view: str) -> str:
         columns.append(f"{spark_windows.of(aggregation.window, stream).window(event_time(stream))} AS _window")
     lines = [f"SELECT {', '.join(columns)}", f"FROM {quoted(view)}"]
     return "\n".join(lines + ([f"WHERE {unparse(aggregation.where)}"] if aggregation.where else []))
-
-
-def aggregate(call: AggregateCall) -> str:
-    """An aggregate call; first and last by event time, ties by the place in the topic."""
-    argument = unparse(call.argument) if call.argument else "*"
-    place = f"struct(_time, {PLACE})"
-    text = {"count_distinct": f"count(DISTINCT {argument})", "first": f"min_by({argument}, {place})",
-            "last": f"max_by({argument}, {place})"}.get(call.function, f"{call.function}({argument})")
-    return f"{text} FILTER (WHERE {unparse(call.filter)})" if call.filter else text
 
 
 def event_time(stream: Stream) -> str:

@@ -14,15 +14,15 @@ import pyarrow as pa
 
 from mapper.parse import Parser
 from mars.algebra import aggregates, hashing
+from mars.algebra.aggregate_functions import AGGREGATES
 from mars.algebra.coercion import TypeMismatch
 from mars.algebra.evaluate import evaluate
-from mars.algebra.functions import AGGREGATES, SCALARS
+from mars.algebra.functions import SCALARS
 from mars.algebra.grouping import group
 from mars.algebra.partials import Order
 from mars.algebra.windows import KINDS
 from mars.model import types
 from mars.model.expressions import Call, Column
-from mars.model.partials import AggregateCall
 from mars.model.plan import Window
 from tests.mapper.parsing import messages, rows, stream
 from tests.mars.algebra import kept
@@ -93,18 +93,20 @@ def aggregate_answers(name: str) -> Iterator[bytes]:
     """Two halves merged and finished, for each type that it takes."""
     for type_ in VALUES:
         try:
-            result = AGGREGATES[name].result(type_)
+            call = kept.call_of(name, type_)
+            wanted = AGGREGATES[name].wanted(type_)
         except TypeMismatch:
             continue
-        values = columns_of(type_)["a"]
-        values = values.dictionary_encode() if type_ == "STRING" else values
-        call = AggregateCall(name, Column("a", type_), None, result)
+        if wanted != type_:
+            continue
+        columns = columns_of(type_).values()
+        values, others = (column.dictionary_encode() if type_ == "STRING" else column for column in columns)
         half, groups = len(values) // 2, 5
         ids = (mixed(len(values), 9) % np.uint64(groups)).astype(np.int32)
         time, offset = (mixed(len(values), 8) % np.uint64(40)).astype(np.int64), np.arange(len(values))
         order = Order(time, 3, offset, np.zeros(len(values), np.int32))
-        parts = [kept.update(call, values[at], None, ids[at], groups, order.take(at)) for at in (
-            np.s_[:half], np.s_[half:])]
+        parts = [kept.update(call, values[at], None, ids[at], groups, order.take(at), others[at] if call.second else None)
+                 for at in (np.s_[:half], np.s_[half:])]
         both = [pa.concat_arrays([pa.array(part.to_pylist(), field) for part in column]) for column, field in
                 zip(zip(*parts, strict=True), kept.columns(call), strict=True)]
         merged = kept.merge(call, both, np.tile(np.arange(groups, dtype=np.int32), 2), groups)

@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:8
--- title: unknown function median
--- hint: quantiles are not supported yet; avg(x), min(x), max(x) and stddev(x) are, but they are other statistics
-SELECT median(bytes) FROM s WINDOWING 60 s
+-- title: median does not take STRING
+-- hint: write cast(... AS DOUBLE)
+SELECT median(sip) FROM s WINDOWING 60 s

@@ -1,5 +1,5 @@
 -- over: once
--- at: 1:13
--- title: unknown function PERCENTILE_APPROX
--- hint: quantiles are not supported yet; avg(x), min(x), max(x) and stddev(x) are, but they are other statistics
-SELECT sip, PERCENTILE_APPROX(bytes, 0.95) FROM s GROUP BY sip
+-- at: 1:38
+-- title: p of PERCENTILE_APPROX must be a constant from 0 to 1
+-- hint: write approx_percentile(x, 0.95)
+SELECT sip, PERCENTILE_APPROX(bytes, 95) FROM s GROUP BY sip

@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:8
--- title: DISTINCT does not work with sum
+-- title: DISTINCT does not work with stddev
 -- hint: write count(DISTINCT x)
-SELECT sum(DISTINCT bytes) FROM s WINDOWING 60 s
+SELECT stddev(DISTINCT bytes) FROM s WINDOWING 60 s

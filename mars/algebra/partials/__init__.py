@@ -6,13 +6,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mars.algebra.partials import moments, picks, sets, sums
+from mars.algebra import murmur
+from mars.algebra.partials import bins, comoments, counts, earliest, hll, moments, picks, sets, sums
 from mars.algebra.partials.kind import Columns, Input, Kind, Order
 from mars.model.partials import Partial
 
 __all__ = ["KINDS", "Input", "Order", "columns", "merge", "update", "warm"]
 
-KINDS: dict[str, Kind] = {**sums.KINDS, **moments.KINDS, **picks.KINDS, **sets.KINDS}
+KINDS: dict[str, Kind] = {**sums.KINDS, **moments.KINDS, **picks.KINDS, **sets.KINDS, **comoments.KINDS,
+                         **earliest.KINDS, **counts.KINDS, **bins.KINDS, **hll.KINDS}
 
 
 def columns(partial: Partial) -> list[tuple[str, pa.DataType]]:
@@ -32,5 +34,5 @@ def merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int) -> Colu
 
 def warm() -> None:
     """Compiles the kernels of all kinds, or loads them from the cache."""
-    for module in (sums, moments, picks):
+    for module in (sums, moments, picks, comoments, bins, murmur, hll):
         module.warm()

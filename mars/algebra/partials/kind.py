@@ -31,20 +31,26 @@ class Order:
 
 @dataclass(frozen=True)
 class Input:
-    """Tuples: the argument of each (None where there is none), the group of each (int32[n]), number of groups, order."""
+    """Tuples: the argument of each (None where there is none), the group of each (int32[n]), number of groups, order, and
+    the second argument of each."""
 
     values: pa.Array | None
     ids: np.ndarray
     groups: int
     order: Order
+    second: pa.Array | None = None
 
     def where(self, selected: np.ndarray) -> Input:
         """Those for which FILTER, bool[n], is true."""
         if selected.all():
             return self
-        rows = np.flatnonzero(selected)
-        values = None if self.values is None else self.values.take(pa.array(rows))
-        return Input(values, self.ids[rows], self.groups, self.order.take(rows))
+        return self.take(np.flatnonzero(selected))
+
+    def take(self, rows: np.ndarray) -> Input:
+        """The tuples with these numbers."""
+        chosen = pa.array(rows)
+        values, second = (None if array is None else array.take(chosen) for array in (self.values, self.second))
+        return Input(values, self.ids[rows], self.groups, self.order.take(rows), second)
 
 
 @dataclass(frozen=True)

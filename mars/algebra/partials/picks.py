@@ -1,7 +1,8 @@
-"""min, max, first and last: each picks one row of a group by order, and keeps that row's value.
+"""min, max, first, last, min_by and max_by: each picks one row of a group by order, and keeps that row's value.
 
 min and max ignore NULL. first and last go by event time, and in a tie by the lowest or highest (partition, offset, line).
-They take the value as it is, even NULL, and keep that order with it.
+min_by and max_by go by their second argument, which is not NULL, and in a tie as first and last do. All four take the value
+as it is, even NULL, and keep that order with it.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ def _extreme_merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int
     keys = order_keys(values)
     # Complement reverses the order of int64 without overflow.
     rows = least_row(ids, ~keys if partial.kind == "max" else keys, groups)
-    return [_pick(partial, values, rows)]
+    return [_pick(partial.argument_type, values, rows)]
 
 
-def _pick(partial: Partial, values: pa.Array, rows: np.ndarray) -> pa.Array:
+def _pick(type_: str, values: pa.Array, rows: np.ndarray) -> pa.Array:
     """values[rows], NULL where the row is -1."""
-    values = coded(values) if partial.argument_type == "STRING" else values
+    values = coded(values) if type_ == "STRING" else values
     return values.take(masked(rows, rows >= 0, pa.int64()))
 
 
@@ -45,20 +46,53 @@ def _event_columns(partial: Partial) -> list[tuple[str, pa.DataType]]:
 
 
 def _event_update(partial: Partial, given: Input) -> Columns:
+    return _event_merge(partial, _event_rows(given), given.ids, given.groups)
+
+
+def _event_rows(given: Input) -> Columns:
+    """Tuples as partials of one tuple each."""
     order = given.order
     partition = np.full(len(order.time), order.partition, np.int32)
-    columns = [pa.array(order.time), given.values, pa.array(partition), pa.array(order.offset), pa.array(order.line)]
-    return _event_merge(partial, columns, given.ids, given.groups)
+    return [pa.array(order.time), given.values, pa.array(partition), pa.array(order.offset), pa.array(order.line)]
 
 
 def _event_merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int) -> Columns:
-    held, ids = without_nulls(held, ids)
-    time, values, *place = held
-    keys = [numbers(column).astype(np.int64) for column in (time, *place)]
-    at, partition, offset, line = [~key for key in keys] if partial.kind == "last" else keys
-    rows = earliest_row(ids, at, partition, offset, line, groups)
+    (time, values, *place), ids = without_nulls(held, ids)
+    rows = _by_event(partial.kind == "last", [time, *place], ids, groups)
     picked = masked(rows, rows >= 0, pa.int64())
-    return [time.take(picked), _pick(partial, values, rows), *(column.take(picked) for column in place)]
+    return [time.take(picked), _pick(partial.argument_type, values, rows), *(column.take(picked) for column in place)]
+
+
+def _by_event(latest: bool, order: Columns, ids: np.ndarray, groups: int) -> np.ndarray:
+    """The first or last row of each group by event time, partition, offset and line; -1 for a group without rows."""
+    keys = [numbers(column).astype(np.int64) for column in order]
+    time, partition, offset, line = [~key for key in keys] if latest else keys
+    return earliest_row(ids, time, partition, offset, line, groups)
+
+
+def _by_columns(partial: Partial) -> list[tuple[str, pa.DataType]]:
+    assert partial.second is not None, partial
+    return [("by", partial_type(partial.second.type)), *_event_columns(partial)]
+
+
+def _by_update(partial: Partial, given: Input) -> Columns:
+    return _by_merge(partial, [given.second, *_event_rows(given)], given.ids, given.groups)
+
+
+def _by_merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int) -> Columns:
+    assert partial.second is not None, partial
+    (by, time, values, *place), ids = without_nulls(held, ids)
+    greatest = partial.kind == "max_by"
+    keys = ~order_keys(by) if greatest else order_keys(by)
+    best = keys[least_row(ids, keys, groups)[ids]]
+    among = np.flatnonzero(keys == best)  # of equal ones, event time and place decide
+    order = [column.take(pa.array(among)) for column in (time, *place)]
+    found = _by_event(greatest, order, ids[among], groups)
+    rows = np.full(groups, -1, np.int64)
+    rows[found >= 0] = among[found[found >= 0]]
+    picked = masked(rows, rows >= 0, pa.int64())
+    return [_pick(partial.second.type, by, rows), time.take(picked), _pick(partial.argument_type, values, rows),
+            *(column.take(picked) for column in place)]
 
 
 @kernel
@@ -94,4 +128,5 @@ def warm() -> None:
 
 EXTREME = Kind(_extreme_columns, _extreme_update, _extreme_merge)
 EVENT = Kind(_event_columns, _event_update, _event_merge)
-KINDS = {"min": EXTREME, "max": EXTREME, "first": EVENT, "last": EVENT}
+BY = Kind(_by_columns, _by_update, _by_merge)
+KINDS = {"min": EXTREME, "max": EXTREME, "first": EVENT, "last": EVENT, "min_by": BY, "max_by": BY}

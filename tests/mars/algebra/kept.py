@@ -6,8 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from mars.algebra import partials
+from mars.algebra.aggregate_functions import AGGREGATES
 from mars.algebra.partials import Input, Order
+from mars.model.expressions import Column
 from mars.model.partials import AggregateCall, needed
+
+ALLOWED = {"n": 7, "p": 0.9, "k": 3, "low": -10.0, "high": 200.0, "separator": "; "}
 
 
 def columns(call: AggregateCall) -> list[pa.DataType]:
@@ -16,9 +20,9 @@ def columns(call: AggregateCall) -> list[pa.DataType]:
 
 
 def update(call: AggregateCall, values: pa.Array | None, selected: np.ndarray | None, ids: np.ndarray, groups: int,
-           order: Order) -> list[pa.Array]:
+           order: Order, second: pa.Array | None = None) -> list[pa.Array]:
     """Partials of tuples; `selected` is FILTER, None where there is none."""
-    given = Input(values, ids, groups, order)
+    given = Input(values, ids, groups, order, second)
     given = given if selected is None else given.where(selected)
     return [column for partial in needed(call) for column in partials.update(partial, given)]
 
@@ -31,3 +35,13 @@ def merge(call: AggregateCall, held: list[pa.Array], ids: np.ndarray, groups: in
         merged += partials.merge(partial, held[at:at + width], ids, groups)
         at += width
     return merged
+
+
+def call_of(function: str, type_: str, second: str | None = None, options: tuple = ()) -> AggregateCall:
+    """A call over the columns `a` and, where it takes two, `b`, of these types; with the defaults of options that are not
+    given, or something that is allowed."""
+    takes = AGGREGATES[function]
+    given = [*options, *[option.default if option.default is not None else ALLOWED[option.name]
+                         for option in takes.options[len(options):]]]
+    other = Column("b", second or type_) if takes.second else None
+    return AggregateCall(function, Column("a", type_), None, takes.result(type_), other, tuple(given))

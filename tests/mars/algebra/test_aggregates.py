@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mars.algebra import aggregates, functions
+from mars.algebra import aggregates
+from mars.algebra.aggregate_functions import AGGREGATES
 from mars.algebra.partials import Order
 from mars.model import types
 from mars.model.expressions import Column
@@ -19,17 +20,18 @@ NAN = float("nan")
 
 
 def result(function: str, values: list, type_: str, selected: list | None = None, times: list | None = None,
-           offsets: list | None = None) -> object:
+           offsets: list | None = None, second: list | None = None, options: tuple = ()) -> object:
     """The aggregate's value for one group: computed at once, and tuple by tuple with a merge; both must agree."""
-    call = AggregateCall(function, Column("x", type_), None, functions.AGGREGATES[function].result(type_))
+    call = kept.call_of(function, type_, options=options)
     array = pa.array(values, types.to_arrow(type_))
+    others = pa.array(values if second is None else second, types.to_arrow(type_)) if call.second else None
     mask = None if selected is None else np.array(selected, np.bool_)
     order = Order(np.array(times or [0] * len(values), np.int64), 0,
                   np.array(offsets or range(len(values)), np.int64), np.zeros(len(values), np.int32))
     ids = np.zeros(len(values), np.int32)
-    at_once = kept.update(call, array, mask, ids, 1, order)
+    at_once = kept.update(call, array, mask, ids, 1, order, others)
     # Group i holds tuple i alone, and all of them are then merged to group 0.
-    single = kept.update(call, array, mask, np.arange(len(values), dtype=np.int32), len(values), order)
+    single = kept.update(call, array, mask, np.arange(len(values), dtype=np.int32), len(values), order, others)
     merged = kept.merge(call, single, ids, 1)
     assert [p.type for p in merged] == [p.type for p in at_once] == kept.columns(call)
     value, again = (aggregates.finish(call, partials)[0].as_py() for partials in (at_once, merged))
@@ -38,13 +40,18 @@ def result(function: str, values: list, type_: str, selected: list | None = None
     return value
 
 
-@pytest.mark.parametrize("function", [name for name in functions.AGGREGATES if not name.startswith("count")])
+COUNTS = ("count", "count_distinct", "approx_count_distinct")
+
+
+@pytest.mark.parametrize("function", [name for name in AGGREGATES if name not in (*COUNTS, "hll_sketch_agg")])
 def test_without_values_the_answer_is_null(function: str) -> None:
-    assert result(function, [None, None], "DOUBLE") is None
-    assert result(function, [1.0], "DOUBLE", selected=[False]) is None
+    type_, value = ("BOOLEAN", True) if function.startswith("bool") else ("STRING", "a") if function == "string_agg" else (
+        "DOUBLE", 1.0)
+    assert result(function, [None, None], type_) is None
+    assert result(function, [value], type_, selected=[False]) is None
 
 
-@pytest.mark.parametrize("function", ["count", "count_distinct"])
+@pytest.mark.parametrize("function", COUNTS)
 def test_counts_without_values_are_zero(function: str) -> None:
     assert result(function, [None], "STRING") == 0
     assert result(function, ["a"], "STRING", selected=[False]) == 0

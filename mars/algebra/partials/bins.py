@@ -164,8 +164,7 @@ def warm() -> None:
     """Compiles the kernels of this module for fresh arrays and for Arrow's read-only ones, or loads them."""
     ids, keys, held = np.zeros(1, np.int32), np.zeros(1, np.int64), numbers(pa.array([1]))
     fill(ids, keys, keys.copy(), np.zeros(1, np.int32), 1, MOST)
-    offsets = numbers(pa.array([0, 1], pa.int32()))
-    quantile_keys(numbers(pa.array([0], pa.int32())), offsets, held, held, 0.5)
+    quantile_keys(numbers(pa.array([0], pa.int32())), np.array([0, 1]), held, held, 0.5)
 
 
 KINDS = {"bins": Kind(_columns, _update, _merge)}

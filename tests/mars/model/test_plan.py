@@ -84,3 +84,15 @@ def test_a_partial_is_the_same_under_another_name():
     one, other = (Partial("count", Column("x", "DOUBLE"), None, name) for name in ("count0", "a7"))
     assert one != other
     assert one.is_same(other)
+
+
+def test_second_arguments_and_options_are_written_only_where_there_are_some():
+    plan = compiled("SELECT corr(x, i), top_k(k, 3), string_agg(k, ';', 2), array_agg(k, 2), approx_count_distinct(k) FROM s "
+                    "WINDOWING 60 s")
+    written = json.loads(json.dumps(plan.to_json()))
+    assert QueryPlan.from_json(written) == plan
+    assert [call.get("options") for call in written["presentation"]["aggregates"]] == [None, [3], [";", 2], [2], [0.0165]]
+    partials = written["aggregation"]["partials"]
+    assert [(partial["name"], partial.get("options")) for partial in partials] == [
+        ("comoments0", None), ("counts1", None), ("earliest2", [2]), ("hll3", [12])]
+    assert [partial.get("second") for partial in partials] == [{"column": "i", "type": "INT"}, None, None, None]

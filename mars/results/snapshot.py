@@ -12,7 +12,7 @@ from mars.adapters.storage import RESTORE, CorruptFileError, Storage
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import Znode, ZooKeeper
 from mars.algebra import windows
-from mars.errors import NotReadyError
+from mars.errors import NotFoundError, NotReadyError
 from mars.model import names
 from mars.model.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.model.identifiers import identifier
@@ -21,7 +21,7 @@ from mars.model.registry import PAUSED, RUNNING, Query
 from mars.runtime.system import SYSTEM, Runtime
 
 FRESH_S = 0.05  # between looks of who waits for a commit
-TRIES = 10  # looks at all pointers, until none has moved between two of them
+TRIES = 30  # looks at all pointers, until none has moved between two of them
 COMMIT_WAIT_S = 10.0  # commits follow each other within a second where there is anything to commit
 
 
@@ -197,19 +197,33 @@ class SnapshotReader:
     def _read(self, stream: Stream, query: Query) -> Snapshot:
         """All key parts as they were at one moment: reads until none has moved meanwhile. So of two snapshots one is
         later in every key part, and a commit number has the same vector for every reader. If a commit cannot be read, its
-        owner will fall back (rule 25); until then, all key parts are shown as they were last."""
+        owner will fall back (rule 25); until then, all key parts are shown as they were last. NotFoundError if a commit
+        no longer has the query."""
+        last = self._whole.get(stream.id)
         try:
-            manifests = self._manifests(stream)
-            for _ in range(TRIES):
-                again, manifests = manifests, self._manifests(stream)
-                if all(map(is_, again, manifests)):
-                    self._keep_whole(stream.id, manifests)
-                    break
+            manifests = self._of_one_moment(stream)
         except CorruptFileError:
-            if stream.id not in self._whole:
+            if last is None:
                 raise
-            manifests = self._whole[stream.id][1]
-        return Snapshot(stream, query, tuple(m.queries.get(query.id) if m else None for m in manifests))
+            manifests = last[1]
+        parts = tuple(m.queries.get(query.id) if m else None for m in manifests)
+        if last and any(part is None and known and query.id in known.queries
+                        for part, known in zip(parts, last[1], strict=True)):
+            raise NotFoundError("unknown query", f"{query.name} was dropped meanwhile", "`SHOW QUERIES` lists them all")
+        return Snapshot(stream, query, parts)
+
+    def _of_one_moment(self, stream: Stream) -> list[Manifest | None]:
+        """The manifests of all key parts, of which none has moved while they were read; if they move faster than they can
+        be read, the last such ones."""
+        manifests = self._manifests(stream)
+        for _ in range(TRIES):
+            again, manifests = manifests, self._manifests(stream)
+            if all(map(is_, again, manifests)):
+                self._keep_whole(stream.id, manifests)
+                return manifests
+        if stream.id not in self._whole:
+            raise NotReadyError("commits come faster than they can be read", f"those of {stream.name}", "ask again")
+        return self._whole[stream.id][1]
 
     def _keep_whole(self, stream_id: int, manifests: list[Manifest | None]) -> None:
         commits = sum(manifest.commit for manifest in manifests if manifest)

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from mars.adapters.storage import CorruptFileError
+from mars.errors import NotFoundError, NotReadyError
 from mars.model.commits import Manifest, QueryCommit
-from mars.results.snapshot import SnapshotReader
+from mars.results.snapshot import TRIES, SnapshotReader
 
 STREAM, QUERY = SimpleNamespace(id=1, key_parts=2), SimpleNamespace(id="q1", start={})
 
@@ -67,3 +68,24 @@ def test_a_commit_that_does_not_read_is_told_who_knows_none_before():
     reader.unread = {0}
     with pytest.raises(CorruptFileError):
         reader._read(STREAM, QUERY)
+
+
+def test_commits_that_come_faster_than_they_can_be_read_give_no_mixture():
+    """They give the last moment that is known, or an error where none is."""
+    always = [(0,), (0, 1)] * (TRIES + 2)
+    reader = Committing(list(always))
+    with pytest.raises(NotReadyError, match="faster"):
+        reader._read(STREAM, QUERY)
+    reader.moves = []
+    before = reader._read(STREAM, QUERY).vector
+    reader.moves = list(always)
+    assert reader._read(STREAM, QUERY).vector == before
+
+
+def test_a_query_that_a_commit_no_longer_has_was_dropped():
+    """It is not one without any commit, which would be shown as older than what was shown before."""
+    reader = Committing([])
+    reader._read(STREAM, QUERY)
+    reader.parts[1] = Manifest(1, 1, commit=1)
+    with pytest.raises(NotFoundError, match="dropped"):
+        reader._read(STREAM, SimpleNamespace(id="q1", name="q", start={}))

@@ -12,7 +12,7 @@ from mars.errors import NotFoundError, NotReadyError
 from mars.model.commits import Manifest, QueryCommit
 from mars.results.snapshot import TRIES, SnapshotReader
 
-STREAM, QUERY = SimpleNamespace(id=1, key_parts=2), SimpleNamespace(id="q1", start={})
+STREAM, QUERY = SimpleNamespace(id=1, name="s", key_parts=2), SimpleNamespace(id="q1", name="q", start={})
 
 
 class Committing(SnapshotReader):
@@ -88,4 +88,4 @@ def test_a_query_that_a_commit_no_longer_has_was_dropped():
     reader._read(STREAM, QUERY)
     reader.parts[1] = Manifest(1, 1, commit=1)
     with pytest.raises(NotFoundError, match="dropped"):
-        reader._read(STREAM, SimpleNamespace(id="q1", name="q", start={}))
+        reader._read(STREAM, QUERY)

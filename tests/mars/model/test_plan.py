@@ -87,8 +87,8 @@ def test_a_partial_is_the_same_under_another_name():
 
 
 def test_second_arguments_and_options_are_written_only_where_there_are_some():
-    plan = compiled("SELECT corr(x, i), top_k(k, 3), string_agg(k, ';', 2), array_agg(k, 2), approx_count_distinct(k) FROM s "
-                    "WINDOWING 60 s")
+    plan = compiled("SELECT corr(x, i), top_k(k, 3), string_agg(k, ';', 2), array_agg(k, 2), approx_count_distinct(k) "
+                    "FROM s WINDOWING 60 s")
     written = json.loads(json.dumps(plan.to_json()))
     assert QueryPlan.from_json(written) == plan
     assert [call.get("options") for call in written["presentation"]["aggregates"]] == [None, [3], [";", 2], [2], [0.0165]]

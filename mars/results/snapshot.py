@@ -17,7 +17,7 @@ from mars.model import names
 from mars.model.commits import COUNTERS, Manifest, Pointer, QueryCommit
 from mars.model.identifiers import identifier
 from mars.model.plan import Stream
-from mars.model.registry import PAUSED, RUNNING, Query
+from mars.model.registry import PAUSED, RUNNING, Query, QuerySet
 from mars.runtime.system import SYSTEM, Runtime
 
 FRESH_S = 0.05  # between looks of who waits for a commit
@@ -198,19 +198,23 @@ class SnapshotReader:
         """All key parts as they were at one moment: reads until none has moved meanwhile. So of two snapshots one is
         later in every key part, and a commit number has the same vector for every reader. If a commit cannot be read, its
         owner will fall back (rule 25); until then, all key parts are shown as they were last. NotFoundError if a commit
-        no longer has the query."""
-        last = self._whole.get(stream.id)
+        no longer has the query because it was dropped."""
         try:
             manifests = self._of_one_moment(stream)
         except CorruptFileError:
-            if last is None:
+            if stream.id not in self._whole:
                 raise
-            manifests = last[1]
+            manifests = self._whole[stream.id][1]
         parts = tuple(m.queries.get(query.id) if m else None for m in manifests)
-        if last and any(part is None and known and query.id in known.queries
-                        for part, known in zip(parts, last[1], strict=True)):
+        if any(m and part is None for m, part in zip(manifests, parts, strict=True)) and self._is_dropped(stream, query):
             raise NotFoundError("unknown query", f"{query.name} was dropped meanwhile", "`SHOW QUERIES` lists them all")
         return Snapshot(stream, query, parts)
+
+    def _is_dropped(self, stream: Stream, query: Query) -> bool:
+        """Is the query no longer in the query set? A session of ZooKeeper sees that as new as the pointers that it has read.
+        One that has no commit yet is there, and one whose state is lost."""
+        node = answering(self.zk, lambda: self.zk.get(names.queries(stream.id)), GLANCE_S)
+        return node is None or query.id not in QuerySet.load(node.data).queries
 
     def _of_one_moment(self, stream: Stream) -> list[Manifest | None]:
         """The manifests of all key parts, of which none has moved while they were read; if they move faster than they can

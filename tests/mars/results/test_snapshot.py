@@ -10,7 +10,10 @@ import pytest
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotFoundError, NotReadyError
 from mars.model.commits import Manifest, QueryCommit
+from mars.model.registry import Query, QuerySet
 from mars.results.snapshot import TRIES, SnapshotReader
+from mars.runtime.system import SYSTEM
+from tests.plans import made
 
 STREAM, QUERY = SimpleNamespace(id=1, name="s", key_parts=2), SimpleNamespace(id="q1", name="q", start={})
 
@@ -87,5 +90,10 @@ def test_a_query_that_a_commit_no_longer_has_was_dropped():
     reader = Committing([])
     reader._read(STREAM, QUERY)
     reader.parts[1] = Manifest(1, 1, commit=1)
+    queries = QuerySet(queries={"q1": Query("q1", "q", made(("t",)), 1, {})})
+    reader.zk = SimpleNamespace(client=SimpleNamespace(connected=True), get=lambda _: SimpleNamespace(
+        data=queries.dump()), clock=SYSTEM.clock)
+    assert reader._read(STREAM, QUERY).parts[1] is None  # its state is lost, but it is there
+    del queries.queries["q1"]
     with pytest.raises(NotFoundError, match="dropped"):
         reader._read(STREAM, QUERY)

@@ -102,15 +102,15 @@ def explain(context: Context, statement: kinds.Explain) -> Answer:
     """A plan in words, or as plain Spark SQL. For a query with WHY, also why its result is as it is."""
     if statement.query is not None:
         stream, query = context.catalog.query(statement.query.text)
-        lines = _plan_lines(query.plan, stream, statement.format) + _shared(context, stream, query.plan, query.id)
+        lines = _plan_lines(query.plan, stream, statement.format)
+        lines += [] if statement.format == "SPARK" else _shared(context, stream, query.plan, query.id)
         return _plan([*lines, *(_why(context, stream, query) if statement.why else [])])
     assert statement.select is not None, statement  # of the two there is always one
     stream = source(context, statement.select)
     # A SELECT with a window may be meant for CREATE QUERY. Given alone, it differs only in where it starts.
-    lines = _plan_lines(compile_select(statement.select, stream, continuous=False), stream, statement.format)
-    if statement.format == "TEXT" and statement.select.clauses.window is not None:
-        lines += _shared(context, stream, compile_select(statement.select, stream, continuous=True))
-    return _plan(lines)
+    plan = compile_select(statement.select, stream, continuous=False)
+    lines = _plan_lines(plan, stream, statement.format)
+    return _plan(lines if statement.format == "SPARK" else lines + _shared(context, stream, plan))
 
 
 def _plan_lines(plan: QueryPlan, stream: Stream, format_: str) -> list[str]:

@@ -114,3 +114,5 @@ def test_explain_names_the_queries_that_keep_the_same_cells(client, altered):
         f"its cells with {name}: they are computed and kept once, where both have read as far"]
     other = client.post("/v1/sql", json={"sql": f"EXPLAIN {select.replace('60 s', '70 s')}"}).json()
     assert not [row for row in other["rows"] if row[0].startswith("shares")]
+    ordered = client.post("/v1/sql", json={"sql": f"EXPLAIN {select} ORDER BY b LIMIT 3"})
+    assert ordered.status_code == 200, ordered.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -77,6 +78,14 @@ class TaskResult:
     parts: list[bytes]
     counts: dict[str, int]
     bad_reasons: dict[str, int]
+
+
+def alike(results: Iterable[TaskResult]) -> list[list[TaskResult]]:
+    """The tasks in groups of those that have the same cells, in the order of the first of each."""
+    found: dict[int, list[TaskResult]] = {}
+    for result in results:
+        found.setdefault(id(result.parts), []).append(result)
+    return list(found.values())
 
 
 @dataclass(frozen=True)

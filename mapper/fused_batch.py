@@ -31,7 +31,7 @@ class FusedBatches:
 
     def __init__(self, reader: FusedReader, parser: Parser, steps: Steps) -> None:
         self.reader, self.parser, self.steps = reader, parser, steps
-        self._tables: dict[str, CellTable] = {}
+        self._tables: dict[bytes, CellTable] = {}
 
     def parse(self, records: Records) -> tuple[ParsedBatch, Rest | None] | None:
         """The batch, judged (mapper.timing), and what of it the parser has read; None if all of it is for the parser.
@@ -45,26 +45,24 @@ class FusedBatches:
     def count(self, records: Records, plans: dict[str, QueryPlan],
               partition: int) -> tuple[CountedBatch, Rest | None] | None:
         """As `parse`, with the cells of these queries, each of which `can_count`, in place of the tuples."""
-        first = {plan.aggregation.cells_name: query for query, plan in reversed(plans.items())}
-        tables = self._tables_of({query: plans[query] for query in first.values()})
+        tables = self._tables_of(plans)
         if not all(table.fits for table in tables.values()):
             return None
         taken = self.reader.read(records, list(tables.values()))
         if taken is None or not all(table.fits for table in tables.values()):
             return None
         rest = self._rest(taken)
-        made = {query: self._result(query, table, taken, rest, partition) for query, table in tables.items()}
-        results = {query: replace(made[first[plan.aggregation.cells_name]], query=query) for query, plan in plans.items()}
+        made = {name: self._result(table, taken, rest, partition) for name, table in tables.items()}
+        results = {query: replace(made[plan.aggregation.cells_name], query=query) for query, plan in plans.items()}
         tuples, greatest = taken.tuples, taken.greatest
         if rest is not None:
             tuples, greatest = tuples + len(rest.batch), greatest_of(greatest, rest.batch.max_event_time)
         return CountedBatch(results, tuples, greatest), rest
 
-    def _tables_of(self, plans: dict[str, QueryPlan]) -> dict[str, CellTable]:
-        """An empty table for each query; no two of them compute the same."""
-        known = {table.plan.aggregation.cells_name: table for table in self._tables.values()}
-        self._tables = {query: known.get(plan.aggregation.cells_name) or CellTable(plan, self.reader)
-                        for query, plan in plans.items()}
+    def _tables_of(self, plans: dict[str, QueryPlan]) -> dict[bytes, CellTable]:
+        """An empty table for all queries that compute the same, by the name of their cells."""
+        wanted = {plan.aggregation.cells_name: plan for plan in plans.values()}
+        self._tables = {name: self._tables.get(name) or CellTable(plan, self.reader) for name, plan in wanted.items()}
         self.reader.dictionaries.trim()  # before it is asked how many texts they hold
         for table in self._tables.values():
             table.clear()
@@ -77,8 +75,8 @@ class FusedBatches:
         batch = self.parser.parse(taken.aside)
         return Rest(taken.aside, self.steps.judge(self.reader.stream, batch, taken.aside, self.reader.future_limit_ms))
 
-    def _result(self, query: str, table: CellTable, taken: Taken, rest: Rest | None, partition: int) -> TaskResult:
-        """One query's cells of both."""
+    def _result(self, table: CellTable, taken: Taken, rest: Rest | None, partition: int) -> TaskResult:
+        """The cells of both, for whichever query."""
         stream = self.reader.stream
         parts = cells.split(table.cells(), stream.key_parts)
         done = TaskCells(parts, taken.tuples, counted=taken.tuples)
@@ -87,7 +85,7 @@ class FusedBatches:
             parts = [cells.merge(table.plan.aggregation, stream, both) for both in zip(parts, other.parts, strict=True)]
             done = TaskCells(parts, done.tuples + other.tuples, other.bad, other.future, other.filtered,
                              done.counted + other.counted, other.bad_reasons)
-        return self.steps.result(query, done)
+        return self.steps.result("", done)
 
 
 def together(one: ParsedBatch, other: ParsedBatch) -> ParsedBatch:

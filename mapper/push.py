@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mapper.batch import TaskResult
+from mapper.batch import TaskResult, alike
 from mars.config import Config
 from mars.model.claims import Claim
 from mars.model.entries import Header, Share, encode
@@ -51,12 +51,9 @@ def _stops(claim: Claim, why: str) -> str:
 def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
     """The tasks in groups of about GROUP_BYTES, each task once; tasks with the same cells are in one group. Groups are small
     so that no script call blocks Redis for long."""
-    alike: dict[int, list[TaskResult]] = {}
-    for result in results:
-        alike.setdefault(id(result.parts), []).append(result)
     group: list[TaskResult] = []
     size = 0
-    for same in alike.values():
+    for same in alike(results):
         length = sum(map(len, same[0].parts))
         if group and size + length > GROUP_BYTES:
             yield group
@@ -71,7 +68,10 @@ def entries(claim: Claim, group: list[TaskResult], key_parts: int, max_event_tim
     """One encoded entry per key part, even if it is empty."""
     header = Header(claim.partition, claim.start, claim.end, {r.query: claim.tasks[r.query] for r in group}, max_event_time,
                     log)
-    alike = {id(r.parts): r for r in group}
-    first = {key: Share(r.parts[0], r.counts, r.bad_reasons) for key, r in alike.items()}
-    others = [{key: Share(r.parts[part]) for key, r in alike.items()} for part in range(1, key_parts)]
-    return [encode(header, {r.query: shares[id(r.parts)] for r in group}) for shares in (first, *others)]
+    made: list[dict[str, Share]] = [{} for _ in range(key_parts)]
+    for one, *others in alike(group):
+        queries = [one.query, *(r.query for r in others)]
+        made[0] |= dict.fromkeys(queries, Share(one.parts[0], one.counts, one.bad_reasons))
+        for part in range(1, key_parts):
+            made[part] |= dict.fromkeys(queries, Share(one.parts[part]))
+    return [encode(header, shares) for shares in made]

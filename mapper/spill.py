@@ -18,7 +18,7 @@ import google_crc32c
 import numpy as np
 import pyarrow as pa
 
-from mapper.batch import CountedBatch, ParsedBatch, TaskResult
+from mapper.batch import CountedBatch, ParsedBatch, TaskResult, alike
 from mars.model.claims import Claim
 from mars.model.plan import Stream
 from mars.runtime.system import SYSTEM, Clock
@@ -106,12 +106,10 @@ def _encoded(table: pa.Table, header: str, max_event_time: int | None) -> pa.Buf
 
 def _cells_of(claim: Claim, batch: CountedBatch) -> pa.Table:
     """The encoded cells of all tasks, a row for each key part; those that tasks have together once."""
-    alike: dict[int, list[TaskResult]] = {}
-    for result in batch.results.values():
-        alike.setdefault(id(result.parts), []).append(result)
+    groups = alike(batch.results.values())
     told = [[{r.query: claim.tasks[r.query] for r in same}, len(same[0].parts), same[0].counts, same[0].bad_reasons]
-            for same in alike.values()]
-    parts = [part for same in alike.values() for part in same[0].parts]
+            for same in groups]
+    parts = [part for same in groups for part in same[0].parts]
     return pa.table({"cells": pa.array(parts, pa.large_binary())}).replace_schema_metadata(
         {RESULTS: json.dumps([batch.tuples, told])})
 

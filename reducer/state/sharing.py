@@ -28,14 +28,13 @@ def share_equal(states: Iterable[QueryState]) -> None:
 
 def _join(group: list[QueryState]) -> None:
     first, *others = sorted(group, key=lambda state: state.query.id)
-    whole, held, tuples = first.merged(), _tables(first), _tuples(first)
-    same = {id(state) for state in group if _tables(state) == held}
-    joined = {id(state) for state in others if id(state) not in same and _tuples(state) == tuples
-              and cells.equal(whole, state.merged())}
+    held, tuples = _tables(first), _tuples(first)
+    perhaps = [state for state in others if _tables(state) != held and _tuples(state) == tuples]
+    joined = [state for state in perhaps if cells.equal(first.merged(), state.merged())]
     if joined:
-        for state in group:
-            if id(state) in same | joined:
-                state.hold(whole)
+        whole = first.merged()
+        for state in [*(state for state in group if _tables(state) == held), *joined]:
+            state.hold(whole)
 
 
 def _tables(state: QueryState) -> tuple[int, ...]:

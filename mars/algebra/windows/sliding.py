@@ -47,13 +47,8 @@ class Sliding(Ranged):
 
     def ranges(self, ids: np.ndarray, panes: Times, above: int | None, up_to: int | None
                ) -> tuple[np.ndarray, np.ndarray, Times]:
-        chosen = np.ones(len(panes), np.bool_)
-        if above is not None:
-            chosen &= panes > above
-        if up_to is not None:
-            chosen &= panes <= up_to
-        last = np.flatnonzero(chosen)
-        return reach_back(ids, panes, self.size)[last], last, panes[last]
+        last, names = self.of_panes(panes, above, up_to)
+        return reach_back(ids, panes, self.size)[last], last, names
 
 
 @kernel

@@ -185,7 +185,7 @@ class Driver(Load):
             return ""
         state = [s.path for query in checker.manifests[k].queries.values() for s in query.state]
         path = self.random.choice([checker.pointers[k].manifest.path, *state])
-        if not checker.reads_without(k, world.disk.damaged | {path}):
+        if not checker.reads_without(k, path):
             return ""
         self.damaged.add(k)
         world.disk.damaged.add(path)

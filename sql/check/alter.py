@@ -36,6 +36,6 @@ def _differences(kept: Aggregation, wanted: Aggregation, calls: tuple[AggregateC
             yield f"which tuples are bad (it {words} {', '.join(sorted(names))})"
     for partial in wanted.partials:
         if not any(partial.is_same(other) for other in kept.partials):
-            names = [f"{call.function}(..)" for call in calls if any(partial.is_same(other) for other in needed(call))]
-            yield f"what is kept of each group ({names[0]} needs {KINDS[partial.kind]} of its argument)"
+            needing = [f"{call.function}(..)" for call in calls if any(partial.is_same(other) for other in needed(call))]
+            yield f"what is kept of each group ({needing[0]} needs {KINDS[partial.kind]} of its argument)"
             return

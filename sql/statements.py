@@ -195,6 +195,7 @@ class CreateConnection:
     options: tuple[tuple[str, str | int], ...]
     secrets: tuple[tuple[str, Name], ...]
     sql: str
+    unless_there: bool = False
 
 
 @dataclass(frozen=True)
@@ -207,11 +208,13 @@ class CreateSink:
     where: Name | None
     start: str
     sql: str
+    unless_there: bool = False
 
 
 @dataclass(frozen=True)
 class DropSink:
     name: Name
+    if_there: bool = False
 
 
 @dataclass(frozen=True)
@@ -235,6 +238,7 @@ class ReplaySink:
 @dataclass(frozen=True)
 class DropConnection:
     name: Name
+    if_there: bool = False
 
 
 @dataclass(frozen=True)

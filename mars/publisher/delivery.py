@@ -131,6 +131,7 @@ class Delivery:
                 faults.point("publisher.committed")
                 if not target.keeps_mark:
                     self._keep(mark)
+                    self._answered()
                 self.renewals.begin()
                 self._say(mark, None if tail.place is None else tail.place.start_us)
         finally:
@@ -168,11 +169,20 @@ class Delivery:
             self._guarded(partial(target.deliver, schema_of(plan).empty_table(), mark))
         if accepts:
             self.sink = self.desk.store.accepted(self.sink)
-        self.status = replace(self.status, state=DELIVERING, mark=mark, last_error="", since_ms=self._now_ms(),
-                              next_try_ms=None)
-        self.desk.tell(self.sink, self.epoch, self.status)
-        self.backoff.reset()
+        self.status = replace(self.status, mark=mark)
+        self._answered(tells=True) if target.keeps_mark else self.desk.tell(self.sink, self.epoch, self.status)
         return mark
+
+    def _answered(self, tells: bool = False) -> None:
+        """The target has taken something, or nothing waits for it. A target that keeps no mark was not asked by `claim`, so
+        only its first delivery shows whether it is back."""
+        assert self.status is not None
+        if self.status.state != DELIVERING or self.status.last_error:
+            self.status = replace(self.status, state=DELIVERING, last_error="", since_ms=self._now_ms(), next_try_ms=None)
+            tells = True
+        if tells:
+            self.desk.tell(self.sink, self.epoch, self.status)
+        self.backoff.reset()
 
     def _guarded(self, call: Callable[[], T]) -> T:
         """The call's result. What no retry changes stops the sink."""
@@ -238,6 +248,7 @@ class Delivery:
         if batch.rows:
             self.wake.wait(min(LOOK_S, batch.due_in_s()))
             return
+        self._answered()
         until_us = None if tail.place is None else tail.place.start_us
         if tail.above_us is not None and tail.snapshot is not None:
             until_us = tail.above_us - tail.snapshot.delay_us

@@ -53,6 +53,7 @@ class Clauses:
     idle_ms: int | None = None
     grace_ms: int | None = None
     start: str | None = None
+    rate: int | None = None
     time: Name | None = None
     partition: tuple[Name, ...] | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)

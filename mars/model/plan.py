@@ -212,7 +212,7 @@ class QueryPlan:
     """One statement, compiled. `start` is EARLIEST, LATEST or an ISO 8601 instant. `grouped` is False for an ad-hoc SELECT
     that shows tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and the keys are computed
     per tuple. `versions` are the parts of Mars that compute it, each with its version (mars/computing.py); None in a plan
-    from before they were recorded."""
+    from before they were recorded. `rate` is the most tuples a second that it reads; None for as many as there are."""
 
     sql: str
     aggregation: Aggregation
@@ -220,12 +220,14 @@ class QueryPlan:
     start: str = "LATEST"
     grouped: bool = True
     versions: tuple[tuple[str, int], ...] | None = None
+    rate: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `QueryPlan.from_json` gives back an equal plan."""
         return {"sql": self.sql, "aggregation": self.aggregation.to_json(), "presentation": self.presentation.to_json(),
                 "start": self.start, "grouped": self.grouped,
-                "versions": None if self.versions is None else dict(self.versions)}
+                "versions": None if self.versions is None else dict(self.versions),
+                **({} if self.rate is None else {"rate": self.rate})}
 
     @cached_property
     def text(self) -> bytes:
@@ -238,7 +240,7 @@ class QueryPlan:
         versions = None if data.get("versions") is None else tuple(data["versions"].items())
         parts = (data["aggregation"], data["presentation"]) if "aggregation" in data else _parts_of_0_1(data)
         return QueryPlan(data["sql"], Aggregation.from_json(parts[0]), Presentation.from_json(parts[1]), data["start"],
-                         data["grouped"], versions)
+                         data["grouped"], versions, data.get("rate"))
 
 
 def _parts_of_0_1(data: dict) -> tuple[dict, dict]:

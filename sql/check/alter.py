@@ -13,8 +13,8 @@ CLAUSES = {"where": "WHERE", "window": "WINDOWING", "watermark_ms": "WATERMARK",
 
 
 def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan | str:
-    """The plan of a query that keeps the cells of `old` and shows of them what `new` says; or, in words, why they do not
-    hold that. `starts_elsewhere`: the new statement has a FROM clause of another start."""
+    """The plan of a query that keeps the cells of `old` and shows of them what `new` says, at its RATE; or, in words, why
+    they do not hold that. `starts_elsewhere`: the new statement has a FROM clause of another start."""
     kept, wanted = old.aggregation, new.aggregation
     found = [*_differences(kept, wanted, new.presentation.aggregates), *(["the start"] if starts_elsewhere else [])]
     if found:

@@ -97,7 +97,8 @@ class Compiler:
                                   kept_once(calls), **policy)
         presentation = Presentation(calls, outputs, having, self.order_by(outputs, self.windowed),
                                     order.read_limit(self.select))
-        return QueryPlan(self.sql, aggregation, presentation, policies.start_of(self.select, self.continuous))
+        return QueryPlan(self.sql, aggregation, presentation, policies.start_of(self.select, self.continuous),
+                         rate=self.select.clauses.rate)
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""

@@ -1,7 +1,7 @@
 """Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
     window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
-    · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
+    · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t' · RATE n
 
 The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
 outside parentheses, and after the FROM of the stream.
@@ -20,7 +20,8 @@ from sql.read.words import Word
 from sql.refusals import not_supported, refusal, refusal_at
 from sql.statements import Clauses
 
-OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
+OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM", "RATE")
+RATE_MAX = 1_000_000_000
 EXPECTS_MORE = (
     "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
     "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
@@ -127,5 +128,14 @@ def read_start(reader: Reader, word: Word) -> dict:
     }
 
 
+def read_rate(reader: Reader, word: Word) -> dict:
+    """RATE n: tuples a second."""
+    text = reader.word.value
+    if reader.word.kind != "number" or not text.isascii() or not text.isdigit() or not 0 < int(text[:20]) <= RATE_MAX:
+        raise reader.expected(f"a whole number of tuples a second, 1 to {RATE_MAX:,}", "write RATE 100000")
+    reader.advance()
+    return {"rate": int(text)}
+
+
 READERS = {"WINDOWING": read_windowing, "WATERMARK": read_watermark, "GRACE": read_grace, "EMIT": read_emit,
-           "FROM": read_start}
+           "FROM": read_start, "RATE": read_rate}

@@ -32,6 +32,7 @@ def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     lines = [
         ("source", f"stream {stream.name}: {topic}, event time {time.name} {time.type}{unit}"),
         ("from", f"{plan.start}: {start}"),
+        *([("rate", f"at most {plan.rate:,} tuples a second, read by itself")] if plan.rate else []),
         ("reads", f"{len(aggregation.columns)} of {len(stream.columns)} columns: {', '.join(aggregation.columns)}"),
     ]
     return lines + ([("filter", unparse(aggregation.where, plain=True))] if aggregation.where else [])

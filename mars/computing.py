@@ -26,7 +26,7 @@ def _window_part(kind: str) -> str:
 # How messages become tuples, texts become values, and tuples find their window, their group and their key part.
 PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
     "BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP")),
-         *(_window_part(kind) for kind in KINDS if kind), "group", "hash")
+         *(_window_part(kind) for kind in KINDS if kind), "group", "hash", "max ahead")
 VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
 # The versions of plans that record none. Version 0 is numpy's, whose bits depend on the CPU. Never change this.
 UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
@@ -63,6 +63,8 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
         yield "read TIMESTAMP"
     if plan.aggregation.window:
         yield _window_part(plan.aggregation.window.kind)
+    if plan.aggregation.max_ahead_ms is not None:
+        yield "max ahead"
     if plan.aggregation.keys:
         yield from ("group", "hash")
     for call in plan.presentation.aggregates:

@@ -52,6 +52,7 @@ class Clauses:
     watermark_ms: int | None = None
     idle_ms: int | None = None
     grace_ms: int | None = None
+    max_ahead_ms: int | None = None
     start: str | None = None
     time: Name | None = None
     partition: tuple[Name, ...] | None = None

@@ -122,7 +122,8 @@ class Aggregation:
 
     `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
-    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF; `late` is DROP until other policies come."""
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF; `late` is DROP until other policies come.
+    A tuple is future if it is further than `max_ahead_ms` ahead of its record's time; None is the setting's limit."""
 
     stream: str
     columns: tuple[str, ...]
@@ -134,6 +135,7 @@ class Aggregation:
     idle_ms: int | None = 30_000
     grace_ms: int = 0
     late: str = "DROP"
+    max_ahead_ms: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `Aggregation.from_json` gives back an equal one."""
@@ -144,6 +146,7 @@ class Aggregation:
             "window": self.window.to_json() if self.window else None,
             "partials": [partial.to_json() for partial in self.partials],
             **{name: getattr(self, name) for name in TIME_POLICY},
+            **({} if self.max_ahead_ms is None else {"max_ahead_ms": self.max_ahead_ms}),
         }
 
     @property
@@ -167,7 +170,7 @@ class Aggregation:
             tuple(Key(k["name"], expressions.present_from_json(k["expression"]), k["type"]) for k in data["keys"]),
             Window(**data["window"]) if data["window"] else None,
             tuple(Partial.from_json(partial) for partial in data["partials"]),
-            **{name: data[name] for name in TIME_POLICY})
+            **{name: data[name] for name in TIME_POLICY}, max_ahead_ms=data.get("max_ahead_ms"))
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,18 @@ def check(select: SelectStatement, stream: Stream) -> None:
         _check_panes(select, window)
     for keyword, milliseconds in (("WATERMARK", clauses.watermark_ms), ("GRACE", clauses.grace_ms)):
         _check_unit(select, stream, keyword, milliseconds or 0)
+    _check_unit(select, stream, "WATERMARK", clauses.max_ahead_ms or 0, "MAXAHEAD")
 
 
-def _check_unit(select: SelectStatement, stream: Stream, keyword: str, milliseconds: int) -> None:
+def _check_unit(select: SelectStatement, stream: Stream, keyword: str, milliseconds: int, word: str = "") -> None:
+    """`keyword` tells the clause, and `word` the part of it that gives this length, if it has another name."""
     unit_ms = 1000 // UNITS_PER_SECOND[stream.time_unit] if UNITS_PER_SECOND[stream.time_unit] < 1000 else 1
     if milliseconds % unit_ms:
         start, end = select.clauses.places[keyword]
         rounded = format_duration(max(unit_ms, milliseconds // unit_ms * unit_ms))
         raise refusal(select.sql, start, end,
-                      f"{keyword} {format_duration(milliseconds)} does not fit the unit of the event time",
-                      f"{stream.time_column} counts in {stream.time_unit}", f"write {keyword} {rounded}")
+                      f"{word or keyword} {format_duration(milliseconds)} does not fit the unit of the event time",
+                      f"{stream.time_column} counts in {stream.time_unit}", f"write {word or keyword} {rounded}")
 
 
 def _check_landmark(select: SelectStatement, stream: Stream, window: Window) -> None:

@@ -101,6 +101,9 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
             f"{format_duration(aggregation.watermark_ms)} behind the greatest event time of each partition",
         ),
         ("idle", idle),
+        *([] if aggregation.max_ahead_ms is None else [
+            ("future", f"a tuple more than {format_duration(aggregation.max_ahead_ms)} ahead of its record's Kafka "
+                       "timestamp: counted, moves nothing")]),
         ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
         ("late", f"{kind.late}: dropped and counted"),
         ("emits", f"{plan.presentation.emission}: each window once, when it is closed"),

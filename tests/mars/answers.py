@@ -12,7 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from mapper.batch import Messages, ParsedBatch
 from mapper.parse import Parser
+from mapper.timing import Limits, judge
 from mars.algebra import aggregates, hashing
 from mars.algebra.aggregate_functions import AGGREGATES
 from mars.algebra.coercion import TypeMismatch
@@ -159,6 +161,16 @@ def sliding_answers(times: np.ndarray) -> Iterator[bytes]:
         yield repr((kind.panes(times).tolist(), *found)).encode()
 
 
+def max_ahead_answers(times: np.ndarray) -> Iterator[bytes]:
+    """Which tuples are future by limits of their own, and how far they move the watermark."""
+    offset, written = np.arange(len(times)), (mixed(len(times), 13) % np.uint64(1_000)).astype(np.int64)
+    none = np.zeros(len(times), np.int64)
+    batch = ParsedBatch({}, times, offset, none.astype(np.int32))
+    judged = judge(stream({"t": "BIGINT"}), batch, Messages(none.view(np.uint8), none, none, offset, written),
+                   Limits(500, (0, 20, 900))).judged
+    yield repr([(limit, np.flatnonzero(found.future).tolist(), found.max_event_time) for limit, found in judged.items()]).encode()
+
+
 def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
     """Every part by its name in mars/computing.py, and what it makes."""
     yield "csv", reader_answers({"t": "BIGINT", "a": "STRING", "b": "STRING"}, "CSV", CSV)
@@ -175,6 +187,7 @@ def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
         yield f"window {window.kind}", window_answers(window, times % 10_000_000)
     yield "window sliding", sliding_answers(times % 900_000)
     yield "window session", session_answers(times % 2_000_000)
+    yield "max ahead", max_ahead_answers(times % 1_000)
     yield "hash", (hashing.hash_rows(keys, len(keys[0])).tobytes() + hashing.part_of(keys, 7, len(keys[0])).tobytes()
                    for keys in key_columns())
     yield "group", (repr((found.ids.tolist(), found.first_row.tolist())).encode() for keys in key_columns()

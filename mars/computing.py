@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from mars.algebra.aggregate_functions import AGGREGATES
 from mars.algebra.functions import SCALARS
 from mars.algebra.windows import KINDS
+from mars.algebra.windows.zones import zone
 from mars.model.expressions import Expression, functions_of
 from mars.model.partials import needed
 from mars.model.plan import QueryPlan, Stream
@@ -30,13 +31,14 @@ PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
 VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
 # The versions of plans that record none. Version 0 is numpy's, whose bits depend on the CPU. Never change this.
 UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
+ZONE = "time zone "  # and a name: the data of each zone are a part, whose version tells all its changes
 BY_VALUE = ("distinct", "counts", "bars")  # these partials group the values of a cell
 WAY_OUT = "DROP the query and CREATE it again, or use the Mars that created it"
 
 
 def versions_of(plan: QueryPlan, stream: Stream) -> tuple[tuple[str, int], ...]:
     """(part, version) of everything that this code uses to compute the plan, for `QueryPlan.versions`."""
-    return tuple((part, VERSIONS[part]) for part in sorted({*_parts(plan, stream)}))
+    return tuple((part, _version(part) or 0) for part in sorted({*_parts(plan, stream)}))
 
 
 def differences(plan: QueryPlan, stream: Stream) -> list[str]:
@@ -45,8 +47,18 @@ def differences(plan: QueryPlan, stream: Stream) -> list[str]:
     wanted = plan.versions
     if wanted is None:
         wanted = tuple((part, UNRECORDED.get(part, 1)) for part in sorted({*_parts(plan, stream)}))
-    return [f"{part} of version {version}, where this Mars has {VERSIONS.get(part, 'none')}"
-            for part, version in wanted if VERSIONS.get(part) != version]
+    return [f"{part} of version {version}, where this Mars has {_version(part) or 'none'}"
+            for part, version in wanted if _version(part) != version]
+
+
+def _version(part: str) -> int | None:
+    """The version of a part here; None if this code does not have it."""
+    if not part.startswith(ZONE):
+        return VERSIONS.get(part)
+    try:
+        return zone(part.removeprefix(ZONE)).version
+    except KeyError:
+        return None
 
 
 def refusal(plan: QueryPlan, stream: Stream) -> str:
@@ -63,6 +75,8 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
         yield "read TIMESTAMP"
     if plan.aggregation.window:
         yield _window_part(plan.aggregation.window.kind)
+        if plan.aggregation.window.zone:
+            yield ZONE + plan.aggregation.window.zone
     if plan.aggregation.max_ahead_ms is not None:
         yield "max ahead"
     if plan.aggregation.keys:

@@ -90,6 +90,7 @@ class Window:
     offset_ms: int | None = None
     from_us: int | None = None
     max_ms: int | None = None
+    zone: str | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form, of the fields that this kind has; `Window(**form)` is an equal one."""

@@ -46,7 +46,7 @@ def _check_landmark(select: SelectStatement, stream: Stream, window: Window) -> 
 
 
 def _check_panes(select: SelectStatement, window: Window) -> None:
-    if window.kind != "hopping" or (panes := window.size_ms // pane_ms(window)) <= PANES_MAX:
+    if window.kind not in ("hopping", "days") or (panes := window.size_ms // pane_ms(window)) <= PANES_MAX:
         return
     every_ms = -(-window.size_ms // PANES_MAX)
     every_ms = next(step for step in range(every_ms, window.size_ms + 1) if window.size_ms % step == 0)

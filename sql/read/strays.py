@@ -30,6 +30,10 @@ def stray(sql: str, words: list[Word], index: int, places: Mapping[str, tuple[in
     if word.is_("LATE") and following.is_(*FATES):
         return refusal(sql, word.start, following.end, "LATE must follow GRACE", ORDER,
                        f"write {written(sql, places, 'GRACE', '0 s')} LATE DROP: late tuples are dropped and counted")
+    if word.is_("AT") and following.is_("TIME"):
+        return refusal(sql, word.start, following.end, "AT TIME ZONE must follow whole days",
+                       "it says at whose midnights windows of WINDOWING d or LANDMARK EACH d begin",
+                       "write WINDOWING 1 d AT TIME ZONE 'Europe/Berlin', or LANDMARK EACH DAY AT TIME ZONE ...")
     if word.is_(*KINDS) and (is_duration(words, index + 1) or following.is_("GAP", "EACH") or following.kind == "number"):
         return refusal(sql, word.start, following.end, f"{word.value.upper()} without WINDOWING",
                        "a window begins with WINDOWING", windowing.KINDS)

@@ -13,13 +13,14 @@ from mars.algebra.windows.sliding import Sliding
 from mars.algebra.windows.stepped import Stepped
 from mars.algebra.windows.tumbling import Tumbling
 from mars.algebra.windows.whole import Whole
+from mars.algebra.windows.zoned import Days, LandmarkDays
 from mars.model.plan import Aggregation, Stream
 
 __all__ = ["KINDS", "NEVER", "Gathered", "Joined", "Ranged", "Stepped", "Windows", "of"]
 
 KINDS: dict[str | None, type[Windows]] = {
     None: Whole, "tumbling": Tumbling, "hopping": Hopping, "landmark each": LandmarkEach, "landmark from": LandmarkFrom,
-    "session": Session, "sliding": Sliding}
+    "session": Session, "sliding": Sliding, "days": Days, "landmark days": LandmarkDays}
 
 
 def of(aggregation: Aggregation, stream: Stream) -> Windows:

@@ -141,7 +141,8 @@ def _columns_of(stream: Stream, batch: ParsedBatch) -> pa.Table:
     for limit, judged in batch.judged.items():
         if judged.future is not None:
             arrays[f"future {limit}"] = pa.array(judged.future.view(np.uint8))
-    metadata = {JUDGED: json.dumps([(limit, judged.max_event_time) for limit, judged in batch.judged.items()])}
+    greatest = [(limit, judged.max_event_time) for limit, judged in batch.judged.items()]
+    metadata: dict[bytes | str, str] = {JUDGED: json.dumps(greatest)}
     if _is_column(batch, stream):
         metadata["event_time"] = stream.time_column
     else:

@@ -63,8 +63,8 @@ def judge(stream: Stream, batch: ParsedBatch, messages: Messages, limits: Limits
         batch.judged = limits.alike(Judged(None, greatest))
         return batch
     written = _of_tuples(written, messages, batch)
-    own = {ms: _judged(batch, reads, written, stream.units(ms)) for ms in limits.own_ms}
-    batch.judged = {None: _judged(batch, reads, written, stream.units(limits.setting_ms)), **own}
+    lengths: list[tuple[int | None, int]] = [(None, limits.setting_ms), *((ms, ms) for ms in limits.own_ms)]
+    batch.judged = {limit: _judged(batch, reads, written, stream.units(ms)) for limit, ms in lengths}
     return batch
 
 

@@ -22,7 +22,7 @@ def stray(sql: str, words: list[Word], index: int, places: Mapping[str, tuple[in
     """The refusal of words[index], which follows the end of an expression or a clause; None if it is allowed there.
     `places` has (start, end) of the clauses before it."""
     word, following = words[index], words[min(index + 1, len(words) - 1)]
-    if word.is_("IDLE", "MAXAHEAD") and (is_duration(words, index + 1) or word.is_("IDLE") and following.is_("OFF")):
+    if word.is_("IDLE", "MAXAHEAD") and (is_duration(words, index + 1) or (word.is_("IDLE") and following.is_("OFF"))):
         last = words[index + 1] if following.is_("OFF") or is_whole(following) else words[index + 2]
         part = " ".join(sql[word.start:last.end].split())
         return refusal(sql, word.start, last.end, f"{word.value.upper()} must follow WATERMARK", ORDER,

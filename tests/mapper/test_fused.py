@@ -66,7 +66,7 @@ def told(batch: ParsedBatch) -> dict:
         "types": {name: str(column.type) for name, column in batch.columns.items()},
         "event_time": batch.event_time.tolist(), "offset": batch.offset.tolist(), "line": batch.line.tolist(),
         "bad": {name: plain(batch.bad.get(name)) for name in batch.columns}, "tuple_bad": plain(batch.tuple_bad),
-        "judged": {limit: (plain(judged.future), judged.max_event_time) for limit, judged in batch.judged.items()},
+        "judged": {limit: (plain(found.future), found.max_event_time) for limit, found in batch.judged.items()},
         "dtypes": [array.dtype for array in (batch.event_time, batch.offset, batch.line)]}
 
 
@@ -74,7 +74,8 @@ def opened(result: TaskResult) -> tuple:
     """The same of a query's cells, whose order says nothing."""
     parts = [cells.decode(part) if part else None for part in result.parts]
     rows = [[] if part is None else sorted(map(repr, part.to_pylist())) for part in parts]
-    return rows, {part.schema for part in parts if part is not None}, result.counts, result.bad_reasons, result.max_event_time
+    schemas = {part.schema for part in parts if part is not None}
+    return rows, schemas, result.counts, result.bad_reasons, result.max_event_time
 
 
 @pytest.fixture

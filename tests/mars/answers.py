@@ -181,7 +181,8 @@ def max_ahead_answers(times: np.ndarray) -> Iterator[bytes]:
     batch = ParsedBatch({}, times, offset, none.astype(np.int32))
     judged = judge(stream({"t": "BIGINT"}), batch, Messages(none.view(np.uint8), none, none, offset, written),
                    Limits(500, (0, 20, 900))).judged
-    yield repr([(limit, np.flatnonzero(found.future).tolist(), found.max_event_time) for limit, found in judged.items()]).encode()
+    yield repr([(limit, np.flatnonzero(found.future).tolist(), found.max_event_time)
+                for limit, found in judged.items()]).encode()
 
 
 def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:

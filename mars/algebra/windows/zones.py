@@ -68,7 +68,8 @@ def zone(name: str) -> Zone:
 
 def _table(data: bytes) -> tuple[np.ndarray, np.ndarray, str]:
     """(changes, offsets before and after each of them, the rule for later years) of a TZif file of version 2 or later."""
-    assert data[:4] == b"TZif" and data[4:5] >= b"2", data[:5]
+    assert data[:4] == b"TZif", data[:4]
+    assert data[4:5] >= b"2", data[:5]
 
     def counts(at: int) -> list[int]:
         return np.frombuffer(data, ">i4", 6, at + COUNTS_AT).tolist()
@@ -86,8 +87,8 @@ def _table(data: bytes) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def _ruled(info: ZoneInfo, after: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
-    """The changes that a rule gives from an instant on, and the offsets after them. A rule has two changes a year at most, so
-    the weeks of 400 years show all of them."""
+    """The changes that a rule gives from an instant on, and the offsets after them. A rule has two changes a year at
+    most, so the weeks of 400 years show all of them."""
     found: list[tuple[int, int]] = []
     for end in range(after + WEEK_S, after + CYCLE_S + WEEK_S, WEEK_S):
         if (now := _offset(info, end)) != offset:

@@ -53,6 +53,7 @@ class Clauses:
     idle_ms: int | None = None
     grace_ms: int | None = None
     max_ahead_ms: int | None = None
+    emit_every_ms: int | None = None
     start: str | None = None
     time: Name | None = None
     partition: tuple[Name, ...] | None = None

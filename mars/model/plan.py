@@ -178,7 +178,8 @@ class Aggregation:
 class Presentation:
     """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
     aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
-    -1 window_end. `emission` is FINAL until others come: each window once, when it is closed."""
+    -1 window_end. `emission` is FINAL: each window once, when it is closed; or EVERY: besides, at each multiple of the
+    window's `every_ms`, the rows that have changed since."""
 
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mars.algebra.windows.hopping import pane_ms
 from mars.model.durations import format_duration
 from mars.model.plan import UNITS_PER_SECOND, Stream, Window
@@ -25,6 +27,8 @@ def check(select: SelectStatement, stream: Stream) -> None:
     for keyword, milliseconds in (("WATERMARK", clauses.watermark_ms), ("GRACE", clauses.grace_ms)):
         _check_unit(select, stream, keyword, milliseconds or 0)
     _check_unit(select, stream, "WATERMARK", clauses.max_ahead_ms or 0, "MAXAHEAD")
+    _check_unit(select, stream, "EMIT", clauses.emit_every_ms or 0, "EMIT EVERY")
+    _check_emissions(select)
 
 
 def _check_unit(select: SelectStatement, stream: Stream, keyword: str, milliseconds: int, word: str = "") -> None:
@@ -43,6 +47,18 @@ def _check_landmark(select: SelectStatement, stream: Stream, window: Window) -> 
         raise refusal(select.sql, *select.clauses.places["WINDOWING"],
                       "the landmark does not fit the unit of the event time",
                       f"{stream.time_column} counts in {stream.time_unit}", "leave out what is finer")
+
+
+def _check_emissions(select: SelectStatement) -> None:
+    """SqlError if what is given out so often would be cut into too many panes."""
+    every_ms, window = select.clauses.emit_every_ms, select.clauses.window
+    if every_ms is None or window is None or (panes := window.size_ms // math.gcd(window.size_ms, every_ms)) <= PANES_MAX:
+        return
+    least_ms = -(-window.size_ms // PANES_MAX)
+    least_ms = next(step for step in range(least_ms, window.size_ms + 1) if window.size_ms % step == 0)
+    raise refusal(select.sql, *select.clauses.places["EMIT"], f"each window would have {panes:,} panes",
+                  "a pane is as long as the greatest common divisor of the window and EMIT EVERY; a window has at most "
+                  f"{PANES_MAX:,}", f"write EMIT EVERY {format_duration(least_ms)}")
 
 
 def _check_panes(select: SelectStatement, window: Window) -> None:

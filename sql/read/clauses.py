@@ -116,10 +116,12 @@ def read_grace(reader: Reader, word: Word) -> dict:
 
 
 def read_emit(reader: Reader, word: Word) -> dict:
-    """EMIT FINAL; the other emissions are refused."""
-    if reader.word.is_("CHANGES", "EVERY"):
+    """EMIT FINAL | EVERY d; the other emission is refused."""
+    if reader.word.is_("CHANGES"):
         raise not_supported(reader.sql, word.start, reader.word.end, f"EMIT {reader.word.value.upper()}",
                             "write EMIT FINAL; open windows are read with partial=true")
+    if reader.accept("EVERY"):
+        return {"emit_every_ms": reader.take_duration("EMIT EVERY")}
     reader.take("FINAL", hint="write EMIT FINAL")
     return {}
 

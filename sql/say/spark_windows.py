@@ -86,6 +86,12 @@ def landmark_from(window: Window, stream: Stream) -> SparkWindow:
                     "write EXPLAIN without FORMAT SPARK, or LANDMARK EACH")
 
 
+def emitted(window: Window, stream: Stream) -> SparkWindow:
+    """Refused: which rows are given out depends on when tuples came."""
+    raise UserError("EMIT EVERY cannot be shown as Spark SQL", "a batch gives each window once",
+                    "write EXPLAIN without FORMAT SPARK, or EMIT FINAL, whose rows are the final ones")
+
+
 def session(window: Window, stream: Stream) -> SparkWindow:
     """Spark's own sessions; refused where Spark has none."""
     per_second = UNITS_PER_SECOND[stream.time_unit]
@@ -106,4 +112,4 @@ def sliding(window: Window, stream: Stream) -> SparkWindow:
 
 
 KINDS = {"tumbling": tumbling, "hopping": hopping, "landmark each": landmark_each, "landmark from": landmark_from,
-         "session": session, "sliding": sliding, "days": days, "landmark days": landmark_days}
+         "session": session, "sliding": sliding, "days": days, "landmark days": landmark_days, "emitted": emitted}

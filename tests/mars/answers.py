@@ -32,7 +32,7 @@ from tests.mars.algebra.test_evaluate_against_spark import typed
 from tests.mars.answers_values import CALLS, CSV, JSON, TEXTS, VALUES
 
 WINDOWS = (Window("hopping", 60_000, 25_000, -7_000), Window("landmark each", 600_000, 40_000),
-           Window("landmark from", 90_000, 90_000, from_us=-1_000_000))
+           Window("landmark from", 90_000, 90_000, from_us=-1_000_000), Window("emitted", 60_000, 25_000))
 DAY_MS = 86_400_000
 ZONED = (Window("days", 7 * DAY_MS, DAY_MS, zone="Australia/Lord_Howe"),
          Window("landmark days", 2 * DAY_MS, 5_400_000, zone="Europe/Berlin"))

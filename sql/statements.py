@@ -52,6 +52,8 @@ class Clauses:
     watermark_ms: int | None = None
     idle_ms: int | None = None
     grace_ms: int | None = None
+    max_ahead_ms: int | None = None
+    emit_every_ms: int | None = None
     start: str | None = None
     rate: int | None = None
     time: Name | None = None

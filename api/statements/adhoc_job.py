@@ -22,7 +22,7 @@ from mapper.fetch import RangeTooLarge, Reader, open_reader
 from mapper.json_fields import JsonFields
 from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
-from mapper.timing import judge, time_reasons
+from mapper.timing import Limits, judge, time_reasons
 from mars import errors
 from mars.adapters.kafka.admin import Message
 from mars.adapters.kafka.security import security_of
@@ -155,7 +155,7 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
     try:
         for messages in _chunks(config, reader, [range_], config.batch_tuples, bool, rate or math.inf):
             begun = time.monotonic()
-            batch = judge(stream, parser.parse(messages), messages, config.future_limit_ms)
+            batch = judge(stream, parser.parse(messages), messages, Limits.of([plan], config.future_limit_ms))
             made = aggregate_task(plan, stream, batch, range_[0])
             counts = add_counts([counts, made.counts, {f"bad: {r}": n for r, n in made.bad_reasons.items()}])
             for held, table in zip(parts, made.parts, strict=True):

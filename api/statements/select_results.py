@@ -12,6 +12,7 @@ from api.statements.answers import Answer
 from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotReadyError
+from mars.results import emitted
 from mars.results.cursors import Selection
 from mars.results.embedded.engine import PLACES, Engine
 from mars.results.embedded.scan import Closed
@@ -72,7 +73,7 @@ def _run(context: Context, statement: kinds.SelectFromQuery, limits: Limits) -> 
 def _closed(context: Context, snapshot: Snapshot) -> Closed:
     plan, bound = snapshot.query.plan, snapshot.watermark_us
     pieces = [] if bound is None else context.tables.closed(snapshot, bound)
-    return Closed(schema_of(plan), tuple(pieces))
+    return Closed(schema_of(plan), tuple(emitted.whole(plan, pieces)))
 
 
 def _has_limit(sql: str) -> bool:

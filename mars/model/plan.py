@@ -90,6 +90,7 @@ class Window:
     offset_ms: int | None = None
     from_us: int | None = None
     max_ms: int | None = None
+    zone: str | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form, of the fields that this kind has; `Window(**form)` is an equal one."""
@@ -122,7 +123,8 @@ class Aggregation:
 
     `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
-    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF; `late` is DROP until other policies come."""
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF; `late` is DROP until other policies come.
+    A tuple is future if it is further than `max_ahead_ms` ahead of its record's time; None is the setting's limit."""
 
     stream: str
     columns: tuple[str, ...]
@@ -134,6 +136,7 @@ class Aggregation:
     idle_ms: int | None = 30_000
     grace_ms: int = 0
     late: str = "DROP"
+    max_ahead_ms: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `Aggregation.from_json` gives back an equal one."""
@@ -144,6 +147,7 @@ class Aggregation:
             "window": self.window.to_json() if self.window else None,
             "partials": [partial.to_json() for partial in self.partials],
             **{name: getattr(self, name) for name in TIME_POLICY},
+            **({} if self.max_ahead_ms is None else {"max_ahead_ms": self.max_ahead_ms}),
         }
 
     @property
@@ -167,14 +171,15 @@ class Aggregation:
             tuple(Key(k["name"], expressions.present_from_json(k["expression"]), k["type"]) for k in data["keys"]),
             Window(**data["window"]) if data["window"] else None,
             tuple(Partial.from_json(partial) for partial in data["partials"]),
-            **{name: data[name] for name in TIME_POLICY})
+            **{name: data[name] for name in TIME_POLICY}, max_ahead_ms=data.get("max_ahead_ms"))
 
 
 @dataclass(frozen=True)
 class Presentation:
     """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
     aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
-    -1 window_end. `emission` is FINAL until others come: each window once, when it is closed."""
+    -1 window_end. `emission` is FINAL: each window once, when it is closed; or EVERY: besides, at each multiple of the
+    window's `every_ms`, the rows that have changed since."""
 
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]

@@ -31,6 +31,7 @@ from mars.publisher.batch import Batch
 from mars.publisher.desk import Desk, Stopped
 from mars.publisher.target import Shape, Target
 from mars.publisher.targets import open_target
+from mars.results import emitted
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
 from mars.results.rows import Place
@@ -206,7 +207,7 @@ class Delivery:
         """Add the next rows until the batch is full; none if there are none now."""
         before = batch.rows
         while not batch.is_full() and (block := self._next(tail)) is not None:
-            batch.add(block.table)
+            batch.add(emitted.shown(tail.query.plan, block.table))
         if batch.rows > before:
             faults.point("publisher.read")
 

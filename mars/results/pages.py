@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.adapters.storage import CorruptFileError
-from mars.results import cursors
+from mars.results import cursors, emitted
 from mars.results.cursors import CURSOR, Cursor, Selection, no_cursor
 from mars.results.first_pages import FirstPage
 from mars.results.formats import timestamp_text
@@ -115,6 +115,10 @@ def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place
     plan, selection, bound = snapshot.query.plan, cursor.selection, cursor.bound_us
     first, last = _span(selection, after)
     pieces = [] if bound is None else source.tables.closed(snapshot, bound, first_us=first, last_us=last)
+    if selection.partial:
+        pieces = emitted.whole(plan, pieces)
+    elif bound is not None and emitted.is_emitted(plan):
+        pieces = emitted.newest(plan, pieces, bound - snapshot.delay_us)
     if open_table is not None and len(open_table):
         pieces.append(Piece.of(open_table))
     rows = first_rows(Choice.of(plan, selection, source.compile_condition, after), pieces, limit + 1)

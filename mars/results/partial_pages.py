@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from mars import computing
 from mars.errors import ConflictError, GoneError
+from mars.results import emitted
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
 from mars.results.tables import ResultTables, closed_within
@@ -70,4 +71,5 @@ def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
         found += [closed_within(tables.rows(result, snapshot.query.plan, snapshot.stream), bound, None, snapshot.delay_us)
                   for result in tables.segments(part)
                   if bound is None or result.last_end_us + snapshot.delay_us > bound]
-    return pa.concat_tables(found)
+    table, plan = pa.concat_tables(found), snapshot.query.plan
+    return emitted.still_open(table.filter(table[emitted.FINAL])) if emitted.is_emitted(plan) else table

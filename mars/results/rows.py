@@ -14,6 +14,7 @@ from mars.algebra.evaluation.arrays import masked, numbers, order_keys, single
 from mars.errors import GoneError
 from mars.model.expressions import Expression
 from mars.model.plan import QueryPlan
+from mars.results import emitted
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
 from mars.results.schema import columns_of, order_of, schema_of
@@ -71,7 +72,8 @@ class Choice:
             batch = batch.filter(self._within(*(numbers(batch[name]) for name in ("window_start", "window_end"))))
         if self.condition is None or not len(batch):
             return batch
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        rows = emitted.shown(self.plan, batch)
+        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         return batch.filter(evaluate(self.condition, columns, len(batch)), null_selection_behavior="drop")
 
     def _within(self, starts: np.ndarray, ends: np.ndarray) -> pa.Array:

@@ -9,7 +9,7 @@ from mars.model.partials import KINDS, AggregateCall, needed
 from mars.model.plan import Aggregation, QueryPlan
 
 CLAUSES = {"where": "WHERE", "window": "WINDOWING", "watermark_ms": "WATERMARK", "idle_ms": "IDLE", "grace_ms": "GRACE",
-           "late": "LATE"}
+           "late": "LATE", "max_ahead_ms": "MAXAHEAD"}
 
 
 def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan | str:

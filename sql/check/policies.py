@@ -20,6 +20,7 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
         "watermark_ms": WATERMARK_MS if clauses.watermark_ms is None else clauses.watermark_ms,
         "grace_ms": GRACE_MS if clauses.grace_ms is None else clauses.grace_ms,
         "idle_ms": idle_ms,
+        "max_ahead_ms": clauses.max_ahead_ms,
     }
 
 

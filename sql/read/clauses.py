@@ -1,6 +1,7 @@
 """Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
-    window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
+    window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] [MAXAHEAD d]
+    · GRACE d [LATE DROP|UPDATE|TO s]
     · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t' · RATE n
 
 The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
@@ -89,10 +90,17 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
 
 
 def read_watermark(reader: Reader, word: Word) -> dict:
-    """WATERMARK d [IDLE d | OFF]."""
+    """WATERMARK d [IDLE d | OFF] [MAXAHEAD d]; the last two in any order."""
     values = {"watermark_ms": reader.take_duration("WATERMARK", zero=True)}
-    if reader.accept("IDLE"):
-        values["idle_ms"] = 0 if reader.accept("OFF") else reader.take_duration("IDLE")
+    while part := reader.accept("IDLE", "MAXAHEAD"):
+        name = {"IDLE": "idle_ms", "MAXAHEAD": "max_ahead_ms"}[part.value.upper()]
+        if name in values:
+            raise refusal_at(reader.sql, part, f"{part.value.upper()} is given twice", "",
+                             f"remove one {part.value.upper()}")
+        if name == "idle_ms" and reader.accept("OFF"):
+            values[name] = 0
+        else:
+            values[name] = reader.take_duration(part.value.upper(), zero=name == "max_ahead_ms")
     return values
 
 
@@ -109,10 +117,12 @@ def read_grace(reader: Reader, word: Word) -> dict:
 
 
 def read_emit(reader: Reader, word: Word) -> dict:
-    """EMIT FINAL; the other emissions are refused."""
-    if reader.word.is_("CHANGES", "EVERY"):
+    """EMIT FINAL | EVERY d; the other emission is refused."""
+    if reader.word.is_("CHANGES"):
         raise not_supported(reader.sql, word.start, reader.word.end, f"EMIT {reader.word.value.upper()}",
                             "write EMIT FINAL; open windows are read with partial=true")
+    if reader.accept("EVERY"):
+        return {"emit_every_ms": reader.take_duration("EMIT EVERY")}
     reader.take("FINAL", hint="write EMIT FINAL")
     return {}
 

@@ -102,10 +102,23 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
             f"{format_duration(aggregation.watermark_ms)} behind the greatest event time of each partition",
         ),
         ("idle", idle),
+        *([] if aggregation.max_ahead_ms is None else [
+            ("future", f"a tuple more than {format_duration(aggregation.max_ahead_ms)} ahead of its record's Kafka "
+                       "timestamp: counted, moves nothing")]),
         ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
         ("late", f"{kind.late}: dropped and counted"),
-        ("emits", f"{plan.presentation.emission}: each window once, when it is closed"),
+        ("emits", emission_text(plan)),
     ]
+
+
+def emission_text(plan: QueryPlan) -> str:
+    """When rows are given out."""
+    window = plan.aggregation.window
+    if plan.presentation.emission == "EVERY" and window:
+        every = format_duration(window.every_ms or 0)
+        return (f"EVERY {every}: at each multiple T of {every} of event time, of open windows, the groups with a tuple in "
+                f"[T - {every}, T), over all tuples before T (final false); and each window when it is closed (final true)")
+    return f"{plan.presentation.emission}: each window once, when it is closed"
 
 
 def names_of(plan: QueryPlan) -> dict[str, str]:

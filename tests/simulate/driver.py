@@ -12,7 +12,7 @@ from tests.simulate.check import Broken
 from tests.simulate.faults import Mix
 from tests.simulate.load import Load
 from tests.simulate.readers import APIS
-from tests.simulate.world import PLAN, WORKERS, World
+from tests.simulate.world import AHEAD, PLAN, WORKERS, World
 
 HEAL_S = 30.0
 CUT_MAX = 6
@@ -262,8 +262,8 @@ class Driver(Load):
         for p, log in enumerate(logs):
             log.read_to = max(log.read_to, offsets[p])  # who begins at an end has seen it: a log that is cut below it is cut
         name = f"q{number}_{self._now()}"
-        rate = Random(name).choice(RATES)
-        world.call(lambda: world.catalog.create_query(name, replace(PLAN, rate=rate), offsets))
+        plan, rate = AHEAD if number % 2 else PLAN, Random(name).choice(RATES)
+        world.call(lambda: world.catalog.create_query(name, replace(plan, rate=rate), offsets))
         return f"CREATE QUERY {name} FROM {start}"
 
     def query(self) -> str:

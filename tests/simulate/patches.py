@@ -39,7 +39,7 @@ import reducer.state.sharing
 from mars import faults
 from mars.model.plan import QueryPlan
 from tests.simulate import cells
-from tests.simulate.world import World
+from tests.simulate.world import PLANS, World
 
 Change = tuple[ModuleType, str, object]  # a name of a module, and what it stands for during a run
 
@@ -73,16 +73,20 @@ JSON = SimpleNamespace(loads=functools.lru_cache(64)(orjson.loads), dumps=orjson
 PLAIN = SimpleNamespace(compress=lambda data, level: data, decompress=lambda data: data)
 
 
-def _query_sets(plan: QueryPlan) -> list[Change]:
-    """All queries have one plan, which is not read each time."""
-    return [(mars.model.registry, "orjson", JSON), (mars.model.registry, "zlib", PLAIN),
-            (mars.model.registry, "QueryPlan", SimpleNamespace(from_json=lambda data: plan))]
+def _plan(data: dict) -> QueryPlan:
+    """Queries have one of few plans, which are not read each time."""
+    return PLANS[data["aggregation"].get("max_ahead_ms")]
+
+
+QUERY_SETS: list[Change] = [
+    (mars.model.registry, "orjson", JSON), (mars.model.registry, "zlib", PLAIN),
+    (mars.model.registry, "QueryPlan", SimpleNamespace(from_json=_plan))]
 
 
 @contextlib.contextmanager
-def installed(world: World, plan: QueryPlan) -> Iterator[None]:
+def installed(world: World) -> Iterator[None]:
     """The real code works in this world while this lasts, and says nothing to the log."""
-    changes = CONSTANTS + CELLS + _query_sets(plan)
+    changes = CONSTANTS + CELLS + QUERY_SETS
     undo = [(module, name, getattr(module, name)) for module, name, _ in changes]
     loggers = [one for name, one in logging.root.manager.loggerDict.items() if name.startswith("mars.")]
     try:

@@ -15,7 +15,7 @@ from tests.simulate.bugs import BUGS
 from tests.simulate.check import Broken
 from tests.simulate.driver import Driver
 from tests.simulate.scheduler import Stuck
-from tests.simulate.world import PLAN, World
+from tests.simulate.world import World
 
 ROUNDS, STEPS_MAX = 12, 120_000
 gc.freeze()  # what is loaded stays: collections need not look at it after each run
@@ -56,7 +56,7 @@ def _run(seed: int, rounds: int, bug: str) -> Run:
     world = World(seed, STEPS_MAX)
     result = Run(seed)
     with ExitStack() as stack:
-        stack.enter_context(patches.installed(world, PLAN))
+        stack.enter_context(patches.installed(world))
         if bug:
             stack.enter_context(BUGS[bug](world))
         try:

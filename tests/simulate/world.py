@@ -18,7 +18,7 @@ from mars.model.log_epochs import Epochs
 from mars.model.plan import Key, Output, Stream, StreamColumn, Window
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
-from tests.plans import made
+from tests.plans import changed, made
 from tests.simulate import ensemble, kafka, redis, storage, threads, zookeeper
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
@@ -37,6 +37,8 @@ STREAM = Stream("s", 0, "topic", "topic", COLUMNS, "CSV", "t", "ms", key_parts=2
 PLAN = made(("t", "id"), (Key("id", Column("id", "BIGINT"), "BIGINT"),), (),
             (Output("id", Column("k0", "BIGINT"), "BIGINT"),), window=Window("tumbling", WINDOW_MS), watermark_ms=0,
             idle_ms=400)
+AHEAD = changed(PLAN, max_ahead_ms=kafka.OWN_LIMIT_MS)
+PLANS = {plan.aggregation.max_ahead_ms: plan for plan in (PLAN, AHEAD)}
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
 

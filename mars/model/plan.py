@@ -12,7 +12,7 @@ import orjson
 
 from mars.model import expressions
 from mars.model.expressions import Expression
-from mars.model.partials import GROWING, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
+from mars.model.partials import GROWING, STAMPS, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -122,7 +122,8 @@ class Aggregation:
 
     `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
-    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF; `late` is DROP until other policies come."""
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; or UPDATE: for `late_for_ms` after
+    it has closed, a window is still changed by late tuples."""
 
     stream: str
     columns: tuple[str, ...]
@@ -134,6 +135,7 @@ class Aggregation:
     idle_ms: int | None = 30_000
     grace_ms: int = 0
     late: str = "DROP"
+    late_for_ms: int = 0
 
     def to_json(self) -> dict:
         """A JSON-able form; `Aggregation.from_json` gives back an equal one."""
@@ -144,12 +146,18 @@ class Aggregation:
             "window": self.window.to_json() if self.window else None,
             "partials": [partial.to_json() for partial in self.partials],
             **{name: getattr(self, name) for name in TIME_POLICY},
+            **({"late_for_ms": self.late_for_ms} if self.late_for_ms else {}),
         }
 
     @property
     def grows(self) -> bool:
         """May cells grow far beyond the rows that are made of them?"""
         return any(partial.kind in GROWING for partial in self.partials)
+
+    @cached_property
+    def is_changelog(self) -> bool:
+        """Do rows change after they were given out? Then each cell says at which commit it changed last."""
+        return any(partial.kind in STAMPS for partial in self.partials)
 
     @cached_property
     def cells_name(self) -> bytes:
@@ -167,14 +175,15 @@ class Aggregation:
             tuple(Key(k["name"], expressions.present_from_json(k["expression"]), k["type"]) for k in data["keys"]),
             Window(**data["window"]) if data["window"] else None,
             tuple(Partial.from_json(partial) for partial in data["partials"]),
-            **{name: data[name] for name in TIME_POLICY})
+            **{name: data[name] for name in TIME_POLICY}, late_for_ms=data.get("late_for_ms", 0))
 
 
 @dataclass(frozen=True)
 class Presentation:
     """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
     aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
-    -1 window_end. `emission` is FINAL until others come: each window once, when it is closed."""
+    -1 window_end. `emission` is FINAL: each window once, when it is closed; or CHANGES: besides, at each commit, the groups of open windows that
+    have changed."""
 
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]

@@ -122,8 +122,8 @@ class Aggregation:
 
     `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
-    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; or UPDATE: for `late_for_ms` after
-    it has closed, a window is still changed by late tuples."""
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; or UPDATE: for
+    `late_for_ms` after it has closed, a window is still changed by late tuples."""
 
     stream: str
     columns: tuple[str, ...]
@@ -182,8 +182,8 @@ class Aggregation:
 class Presentation:
     """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
     aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
-    -1 window_end. `emission` is FINAL: each window once, when it is closed; or CHANGES: besides, at each commit, the groups of open windows that
-    have changed."""
+    -1 window_end. `emission` is FINAL: each window once, when it is closed; or CHANGES: besides, at each commit, the groups
+    of open windows that have changed."""
 
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]

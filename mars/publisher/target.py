@@ -33,11 +33,12 @@ class Pace:
 @dataclass(frozen=True)
 class Shape:
     """The rows of a result: (name, type) of each column; `keys` are the columns of the query's keys, `hidden` the keys that
-    no column shows."""
+    no column shows; `is_changelog`: rows may come again, and the newest one of window and keys counts."""
 
     columns: tuple[tuple[str, str], ...]
     keys: tuple[str, ...]
     hidden: tuple[str, ...] = ()
+    is_changelog: bool = False
 
     @staticmethod
     def of(plan: QueryPlan) -> Shape:
@@ -48,7 +49,8 @@ class Shape:
                 shown.setdefault(output.expression.name, output.name)
         keys = [shown.get(f"k{i}") for i in range(len(plan.aggregation.keys))]
         return Shape(tuple(columns_of(plan)), tuple(key for key in keys if key is not None),
-                     tuple(plan.aggregation.keys[i].name for i, key in enumerate(keys) if key is None))
+                     tuple(plan.aggregation.keys[i].name for i, key in enumerate(keys) if key is None),
+                     plan.aggregation.is_changelog)
 
 
 class Target(Protocol):

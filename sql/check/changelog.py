@@ -1,5 +1,5 @@
-"""Queries whose rows change after they were given out: EMIT CHANGES, and LATE UPDATE FOR d. What they cannot have is refused,
-and they get one more column, which tells the versions of a row apart."""
+"""Queries whose rows change after they were given out: EMIT CHANGES, and LATE UPDATE FOR d. What they cannot have is
+refused, and they get one more column, which tells the versions of a row apart."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def check(select: SelectStatement, keys: tuple[Key, ...], outputs: tuple[Output,
                       "write WINDOWING 60 s, EVERY or LANDMARK")
     having = select.tree.args.get("having")
     if having is not None:
-        raise refusal(select.sql, *span(having.this), f"HAVING does not go with {words}", "a row that was given out cannot be "
-                      "taken back when it no longer meets the condition", "give the condition where results are read: "
+        raise refusal(select.sql, *span(having.this), f"HAVING does not go with {words}", "a row that was given out cannot "
+                      "be taken back when it no longer meets the condition", "give the condition where results are read: "
                       "WHERE of a SELECT or of a sink")
     shown = {output.expression.name for output in outputs if isinstance(output.expression, Column)}
     for number, key in enumerate(keys):
@@ -49,8 +49,8 @@ def check(select: SelectStatement, keys: tuple[Key, ...], outputs: tuple[Output,
                           "window and keys say which row a newer one replaces", f"add {key.name} to the SELECT list")
     name = COLUMNS[keyword].function
     if any(output.name.lower() == name for output in outputs):
-        raise refusal(select.sql, start, end, f"the column {name} is there twice", f"{words} adds a last column of this name",
-                      "give yours another name with AS")
+        raise refusal(select.sql, start, end, f"the column {name} is there twice",
+                      f"{words} adds a last column of this name", "give yours another name with AS")
 
 
 def added(select: SelectStatement, calls: tuple[AggregateCall, ...], outputs: tuple[Output, ...]

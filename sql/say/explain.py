@@ -111,8 +111,8 @@ def late_text(aggregation: Aggregation, kind: windows.Windows) -> str:
     """What becomes of late tuples."""
     if aggregation.late == "DROP":
         return f"{kind.late}: dropped and counted"
-    return (f"for {format_duration(aggregation.late_for_ms)} after a window has closed, a late tuple makes a new revision of "
-            "its row; after that it is dropped and counted")
+    return (f"for {format_duration(aggregation.late_for_ms)} after a window has closed, a late tuple makes a new revision "
+            "of its row; after that it is dropped and counted")
 
 
 def emission_text(plan: QueryPlan) -> str:

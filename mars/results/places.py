@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 ALL = 2**63 - 1
+PLACE = re.compile(r"\d{1,19}(,-?\d{1,19},-?\d{1,19})?(;\d{1,19}(,-?\d{1,19},-?\d{1,19})?)*")
 Step = tuple[int, int, int]  # a commit, a window, a hash of keys: all changes up to it
 
 
@@ -38,9 +40,9 @@ class Changes:
     @staticmethod
     def load(text: str) -> Changes:
         """The place of such a text; ValueError for any other."""
-        steps = [[int(number) for number in part.split(",")] for part in text.split(";")]
-        if any(len(step) not in (1, 3) or max(map(abs, step)) > ALL for step in steps):
-            raise ValueError(text)
+        if not PLACE.fullmatch(text):
+            raise ValueError(f"{text!r} is no place among changes")
+        steps = [[max(-ALL, min(int(number), ALL)) for number in part.split(",")] for part in text.split(";")]
         return Changes(tuple((step[0], ALL, ALL) if len(step) == 1 else (step[0], step[1], step[2]) for step in steps))
 
     def at(self, number: int, step: Step) -> Changes:

@@ -179,5 +179,5 @@ def test_a_place_is_kept_as_text() -> None:
     place = Changes(((3, ALL, ALL), (4, -60_000, 7)))
     assert Changes.load(place.text) == place
     for text in ("", "1;", "1,2", "x", f"{2**70}"):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="is no place"):
             Changes.load(text)

@@ -9,7 +9,7 @@ from tests.simulate.check import Broken
 from tests.simulate.faults import Mix
 from tests.simulate.load import Load
 from tests.simulate.readers import APIS
-from tests.simulate.world import PLAN, WORKERS, World
+from tests.simulate.world import WORKERS, World
 
 HEAL_S = 30.0
 CUT_MAX = 6
@@ -258,7 +258,7 @@ class Driver(Load):
         for p, log in enumerate(logs):
             log.read_to = max(log.read_to, offsets[p])  # who begins at an end has seen it: a log that is cut below it is cut
         name = f"q{number}_{self._now()}"
-        world.call(lambda: world.catalog.create_query(name, PLAN, offsets))
+        world.call(lambda: world.catalog.create_query(name, world.plan, offsets))
         return f"CREATE QUERY {name} FROM {start}"
 
     def query(self) -> str:

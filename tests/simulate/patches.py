@@ -20,6 +20,7 @@ import mapper.claim
 import mapper.ends
 import mapper.fetching
 import mars.model.registry
+import mars.results.changes
 import mars.results.open_windows
 import mars.results.tables
 import reducer.committing.commit
@@ -66,6 +67,8 @@ CELLS: list[Change] = [
     (reducer.committing.commit, "Closed", cells.Closed), (reducer.committing.commit, "encode", cells.encode),
     (mars.results.tables, "cells", cells.OPEN), (mars.results.open_windows, "cells", cells.OPEN),
 ]
+# Rows that change are made of real cells (changing.py), few at a time.
+REAL_CELLS: list[Change] = [(mars.results.changes, "CHUNK_ROWS", 2)]
 # Query sets are read and written at a tenth of the cost: each text is read once, and without compression. Whoever asks makes
 # objects of its own from what is read, and changes nothing of it.
 JSON = SimpleNamespace(loads=functools.lru_cache(64)(orjson.loads), dumps=orjson.dumps, Fragment=orjson.Fragment,
@@ -82,7 +85,7 @@ def _query_sets(plan: QueryPlan) -> list[Change]:
 @contextlib.contextmanager
 def installed(world: World, plan: QueryPlan) -> Iterator[None]:
     """The real code works in this world while this lasts, and says nothing to the log."""
-    changes = CONSTANTS + CELLS + _query_sets(plan)
+    changes = CONSTANTS + (REAL_CELLS if plan.aggregation.is_changelog else CELLS) + _query_sets(plan)
     undo = [(module, name, getattr(module, name)) for module, name, _ in changes]
     loggers = [one for name, one in logging.root.manager.loggerDict.items() if name.startswith("mars.")]
     try:

@@ -86,9 +86,9 @@ class Part:
         self.state.accept(Piece(1, header, Share(encode(table), counts, {})))
         self.offset += len(tuples)
 
-    def commit(self) -> None:
+    def commit(self, retention_ms: int = WEEK_MS) -> None:
         """Make what was merged the truth."""
-        prepared = commit.prepare(self.storage, self.manifest, {self.query.id: self.state}, WEEK_MS)
+        prepared = commit.prepare(self.storage, self.manifest, {self.query.id: self.state}, retention_ms)
         commit.adopt({self.query.id: self.state}, prepared)
         self.manifest = prepared.manifest
 

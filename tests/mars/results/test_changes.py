@@ -8,7 +8,7 @@ import random
 import pytest
 
 from mars.results import changes
-from mars.results.places import ALL, Changes
+from mars.results.places import ALL, Changes, begun
 from reducer.committing import commit, results
 from tests.mars.results.changing import World, batch, row_key
 
@@ -173,6 +173,33 @@ def _follow_revisions(folder, draw: random.Random) -> None:
     shown = [row for piece in world.tables.closed(world.snapshot(), 10**12) for row in piece.load().to_pylist()]
     assert {row_key(row): (row["n"], row["total"]) for row in shown} == wanted
     assert len(shown) == len(wanted), "pages show the newest revision alone"
+
+
+@pytest.mark.parametrize(("clause", "is_lost"), [("EMIT CHANGES", True), ("LATE UPDATE FOR 1 min", True),
+                                                 ("LATE UPDATE FOR 1 h", False)])
+def test_who_comes_after_the_retention_is_told(tmp_path, clause, is_lost) -> None:
+    """What late tuples may still change is kept, however old it is."""
+    world = World(tmp_path, f"WINDOWING 10 s WATERMARK 0 s {clause}")
+    part, reader, last = world.parts[0], Reader(world), 300
+    for moment in range(0, last, 10):
+        part.take([(moment, "a", 1)])
+        part.state.close(moment)
+        part.commit(retention_ms=0)
+        if moment == 20:
+            reader.read()
+    assert changes.lost(world.tables, world.snapshot(), reader.place) == is_lost
+    begins = begun(None, len(world.parts))
+    assert not changes.lost(world.tables, world.snapshot(), begins), "who has nothing begins with what is kept"
+    fresh = Reader(world)
+    fresh.read()
+    closed = [row for row in fresh.rows if row.get("final", True)]
+    assert (len(closed) < last // 10 - 1) == is_lost
+    part.load()
+    part.take([(last - 20, "a", 1)])  # late by now
+    part.commit()
+    fresh.rows = []
+    fresh.read()
+    assert [(row["n"], row["revision"]) for row in fresh.rows] == ([] if clause == "EMIT CHANGES" else [(2, 1)])
 
 
 def test_a_place_is_kept_as_text() -> None:

@@ -44,7 +44,8 @@ class CreateStream:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `time` is the
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `late_for_ms` is that
+    of LATE UPDATE, and `emission` the word behind EMIT; `time` is the
     column that a window function names as the event time, and `partition` what it names as keys. `places` has (start, end)
     of each clause by its keyword."""
 
@@ -54,6 +55,8 @@ class Clauses:
     grace_ms: int | None = None
     max_ahead_ms: int | None = None
     emit_every_ms: int | None = None
+    late_for_ms: int | None = None
+    emission: str | None = None
     start: str | None = None
     rate: int | None = None
     time: Name | None = None

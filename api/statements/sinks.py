@@ -160,6 +160,8 @@ def _begun(context: Context, statement: kinds.CreateSink, sink: Sink, stream: St
         assert isinstance(condition, dict), condition
         sink = replace(sink, where=statement.where.text, condition=condition)
     snapshot = context.snapshots.read(stream, query)
+    if statement.start == "LATEST" and query.plan.aggregation.is_changelog:
+        return replace(sink, since=snapshot.vector)
     if statement.start == "LATEST":
         return replace(sink, above_us=snapshot.watermark_us)
     first_us = None if statement.start == "EARLIEST" else instant_us("FROM", statement.start)

@@ -9,14 +9,17 @@ from mars.model.partials import KINDS, AggregateCall, needed
 from mars.model.plan import Aggregation, QueryPlan
 
 CLAUSES = {"where": "WHERE", "window": "WINDOWING", "watermark_ms": "WATERMARK", "idle_ms": "IDLE", "grace_ms": "GRACE",
-           "late": "LATE", "max_ahead_ms": "MAXAHEAD"}
+           "late": "LATE", "late_for_ms": "LATE", "max_ahead_ms": "MAXAHEAD"}
 
 
 def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan | str:
     """The plan of a query that keeps the cells of `old` and shows of them what `new` says, at its RATE; or, in words, why
     they do not hold that. `starts_elsewhere`: the new statement has a FROM clause of another start."""
     kept, wanted = old.aggregation, new.aggregation
-    found = [*_differences(kept, wanted, new.presentation.aggregates), *(["the start"] if starts_elsewhere else [])]
+    differences = dict.fromkeys(_differences(kept, wanted, new.presentation.aggregates))
+    found = [*differences, *(["the start"] if starts_elsewhere else [])]
+    if old.presentation.emission != new.presentation.emission:
+        found = ["EMIT", *(text for text in found if not text.startswith("what is kept"))]
     if found:
         return " and ".join(found)
     versions = {**dict(new.versions or ()), **dict(old.versions or ())}  # those that its cells are made with

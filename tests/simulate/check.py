@@ -131,8 +131,12 @@ class Checker:
         if goes_on and before.watermark is not None and before.published is None:
             for result in entry.results[len(before.results):]:
                 start = cells.first_pane(self._table(result.segment))
-                if start + cells.WINDOW_MS <= before.watermark:
+                if self._is_shown_again(query, start, before):
                     raise Broken(f"I2: {query} in key part {k}: the window {start} was shown, and is shown again")
+
+    def _is_shown_again(self, query: str, start: int, before: QueryCommit) -> bool:
+        """Had the window closed before?"""
+        return before.watermark is not None and start + cells.WINDOW_MS <= before.watermark
 
     def _results(self, entry: QueryCommit) -> list[ResultSegment]:
         """All result segments, the oldest first."""

@@ -262,7 +262,8 @@ class Driver(Load):
         for p, log in enumerate(logs):
             log.read_to = max(log.read_to, offsets[p])  # who begins at an end has seen it: a log that is cut below it is cut
         name = f"q{number}_{self._now()}"
-        plan, rate = AHEAD if number % 2 else PLAN, Random(name).choice(RATES)
+        plan = AHEAD if number % 2 and world.plan is PLAN else world.plan
+        rate = Random(name).choice(RATES)
         world.call(lambda: world.catalog.create_query(name, replace(plan, rate=rate), offsets))
         return f"CREATE QUERY {name} FROM {start}"
 

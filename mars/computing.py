@@ -15,7 +15,7 @@ from mars.algebra.functions import SCALARS
 from mars.algebra.windows import KINDS
 from mars.algebra.windows.zones import zone
 from mars.model.expressions import Expression, functions_of
-from mars.model.partials import needed
+from mars.model.partials import STAMPS, needed
 from mars.model.plan import QueryPlan, Stream
 
 
@@ -82,6 +82,8 @@ def _parts(plan: QueryPlan, stream: Stream) -> Iterator[str]:
     if plan.aggregation.keys:
         yield from ("group", "hash")
     for call in plan.presentation.aggregates:
+        if call.function in STAMPS:  # reducers write them, and nothing computes them of tuples
+            continue
         yield call.function
         yield from ("group",) if needed(call)[0].kind in BY_VALUE else ()
     for expression in _expressions(plan):

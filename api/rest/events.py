@@ -16,9 +16,10 @@ from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
 from mars.results import emitted, event_ids
+from mars.results.blocks import Block
 from mars.results.formats import named_types, rows, timestamp_text
 from mars.results.snapshot import FRESH_S
-from mars.results.tails import LOOK_S, Block, Tail, next_block
+from mars.results.tails import LOOK_S, Tail, next_block
 
 MEDIA_TYPE = "text/event-stream"
 TRIES = 3

@@ -86,7 +86,7 @@ class PostgresTarget:
         if changed != 1:
             raise self._not_ours()
         if len(rows):
-            self._put(newest(rows, self.table.key) if self.table.shape.is_emitted else rows)
+            self._put(newest(rows, self.table.key) if self.table.shape.is_changelog else rows)
 
     def _put(self, rows: pa.Table) -> None:
         columns = [column for column, _ in self.table.shape.columns]

@@ -34,11 +34,13 @@ class Pace:
 @dataclass(frozen=True)
 class Shape:
     """The rows of a result: (name, type) of each column; `keys` are the columns of the query's keys, `hidden` the keys that
-    no column shows; `is_emitted`: rows come again, and the last one of window and keys counts."""
+    no column shows; `is_changelog`: rows may come again, and the newest one of window and keys counts;
+    `is_emitted`: because of EMIT EVERY."""
 
     columns: tuple[tuple[str, str], ...]
     keys: tuple[str, ...]
     hidden: tuple[str, ...] = ()
+    is_changelog: bool = False
     is_emitted: bool = False
 
     @staticmethod
@@ -51,7 +53,7 @@ class Shape:
         keys = [shown.get(f"k{i}") for i in range(len(plan.aggregation.keys))]
         return Shape(tuple(columns_of(plan)), tuple(key for key in keys if key is not None),
                      tuple(plan.aggregation.keys[i].name for i, key in enumerate(keys) if key is None),
-                     is_emitted(plan))
+                     is_emitted(plan) or plan.aggregation.is_changelog, is_emitted(plan))
 
 
 class Target(Protocol):

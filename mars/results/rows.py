@@ -17,6 +17,7 @@ from mars.model.plan import QueryPlan
 from mars.results import emitted
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
+from mars.results.places import Place
 from mars.results.schema import columns_of, order_of, schema_of
 from mars.results.tables import Piece, strata
 
@@ -24,15 +25,6 @@ CHUNKS_MAX = 64
 # Compiles a condition over (name, type) columns into an expression; SqlError, with its place in the text, if it is
 # refused.
 CompileCondition = Callable[[str, tuple[tuple[str, str], ...]], Expression]
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place in a result: after `skip` rows of the window [start_us, end_us)."""
-
-    start_us: int
-    end_us: int
-    skip: int
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,9 @@ def check(select: SelectStatement, keys: tuple[Key, ...], outputs: tuple[Output,
         raise refusal(sql, *place, "EMIT EVERY goes with WINDOWING d alone, so far",
                       "other windows are given out once, when they are closed",
                       f"write WINDOWING 1 h {words}; or LANDMARK EACH d EVERY s, which gives a window so far each s")
+    if clauses.late_for_ms:
+        raise refusal(sql, *clauses.places["LATE"], "LATE UPDATE does not go with EMIT EVERY",
+                      "a row is either final or revised", "remove one of the two, or make a query for each")
     having = select.tree.args.get("having")
     if having is not None:
         raise refusal(sql, *span(having.this), "HAVING does not go with EMIT EVERY", "a row that was given out cannot be "

@@ -24,7 +24,8 @@ def check(select: SelectStatement, stream: Stream) -> None:
             _check_unit(select, stream, "WINDOWING", milliseconds or 0)
         _check_landmark(select, stream, window)
         _check_panes(select, window)
-    for keyword, milliseconds in (("WATERMARK", clauses.watermark_ms), ("GRACE", clauses.grace_ms)):
+    for keyword, milliseconds in (("WATERMARK", clauses.watermark_ms), ("GRACE", clauses.grace_ms),
+                                  ("LATE", clauses.late_for_ms)):
         _check_unit(select, stream, keyword, milliseconds or 0)
     _check_unit(select, stream, "WATERMARK", clauses.max_ahead_ms or 0, "MAXAHEAD")
     _check_unit(select, stream, "EMIT", clauses.emit_every_ms or 0, "EMIT EVERY")

@@ -15,7 +15,7 @@ from sql.refusals import refusal
 
 KINDS = ("SESSION", "SLIDING", "TUMBLING", "HOPPING", "LANDMARK", "COUNT")
 FATES = ("DROP", "UPDATE", "TO")
-ORDER = "the order is WATERMARK d IDLE d MAXAHEAD d, GRACE d LATE DROP"
+ORDER = "the order is WATERMARK d IDLE d MAXAHEAD d, then GRACE d"
 
 
 def stray(sql: str, words: list[Word], index: int, places: Mapping[str, tuple[int, int]]) -> SqlError | None:
@@ -27,9 +27,6 @@ def stray(sql: str, words: list[Word], index: int, places: Mapping[str, tuple[in
         part = " ".join(sql[word.start:last.end].split())
         return refusal(sql, word.start, last.end, f"{word.value.upper()} must follow WATERMARK", ORDER,
                        f"write {written(sql, places, 'WATERMARK', '5 s')} {part}")
-    if word.is_("LATE") and following.is_(*FATES):
-        return refusal(sql, word.start, following.end, "LATE must follow GRACE", ORDER,
-                       f"write {written(sql, places, 'GRACE', '0 s')} LATE DROP: late tuples are dropped and counted")
     if word.is_("AT") and following.is_("TIME"):
         return refusal(sql, word.start, following.end, "AT TIME ZONE must follow whole days",
                        "it says at whose midnights windows of WINDOWING d or LANDMARK EACH d begin",

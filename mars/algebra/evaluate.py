@@ -11,7 +11,17 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from mars.algebra.evaluation import arithmetic, casts, comparison, conditional, mathematics, temporal, text
+from mars.algebra.evaluation import (
+    arithmetic,
+    calendar,
+    casts,
+    comparison,
+    conditional,
+    mathematics,
+    patterned,
+    temporal,
+    text,
+)
 from mars.algebra.evaluation.arrays import coded, is_coded, plain, single
 from mars.algebra.evaluation.function import Function, Value
 from mars.model import types
@@ -19,7 +29,7 @@ from mars.model.expressions import Call, Column, Expression, Literal
 
 FUNCTIONS: dict[str, Function] = {
     **arithmetic.FUNCTIONS, **casts.FUNCTIONS, **comparison.FUNCTIONS, **conditional.FUNCTIONS,
-    **mathematics.FUNCTIONS, **temporal.FUNCTIONS, **text.FUNCTIONS,
+    **mathematics.FUNCTIONS, **temporal.FUNCTIONS, **text.FUNCTIONS, **calendar.FUNCTIONS, **patterned.FUNCTIONS,
 }
 
 

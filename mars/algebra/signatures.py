@@ -15,8 +15,6 @@ from mars.model.types import decimal_parts
 
 Signature = tuple[tuple[str, ...], str]
 Rule = Callable[[tuple[Expression, ...]], Signature]
-DATE_TRUNC_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
-                    "microsecond")
 
 
 def fixed(wanted: tuple[str, ...], result: str) -> Rule:
@@ -147,17 +145,6 @@ def pattern(arguments: tuple[Expression, ...]) -> Signature:
         raise TypeMismatch("the pattern must be a constant text", "write it in single quotes")
     coercion.check_implicit(arguments[0].type, "STRING")
     return ("STRING", "STRING"), "BOOLEAN"
-
-
-def date_trunc(arguments: tuple[Expression, ...]) -> Signature:
-    """date_trunc('hour', time): the unit is a constant."""
-    unit = arguments[0]
-    if not isinstance(unit, Literal) or str(unit.value).lower() not in DATE_TRUNC_UNITS:
-        raise TypeMismatch(
-            "the unit must be one of " + ", ".join(DATE_TRUNC_UNITS), "write date_trunc('hour', t)"
-        )
-    coercion.check_implicit(arguments[1].type, "TIMESTAMP")
-    return ("STRING", "TIMESTAMP"), "TIMESTAMP"
 
 
 def cast(arguments: tuple[Expression, ...]) -> Signature:

@@ -31,6 +31,7 @@ READ |= {
     exp.Alias: ("this", "alias"), exp.Anonymous: ("this", "expressions"), exp.Between: ("this", "low", "high"),
     exp.Case: ("this", "ifs", "default"), exp.Column: ("this", "table"), exp.Div: (*BOTH, "typed", "safe"),
     exp.DPipe: (*BOTH, "safe"), exp.If: ("this", "true"), exp.In: ("this", "expressions", "query", "field", "unnest"),
+    exp.Interval: ("this", "unit"),
     exp.Limit: ("expression",), exp.Literal: ("this", "is_string"), exp.Ordered: ("this", "desc", "nulls_first"),
 }
 NO_PART = "are not part of the dialect"

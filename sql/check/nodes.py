@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from mars.algebra import coercion, functions
+from mars.algebra import coercion
 from mars.model import types
 from mars.model.expressions import Call, Expression, Literal
 from sql import literals
+from sql.check.calls import lower_call
+from sql.check.intervals import lower_extract, lower_interval
 from sql.check.lowering import Lowering
-from sql.places import call_name, span
+from sql.places import span
 from sql.refusals import did_you_mean, no_type
 
 Method = Callable[[Lowering, Any], Expression]  # the node is of the kind that the method is entered for
@@ -42,17 +44,6 @@ BINARY: dict[type[exp.Expr], str] = {
 }
 KIND = exp.DType
 KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
-MEANT = {
-    "window": "write WINDOWING 60 s after GROUP BY",
-    "tumble": "write WINDOWING 60 s after GROUP BY",
-    "hop": "write WINDOWING 60 s after GROUP BY",
-    "now": "a result must not depend on when it is computed",
-    "rand": "a result must not depend on chance",
-    **dict.fromkeys(("quantile", "approx_quantile", "percentile_cont", "percentile_disc"),
-                    "write percentile(x, 0.95), which is exact, or approx_percentile(x, 0.95)"),
-    "topk": "write top_k(x, 10)",
-    "collect_set": "write top_k(x, 100), or array_agg(x, 100)",
-}
 
 
 def lower_literal(lowering: Lowering, node: exp.Literal) -> Expression:
@@ -211,42 +202,6 @@ def lower_distinct_from(lowering: Lowering, node: exp.NullSafeNEQ) -> Expression
     return lowering.call("not", (equal,), node)
 
 
-def lower_extract(lowering: Lowering, node: exp.Extract) -> Expression:
-    """extract(part FROM t) is part(t)."""
-    part = node.name.lower()
-    if part not in ("year", "month", "day", "hour", "minute", "second"):
-        raise lowering.refuse(
-            node, f"a time has no part {part}", "", "write year, month, day, hour, minute, second"
-        )
-    return lowering.call(part, (lowering.lower(node.expression),), node)
-
-
-def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
-    """A scalar function."""
-    written = call_name(node)
-    name = functions.scalar_name(written)
-    if name is None:
-        hint = MEANT.get(written.lower()) or did_you_mean(written, functions.callable_names(),
-                                                          "docs/dialect.md lists the functions")
-        raise lowering.refuse(node, f"unknown function {written}", "", hint)
-    function, count = functions.SCALARS[name], len(node.expressions)
-    if count < function.minimum or count > (function.maximum or count):
-        raise lowering.refuse(node, f"{written} does not take {count} argument{'s' * (count != 1)}",
-                              function.doc, f"write {function.spelling}")
-    arguments = tuple(lowering.lower(argument) for argument in node.expressions)
-    return (
-        lower_nullif(lowering, arguments, node) if name == "nullif" else lowering.call(name, arguments, node)
-    )
-
-
-def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
-    """nullif(a, b); as CASE if Spark compares in another type than that of a."""
-    equal = lowering.predicate("eq", arguments, node)
-    if equal.arguments[0] == arguments[0]:
-        return Call("nullif", equal.arguments, arguments[0].type)
-    return lowering.call("case", (equal, Literal(None, arguments[0].type), arguments[0]), node)
-
-
 def lower_refused(lowering: Lowering, node: exp.Expr) -> Expression:
     """Refuses a kind of node of which REFUSED says what to write instead."""
     raise lowering.refuse(node, *REFUSED[type(node)])
@@ -262,8 +217,6 @@ REFUSED: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Filter: AGGREGATE_ONLY, exp.Distinct: AGGREGATE_ONLY, exp.IgnoreNulls: AGGREGATE_ONLY,
     exp.RespectNulls: AGGREGATE_ONLY, exp.CurrentDate: CLOCK, exp.CurrentTimestamp: CLOCK, exp.CurrentTime: CLOCK,
     exp.Subquery: SUB_QUERY, exp.Select: SUB_QUERY, exp.Exists: SUB_QUERY,
-    exp.Interval: ("intervals are not part of the dialect", "a time is not a number here",
-                   "calculate with unix_timestamp(t), in seconds"),
     exp.WithinGroup: ("WITHIN GROUP is not part of the dialect", "array_agg and string_agg go by event time",
                       "write percentile(x, 0.95), array_agg(x, 100) or string_agg(x, ', ', 100)"),
     exp.Window: ("OVER is not part of the dialect", "WINDOWING makes windows of time",
@@ -273,7 +226,8 @@ METHODS: dict[type[exp.Expr], Method] = dict.fromkeys(REFUSED, lower_refused) | 
     exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
     exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
     exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,
-    exp.Extract: lower_extract, exp.Anonymous: lower_call, exp.NullSafeNEQ: lower_distinct_from,
+    exp.Extract: lower_extract, exp.Interval: lower_interval,
+    exp.Anonymous: lower_call, exp.NullSafeNEQ: lower_distinct_from,
     exp.Paren: lambda lowering, node: lowering.lower(node.this),
     exp.Not: lambda lowering, node: lowering.call("not", (lowering.lower(node.this),), node),
     exp.Boolean: lambda lowering, node: Literal(bool(node.this), "BOOLEAN"),

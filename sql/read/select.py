@@ -132,6 +132,9 @@ def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
     index = next((i for i, w in enumerate(words) if w.end >= end), len(words) - 1)
     word, description = words[index], found.get("description", "")
     for near in words[max(0, index - 1):index + 1][::-1]:
+        if near.is_("FILTER"):
+            return refusal_at(sql, near, "unexpected FILTER", "it directly follows its aggregate",
+                              "write first(x) FILTER (WHERE ...) IGNORE NULLS")
         is_ours = near.value.upper().split(" ")[0] in KEYWORDS  # GROUP BY is one word
         meant = closest(near.value, KEYWORDS) if near.kind == "name" and not is_ours else None
         if meant:

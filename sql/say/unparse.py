@@ -18,6 +18,7 @@ STRENGTH = {
     "and": 2,
     "not": 3,
     "add": 6,
+    "time_add": 6,
     "subtract": 6,
     "multiply": 7,
     "divide": 7,
@@ -54,6 +55,10 @@ def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...]
         return PREFIX[function] + inner[0]
     if function in POSTFIX:
         return inner[0] + POSTFIX[function]
+    if function == "time_add" and isinstance(arguments[1], Literal):
+        return f"{inner[0]} + {interval(int(arguments[1].value or 0))}"
+    if function == "yearofweek":
+        return f"extract(yearofweek FROM {texts[0]})"
     if function == "in":
         return f"{inner[0]} IN ({', '.join(texts[1:])})"
     if function == "cast":
@@ -62,6 +67,14 @@ def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...]
         branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(texts[:-1:2], texts[1::2], strict=True))
         return f"CASE {branches} ELSE {texts[-1]} END"
     return f"{SPARK_NAMES.get(function, function)}({', '.join(texts)})"
+
+
+def interval(micros: int) -> str:
+    """A constant interval of days and smaller units."""
+    days, rest = divmod(abs(micros), 86_400_000_000)
+    seconds, fraction = divmod(rest, 1_000_000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}" + (f".{fraction:06}" if fraction else "")
+    return f"INTERVAL '{'-' if micros < 0 else ''}{days} {clock}' DAY TO SECOND"
 
 
 def strength(expression: Expression) -> int:

@@ -70,10 +70,9 @@ def _round(arguments: list[Value], type_: str) -> pa.Array:
         return _round_decimals(column, digits, types.to_arrow(type_))
     if pa.types.is_integer(column.type):
         return column if digits >= 0 else _round_integers(column, -digits)
-    if column.type == pa.float32():
-        # Spark rounds the decimal digits that a FLOAT prints, which differ from those of the same DOUBLE.
-        column = column.cast(pa.string()).cast(pa.float64())
-    return masked(round_doubles(numbers(column), digits), valid_mask(column), pa.float64()).cast(
+    # A FLOAT is rounded as the DOUBLE that it is: 90.85 is 90.8499984741211, and rounds to 90.8.
+    values = numbers(column).astype(np.float64)
+    return masked(round_doubles(values, digits), valid_mask(column), pa.float64()).cast(
         types.to_arrow(type_), safe=False)
 
 

@@ -249,3 +249,21 @@ def test_other_texts_that_are_no_numbers_are_refused(flows: Stream) -> None:
         plan_of("SELECT count(*) FROM flows WHERE ratio = 'nann'", flows)
     with pytest.raises(SqlError, match="is not a valid FLOAT"):
         plan_of("SELECT count(*) FROM flows WHERE cast(ratio AS FLOAT) = '1,5'", flows)
+
+
+def test_having_takes_the_numbered_names_of_calls(flows: Stream) -> None:
+    plan = plan_of("SELECT sip, count(*), count(bytes) FROM flows GROUP BY sip HAVING count_2 > 1", flows)
+    assert names(plan) == ["sip", "count", "count_2"]
+    assert plan.presentation.having == Call("gt", (Column("a1", "BIGINT"), Literal(1, "BIGINT")), "BOOLEAN")
+
+
+@pytest.mark.parametrize(("word", "expected"), [("AND", False), ("OR", True)])
+def test_a_chain_of_any_length_is_a_few_levels(flows: Stream, word: str, expected: bool) -> None:
+    chain = f" {word} ".join(f"type <> {i}" for i in range(2_000))
+    where = plan_of(f"SELECT sip FROM flows WHERE {chain}", flows).aggregation.where
+    assert evaluate(where, {"type": pa.array([1_999, None, 2_000], pa.int32())}, 3).to_pylist() == [expected, None, True]
+
+
+def test_a_constant_decimal_zero_has_no_sign(flows: Stream) -> None:
+    plan = plan_of("SELECT CAST(-0.0 AS DOUBLE) AS z, -0e0 AS signed FROM flows", flows)
+    assert [str(key.expression.value) for key in plan.aggregation.keys] == ["0.0", "-0.0"]

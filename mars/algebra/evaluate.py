@@ -13,14 +13,18 @@ import pyarrow as pa
 
 from mars.algebra.evaluation import (
     arithmetic,
+    bits,
     calendar,
     casts,
     comparison,
     conditional,
+    json_path,
     mathematics,
     patterned,
     temporal,
     text,
+    text_making,
+    text_search,
 )
 from mars.algebra.evaluation.arrays import coded, is_coded, plain, single
 from mars.algebra.evaluation.function import Function, Value
@@ -30,6 +34,7 @@ from mars.model.expressions import Call, Column, Expression, Literal
 FUNCTIONS: dict[str, Function] = {
     **arithmetic.FUNCTIONS, **casts.FUNCTIONS, **comparison.FUNCTIONS, **conditional.FUNCTIONS,
     **mathematics.FUNCTIONS, **temporal.FUNCTIONS, **text.FUNCTIONS, **calendar.FUNCTIONS, **patterned.FUNCTIONS,
+    **bits.FUNCTIONS, **json_path.FUNCTIONS, **text_making.FUNCTIONS, **text_search.FUNCTIONS,
 }
 
 

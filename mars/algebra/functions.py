@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from mars.algebra import signatures as rules
 from mars.algebra.aggregate_functions import AGGREGATE_ALIASES, AGGREGATES, UNCALLABLE
-from mars.algebra.scalars import times
+from mars.algebra.scalars import numbers, texts, times
 from mars.algebra.scalars.function import Function
 from mars.algebra.signatures import Signature, fixed
 from mars.model.expressions import Expression
@@ -67,9 +67,9 @@ SCALARS = {f.name: f for f in (
     Function("length", 1, 1, fixed(TEXT, "INT"), "length(s)", "number of characters"),
     Function("substring", 2, 3, fixed(("STRING", "INT", "INT"), "STRING"), "substring(s, from[, length])",
              "part of a text, counted from 1; a negative from counts from the end"),
-    Function("trim", 1, 1, fixed(TEXT, "STRING"), "trim(s)", "without spaces at both ends"),
-    Function("ltrim", 1, 1, fixed(TEXT, "STRING"), "ltrim(s)", "without spaces at the start"),
-    Function("rtrim", 1, 1, fixed(TEXT, "STRING"), "rtrim(s)", "without spaces at the end"),
+    Function("trim", 1, 2, rules.trim, "trim([characters,] s)", "without spaces at both ends"),
+    Function("ltrim", 1, 2, rules.trim, "ltrim([characters,] s)", "without spaces at the start"),
+    Function("rtrim", 1, 2, rules.trim, "rtrim([characters,] s)", "without spaces at the end"),
     Function("replace", 2, 3, fixed(("STRING",) * 3, "STRING"), "replace(s, search[, by])",
              "each occurrence replaced"),
     Function("starts_with", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "starts_with(s, t)", "s begins with t"),
@@ -80,8 +80,8 @@ SCALARS = {f.name: f for f in (
     Function("abs", 1, 1, rules.numeric_as_is, "abs(a)", "the number without its sign"),
     Function("sign", 1, 1, fixed(NUMBER, "DOUBLE"), "sign(a)", "-1.0, 0.0 or 1.0"),
     Function("round", 1, 2, rules.round_, "round(a[, digits])", "rounded, halves away from 0"),
-    Function("floor", 1, 1, rules.floor_ceil, "floor(a)", "the greatest whole number not above a"),
-    Function("ceil", 1, 1, rules.floor_ceil, "ceil(a)", "the least whole number not below a"),
+    Function("floor", 1, 2, rules.floor_ceil, "floor(a[, digits])", "the greatest whole number not above a"),
+    Function("ceil", 1, 2, rules.floor_ceil, "ceil(a[, digits])", "the least whole number not below a"),
     Function("sqrt", 1, 1, fixed(NUMBER, "DOUBLE"), "sqrt(a)", "square root; NaN for a negative number"),
     Function("power", 2, 2, fixed(("DOUBLE",) * 2, "DOUBLE"), "power(a, b)", "a to the power of b"),
     Function("exp", 1, 1, fixed(NUMBER, "DOUBLE"), "exp(a)", "e to the power of a"),
@@ -90,7 +90,7 @@ SCALARS = {f.name: f for f in (
     Function("greatest", 2, None, rules.greatest, "greatest(a, b, ...)",
              "the greatest value that is not NULL"),
     Function("least", 2, None, rules.greatest, "least(a, b, ...)", "the least value that is not NULL"),
-    *times.FUNCTIONS,
+    *times.FUNCTIONS, *texts.FUNCTIONS, *numbers.FUNCTIONS,
 )}
 
 SCALAR_ALIASES = {
@@ -114,11 +114,13 @@ SCALAR_ALIASES = {
     "endswith": "ends_with",
     "negative": "negate",
     "dateadd": "date_add",
+    "sha": "sha1",
+    "position": "locate",
     "date_diff": "datediff",
 }
 OPERATORS = frozenset({"add", "subtract", "multiply", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge",
                        "null_safe_eq", "and", "or", "not", "in", "like", "rlike", "case", "cast", "time_add",
-                       "yearofweek"})
+                       "yearofweek", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"})
 
 
 def scalar_name(name: str) -> str | None:

@@ -110,9 +110,22 @@ def numeric_as_is(arguments: tuple[Expression, ...]) -> Signature:
     return (type_,), type_
 
 
+def trim(arguments: tuple[Expression, ...]) -> Signature:
+    """trim(text), or trim(characters, text) with constant characters."""
+    if len(arguments) == 2 and not (isinstance(arguments[0], Literal) and isinstance(arguments[0].value, str)):
+        raise TypeMismatch("the characters must be a constant text", "write trim(BOTH 'x' FROM s)")
+    for argument in arguments:
+        coercion.check_implicit(argument.type, "STRING")
+    return ("STRING",) * len(arguments), "STRING"
+
+
 def floor_ceil(arguments: tuple[Expression, ...]) -> Signature:
-    """A whole number: BIGINT, or DECIMAL without a fraction for DECIMAL."""
+    """A whole number: BIGINT, or DECIMAL without a fraction for DECIMAL. With digits, DECIMAL as round gives it."""
     type_ = arguments[0].type
+    if len(arguments) == 2:
+        coercion.check_calculable(type_)
+        exact = {"FLOAT": "DECIMAL(14,7)", "DOUBLE": "DECIMAL(30,15)"}.get(type_, coercion.as_decimal(type_))
+        return round_((Literal(None, exact), arguments[1]))
     coercion.check_calculable(type_)
     parts = decimal_parts(type_)
     if parts:

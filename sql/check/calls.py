@@ -9,8 +9,11 @@ from sqlglot import exp
 
 from mars.algebra import coercion, functions
 from mars.algebra.scalars import times
+from mars.model import types
 from mars.model.expressions import Call, Expression, Literal
+from sql.check.casting import CALLED, cast_to
 from sql.check.lowering import Lowering
+from sql.check.patterns import match
 from sql.places import call_name
 from sql.refusals import did_you_mean
 
@@ -27,6 +30,10 @@ MEANT = {
     **dict.fromkeys(("quantile", "approx_quantile", "percentile_cont", "percentile_disc"),
                     "write percentile(x, 0.95), which is exact, or approx_percentile(x, 0.95)"),
     "topk": "write top_k(x, 10)",
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "cbrt", "log1p", "expm1"),
+                    "its last digits depend on the CPU: calculate it from the results"),
+    **dict.fromkeys(("xxhash64", "hash"), "write crc32(s), or sha2(s, 256)"),
+    "bround": "write round(x, digits), whose halves go away from 0",
     "collect_set": "write top_k(x, 100), or array_agg(x, 100)",
 }
 
@@ -34,9 +41,11 @@ MEANT = {
 def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
     """A scalar function."""
     written = call_name(node)
+    if written.lower() in OTHERWISE and OTHERWISE[written.lower()][0] == len(node.expressions):
+        return OTHERWISE[written.lower()][1](lowering, node)
     name = functions.scalar_name(written)
     if name is None:
-        hint = MEANT.get(written.lower()) or did_you_mean(written, functions.callable_names(),
+        hint = MEANT.get(written.lower()) or did_you_mean(written, [*functions.callable_names(), *OTHERWISE],
                                                           "docs/dialect.md lists the functions", ALIKE)
         raise lowering.refuse(node, f"unknown function {written}", "", hint)
     function, count = functions.SCALARS[name], len(node.expressions)
@@ -91,7 +100,36 @@ def lower_read_time(name: str) -> Special:
     return lower
 
 
+def lower_log(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
+    """log(x) is ln(x)."""
+    return lowering.call("log" if len(arguments) == 2 else "ln", arguments, node)
+
+
+def lower_nvl2(lowering: Lowering, node: exp.Expr) -> Expression:
+    """nvl2(a, b, c): b unless a is NULL."""
+    value, other, default = (lowering.lower(argument) for argument in node.expressions)
+    return lowering.call("if", (lowering.call("is_not_null", (value,), node), other, default), node)
+
+
+def lower_regexp_like(lowering: Lowering, node: exp.Expr) -> Expression:
+    """regexp_like(s, pattern) is s RLIKE pattern."""
+    return match(lowering, node, *node.expressions)
+
+
+def lower_type(lowering: Lowering, node: exp.Expr) -> Expression:
+    """int(x) is cast(x AS INT)."""
+    name = types.normalize(call_name(node))
+    assert name is not None, node
+    return cast_to(lowering, lowering.lower(node.expressions[0]), name, node)
+
+
+# Calls that are other expressions: their number of arguments, and what they are.
+OTHERWISE: dict[str, tuple[int, Callable[[Lowering, exp.Expr], Expression]]] = {
+    "nvl2": (3, lower_nvl2), "regexp_like": (2, lower_regexp_like), "regexp": (2, lower_regexp_like),
+    **dict.fromkeys(CALLED, (1, lower_type)),
+}
 SPECIAL: dict[str, Special] = {
     "nullif": lower_nullif, "date_trunc": lower_date_trunc, "trunc": lower_trunc, "to_timestamp": lower_to_timestamp,
+    "log": lower_log,
     "to_date": lower_read_time("to_date"), "unix_timestamp": lower_read_time("unix_timestamp"),
 }

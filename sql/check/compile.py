@@ -53,7 +53,7 @@ class Compiler:
     """The compilation of one statement; it holds what the steps share."""
 
     def __init__(self, select: SelectStatement, stream: Stream, continuous: bool) -> None:
-        self.select = select
+        self.select = select = shape.distinct_grouped(select)
         self.sql = select.sql
         self.tree = select.tree
         self.stream = stream

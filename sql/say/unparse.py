@@ -10,8 +10,9 @@ from mars.model.types import decimal_parts
 
 INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "div": "div"}
 INFIX |= {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "null_safe_eq": "<=>"}
+INFIX |= {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 INFIX |= {"and": "AND", "or": "OR", "like": "LIKE", "rlike": "RLIKE"}
-PREFIX = {"not": "NOT ", "negate": "- "}
+PREFIX = {"not": "NOT ", "negate": "- ", "bitwise_not": "~"}
 POSTFIX = {"is_null": " IS NULL", "is_not_null": " IS NOT NULL"}
 STRENGTH = {
     "or": 1,
@@ -26,7 +27,8 @@ STRENGTH = {
     "div": 7,
 }
 STRENGTH |= dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "null_safe_eq", "like", "rlike", "in"), 4)
-STRENGTH |= {"is_null": 4, "is_not_null": 4, "negate": 8}
+STRENGTH |= {"is_null": 4, "is_not_null": 4, "negate": 8, "bitwise_not": 8}
+STRENGTH |= dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), 5)
 SPARK_NAMES = {"starts_with": "startswith", "ends_with": "endswith", "is_nan": "isnan"}
 
 
@@ -46,7 +48,7 @@ def unparse(expression: Expression, names: Mapping[str, str] | None = None, plai
 def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...], type_: str) -> str:
     """A call whose arguments are texts already; operators inside operators get parentheses."""
     mine = STRENGTH.get(function, 9)
-    chains = [mine == 4 or (place > 0 and function not in ("and", "or")) for place in range(len(texts))]
+    chains = [mine in (4, 5) or (place > 0 and function not in ("and", "or")) for place in range(len(texts))]
     inner = [f"({text})" if strength(argument) < mine + chained else text
              for text, argument, chained in zip(texts, arguments, chains, strict=True)]
     if function in INFIX:

@@ -35,6 +35,17 @@ CALLS = {
     "left": [("STRING", ("left", "a", 2))], "right": [("STRING", ("right", "a", 2))],
     "date_trunc": [("TIMESTAMP", ("date_trunc", "'" + unit, "a")) for unit in (
         "year", "week", "day", "hour", "millisecond")],
+    "regexp_extract": [("STRING", ("regexp_extract", "a", "'([a-z]+)([0-9 ]*)", group)) for group in (0, 1, 2)],
+    "regexp_replace": [("STRING", ("regexp_replace", "a", "'([a-z])", "'<$1>"))],
+    "split_part": [("STRING", ("split_part", "a", "'-", n)) for n in (1, 2, -1)],
+    **{name: [("STRING", (name, "a", 5)), ("STRING", (name, "a", 9, "'x日"))] for name in ("lpad", "rpad")},
+    "repeat": [("STRING", ("repeat", "a", 2))], "translate": [("STRING", ("translate", "a", "'ab2日", "'xyz"))],
+    "sha2": [("STRING", ("sha2", "a", bits)) for bits in (0, 224, 384, 512)],
+    "get_json_object": [("STRING", ("get_json_object", "a", "'$")),
+                        ("STRING", ("get_json_object", ("concat", '\'{"a":["', "a", '\'"]}'), "'$.a[0]"))],
+    "log": [("DOUBLE", ("log", "a", "b"))],
+    **{name: [(type_, (name, "a", n)) for type_ in ("INT", "BIGINT") for n in (1, 33)] for name in (
+        "shiftleft", "shiftright", "shiftrightunsigned")},
     "trunc": [("DATE", ("trunc", "a", "'" + unit)) for unit in ("year", "quarter", "month", "week")],
     **{name: [("DATE", (name, "a", count)) for count in (1, -13, 400)] for name in ("date_add", "date_sub", "add_months")},
     "time_add": [("TIMESTAMP", ("time_add", "a", micros)) for micros in (1, -86_400_000_000, 5_025_500_000)],

@@ -49,7 +49,10 @@ VALUES = {
                "1e-1000", "0e39", "0." + "9" * 60, "2024-01-02 03:04:05+18:00", "2024-01-02 03:04:05-18:00:01",
                "2024-01-02 03:04:05 localtime", "2024-01-02 03:04:05 right/UTC", "202\u0664-01-02",
                "02/09/2024 01:04:05 PM", "12/31/1999 12:00:00 am", "9 Feb 2024", "31 DECEMBER 1969", "D2024060",
-               "D2023366", "20240209", "120240209", "at 13:04", "AT 23:59:59.9", "at 24:00", "at 0:60", "24-02-09", "24-2-9",
+               "D2023366", "20240209",
+               '{"a": {"b": "x\\u00e9\\n\\"", "c": [1.50, 1e3, null, true]}, "b": [1, -2.0]} x',
+               '[{"a": 1, "a": 2}, "x"]', '{"a": {"b": 12345678901234567890}, "b": "c', "7 ", "null", "{}",
+               "120240209", "at 13:04", "AT 23:59:59.9", "at 24:00", "at 0:60", "24-02-09", "24-2-9",
                "2024-02-09T07:08:09"],
     "DATE": [None, date(1970, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(1, 1, 1), date(9999, 12, 31),
              date(1582, 10, 4), date(2023, 12, 31), date(2000, 1, 1)],
@@ -60,8 +63,8 @@ VALUES = {
 }
 INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "div": "DIV", "eq": "=", "ne": "<>",
          "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "null_safe_eq": "<=>", "and": "AND", "or": "OR", "like": "LIKE",
-         "rlike": "RLIKE"}
-NAMES = {"negate": "negative", "is_nan": "isnan", "starts_with": "startswith", "ends_with": "endswith"}
+         "rlike": "RLIKE", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+NAMES = {"negate": "negative", "is_nan": "isnan", "starts_with": "startswith", "ends_with": "endswith", "bitwise_not": "~"}
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "null_safe_eq")
 ALL = (*((name, "a", "b") for name in (*COMPARISONS, "nullif", "coalesce", "greatest", "least")),
        ("is_null", "a"), ("is_not_null", "a"))
@@ -69,12 +72,26 @@ NUMERIC = (*((name, "a", "b") for name in ("add", "subtract", "multiply", "divid
            ("negate", "a"), ("abs", "a"), ("sign", "a"), ("floor", "a"), ("ceil", "a"), ("round", "a"),
            *(("round", "a", digits) for digits in (1, 2, 5, -1, -2)), ("sqrt", "a"), ("is_nan", "a"), ("exp", "a"),
            ("ln", "a"), ("log10", "a"), ("power", "a", "b"), ("in", "a", 1, 15, 2), ("in", "a", 1, None),
-           ("case", ("gt", "a", "b"), "a", ("eq", "a", "b"), 0, "b"), ("if", ("lt", "a", "b"), "a", None))
+           ("case", ("gt", "a", "b"), "a", ("eq", "a", "b"), 0, "b"), ("if", ("lt", "a", "b"), "a", None),
+           ("pmod", "a", "b"), ("pmod", "a", 3), ("log", "a", "b"), ("log2", "a"),
+           *((name, "a", d) for name in ("floor", "ceil") for d in (0, 1, 3, -1)))
+BITS = (*((name, "a", "b") for name in ("bitwise_and", "bitwise_or", "bitwise_xor")), ("bitwise_not", "a"),
+        *((name, "a", n) for name in ("shiftleft", "shiftright", "shiftrightunsigned") for n in (0, 1, 31, 33, -1)))
 DAYS = ("year", "month", "day", "dayofweek", "weekday", "dayofyear", "quarter", "weekofyear", "yearofweek")
 WRITTEN = ("yyyy-MM-dd HH:mm:ss.SSSSSS", "y yy yyyyy M MMM MMMM d D DD DDD E EEEE", "yyyyMMdd'T'Hmm",
            "hh a, h:m:s S SSSSSSSSS", "'o''clock' ''", "")
 READ = ("yyyy-MM-dd", "yyyyMMdd", "yyyy-MM-dd HH:mm:ss", "MM/dd/yyyy hh:mm:ss a", "d MMM yyyy", "d MMMM yyyy", "'D'yyyyDDD",
         "'at' H:m", "'at' HH:mm:ss.S", "yy-MM-dd", "yy-M-d", "y-M-d", "yyyy", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-M-d H:m:s")
+SEARCHED = (("regexp_extract", "a", "'([a-z]+)([0-9]*)", 2), ("regexp_extract", "a", "'(?:a|(b))[)(]?|(1)", 1),
+            ("regexp_extract", "a", "'[^(]+", 0), ("regexp_extract", "a", "'([a-z])"), ("regexp_replace", "a", "'^", "'-"),
+            ("regexp_replace", "a", "'([a-z])([0-9]|$)", "'<$2$1\\$>"), ("split_part", "a", "'-", 2),
+            ("split_part", "a", "b", -1), ("split_part", "a", "'", 1), ("instr", "a", "b"), ("instr", "a", "'"),
+            ("locate", "b", "a"), ("locate", "'2", "a", 2), ("locate", "'", "a", 2))
+MADE = (("concat_ws", "a", "b", None, "b"), ("concat_ws", "'-", "b"), ("lpad", "a", 5), ("lpad", "a", 7, "'日b"),
+        ("rpad", "a", 7, "'日b"), ("rpad", "a", 0), ("lpad", "a", 3, "'"), ("repeat", "a", 2), ("repeat", "a", -1),
+        ("reverse", "a"), ("initcap", "a"), ("translate", "a", "'ab日2a", "'xyz"), ("md5", "a"), ("sha1", "a"),
+        ("crc32", "a"), *(("sha2", "a", bits) for bits in (0, 224, 256, 384, 512)),
+        *((name, "'a2", "a") for name in ("trim", "ltrim", "rtrim")))
 TEXTUAL = (("upper", "a"), ("lower", "a"), ("length", "a"), ("trim", "a"), ("ltrim", "a"), ("rtrim", "a"),
            *(("substring", "a", *rest) for rest in ((1,), (2, 2), (0, 2), (-2,), (-3, 2), (-9, 8), (-2, 9), (3, -1),
                                                     (2, 2**31 - 1), (-1, 2**31 - 1), (("length", "b"), 2))),
@@ -83,7 +100,9 @@ TEXTUAL = (("upper", "a"), ("lower", "a"), ("length", "a"), ("trim", "a"), ("ltr
            ("right", "a", 0), ("in", "a", "'a", "'abc"), ("concat", "a", "'-", "b"), ("contains", "a", "'"),
            *(("like", "a", "'" + pattern) for pattern in ("a%", "%b", "_", "a\\%b", "a\\_b", "%", "", "x_y", "a\\\\b")),
            *(("rlike", "a", "'" + pattern) for pattern in ("^a", "[0-9]+", "b$", "")), ("to_date", "a"),
-           *(("to_timestamp", "a", "'" + pattern) for pattern in READ), ("date_format", "a", "'yyyyMMdd"))
+           *(("to_timestamp", "a", "'" + pattern) for pattern in READ), ("date_format", "a", "'yyyyMMdd"),
+           *SEARCHED, *MADE, ("get_json_object", "a", "'$.a.b"),
+           *(("get_json_object", "a", "'$" + path) for path in ("", ".a", ".b[1]", "['a']", "[0]", ".b[9]")))
 CASES = {
     "BOOLEAN": (("and", "a", "b"), ("or", "a", "b"), ("not", "a"), ("if", "a", 1, 2), ("case", "a", "b", "a")),
     "STRING": TEXTUAL,
@@ -99,13 +118,14 @@ CASES = {
                   *(("date_trunc", "'" + unit, "a") for unit in (
                       "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
                       "microsecond", "HOUR"))),
-    "BIGINT": (*NUMERIC, ("from_unixtime", "a"), ("from_unixtime", "a", "'yyyy/MM/dd HH.mm.ss EEEE")),
+    "INT": (*NUMERIC, *BITS),
+    "BIGINT": (*NUMERIC, *BITS, ("from_unixtime", "a"), ("from_unixtime", "a", "'yyyy/MM/dd HH.mm.ss EEEE")),
 }
 TARGETS = ("BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)", "DECIMAL(38,10)", "DECIMAL(38,19)",
            "DECIMAL(5,0)", "STRING", "DATE", "TIMESTAMP")
 REFUSED = {("DATE", target) for target in TARGETS if target not in ("STRING", "DATE", "TIMESTAMP")} | {
     (source, "DATE") for source in VALUES if source not in ("STRING", "DATE", "TIMESTAMP")}
-INEXACT = ("exp", "ln", "log10", "power")
+INEXACT = ("exp", "ln", "log10", "power", "log", "log2")
 
 
 def typed(part: object, columns: dict[str, str]) -> Expression:

@@ -19,6 +19,7 @@ class TaskCells:
     """The result of one task for one batch.
 
     parts: the cells of each key part, tables that may be empty. tuples = bad + future + filtered + counted, exactly.
+    max_event_time: the batch's part in the watermark, by the query's limit of the future.
     bad_reasons: number of tuples by '{column}: {reason}', or by the reason alone for a tuple that cannot be read at all.
     """
 
@@ -29,6 +30,7 @@ class TaskCells:
     filtered: int = 0
     counted: int = 0
     bad_reasons: dict[str, int] = field(default_factory=dict)
+    max_event_time: int | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -42,8 +44,9 @@ def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partitio
     A tuple is tested in this order: bad, future (as the batch says), filtered (WHERE is not true). The rest counts.
     """
     length, kept = len(batch), plan.aggregation
+    judged = batch.judged[kept.max_ahead_ms]
     reads, bad_reasons = _reading(plan, stream, batch)
-    timely = reads if batch.future is None else reads & ~batch.future
+    timely = reads if judged.future is None else reads & ~judged.future
     counts = timely
     if kept.where is not None:
         holds = evaluate(kept.where, batch.columns, length).fill_null(False)
@@ -51,7 +54,8 @@ def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partitio
     table = cells.aggregate(kept, stream, batch.columns, batch.event_time, counts, partition, batch.offset, batch.line)
     parts = cells.split(table, stream.key_parts)
     read, on_time, counted = (int(np.count_nonzero(mask)) for mask in (reads, timely, counts))
-    return TaskCells(parts, length, length - read, read - on_time, on_time - counted, counted, bad_reasons)
+    return TaskCells(parts, length, length - read, read - on_time, on_time - counted, counted, bad_reasons,
+                     judged.max_event_time)
 
 
 def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.ndarray, dict[str, int]]:

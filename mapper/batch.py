@@ -40,6 +40,17 @@ class Messages:
         return Messages(self.buffer, self.start[numbers], self.length[numbers], self.offset[numbers], self.time_ms[numbers])
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What one limit of the future says of a batch's tuples (mapper/timing.py). `future`: bool per tuple whose event time
+    lies too far ahead of its record's time, or None if there is none. `max_event_time`: the batch's part in its partition's
+    watermark, in stream units: the greatest min(event time, time of the record) of the tuples whose event time reads and is
+    not future; None if there is none."""
+
+    future: np.ndarray | None = None
+    max_event_time: int | None = None
+
+
 @dataclass
 class ParsedBatch:
     """The tuples of one batch as Arrow columns of `len(event_time)` rows, read once for all queries.
@@ -50,10 +61,8 @@ class ParsedBatch:
     event_time: int64 in the stream's unit; 0 where it does not read (then bad[time column] or tuple_bad says why; a NULL
                 event time is bad with reason 'null event time')
     offset, line: int64 Kafka offset and int32 line in the message of each tuple (line 0 for one tuple a message)
-    future:     bool per tuple whose event time lies too far ahead of its record's time, or None if there is none
-    max_event_time: the batch's part in its partition's watermark, in stream units: the greatest min(event time, time of the
-                record) of the tuples whose event time reads and is not future; None if there is none
-    The last two are entered by mapper.timing.judge.
+    judged:     what the setting's limit of the future says of the tuples, under None; and that of each query with a limit of
+                its own, under its milliseconds. Entered by mapper.timing.judge
     """
 
     columns: dict[str, pa.Array]
@@ -62,22 +71,32 @@ class ParsedBatch:
     line: np.ndarray
     bad: dict[str, np.ndarray] = field(default_factory=dict)
     tuple_bad: np.ndarray | None = None
-    future: np.ndarray | None = None
-    max_event_time: int | None = None
+    judged: dict[int | None, Judged] = field(default_factory=lambda: {None: Judged()})
 
     def __len__(self) -> int:
         return len(self.event_time)
 
+    @property
+    def future(self) -> np.ndarray | None:
+        """As the setting's limit says."""
+        return self.judged[None].future
+
+    @property
+    def max_event_time(self) -> int | None:
+        """As the setting's limit says."""
+        return self.judged[None].max_event_time
+
 
 @dataclass(frozen=True)
 class TaskResult:
-    """One task's cells, encoded, by key part (b'' for none), and its counts: tuples, bad, future, filtered. Tasks that
-    compute the same have the same objects here."""
+    """One task's cells, encoded, by key part (b'' for none), its counts: tuples, bad, future, filtered, and its part in the
+    watermark (`Judged`). Tasks that compute the same have the same objects here."""
 
     query: str
     parts: list[bytes]
     counts: dict[str, int]
     bad_reasons: dict[str, int]
+    max_event_time: int | None = None
 
 
 def alike(results: Iterable[TaskResult]) -> list[list[TaskResult]]:
@@ -91,7 +110,7 @@ def alike(results: Iterable[TaskResult]) -> list[list[TaskResult]]:
 @dataclass(frozen=True)
 class CountedBatch:
     """What all queries of one batch make of it, whose tuples were never kept: `results` by query id. `tuples` is how many
-    there were; `max_event_time` as in ParsedBatch."""
+    there were; `max_event_time` is what the setting's limit of the future says."""
 
     results: dict[str, TaskResult]
     tuples: int

@@ -48,6 +48,10 @@ class Sizes:
         by_bytes = config.run_bytes_max / max(self.bytes_per_offset, 1.0)
         return max(1, int(min(by_tuples, by_bytes)))
 
+    def in_offsets(self, rates: dict[str, int]) -> dict[str, float]:
+        """Offsets a second for tuples a second, by query."""
+        return {query: rate / max(self.tuples_per_offset, 0.05) for query, rate in rates.items()}
+
     def batch_offsets(self, config: Config) -> int:
         """The number of offsets that hold about one batch."""
         return max(1, min(int(config.batch_tuples / max(self.tuples_per_offset, 0.05)), self.offsets_max(config)))
@@ -91,7 +95,8 @@ class Claimer:
         claim = self.exchange.claim(
             view.stream.id, view.generation, self.worker, self._request + 1, lease_ms=self.config.lease_ms,
             least=least, most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
-            key_parts=view.stream.key_parts, ends=self.ends.known, stay=stay, allow_new=not self._redis_is_full())
+            key_parts=view.stream.key_parts, ends=self.ends.known, stay=stay, allow_new=not self._redis_is_full(),
+            rates=self.sizes.in_offsets(view.rates))
         # Raised only now: after an unknown outcome, the same request is made again and gives the same claim (rule 6).
         self._request += 1
         if not only_batches:

@@ -127,18 +127,17 @@ class Computing:
         results = self._tasks(fetched, batch)
         if not fetched.letters_kept:
             results = [without_letters(result) for result in results]
-        greatest = batch.max_event_time if batch is not None else None
         faults.point("mapper.aggregated")
         for group in groups(results):
             refused = Refused(group, self.shared.clock)
-            self.shared.insist(lambda: self._push_group(fetched, refused, greatest))  # noqa: B023
+            self.shared.insist(lambda: self._push_group(fetched, refused))  # noqa: B023
         faults.point("mapper.pushed")
 
-    def _push_group(self, fetched: Fetched, refused: Refused, greatest: int | None) -> int:
+    def _push_group(self, fetched: Fetched, refused: Refused) -> int:
         """Push a group of tasks. If Redis has room but refuses the push for REFUSED_S, the query with the most cells
         stops, with all that have the same cells, and these are not pushed. Nothing else would end a push that is too large
         beside what Redis already holds."""
-        view, claim = fetched.view, fetched.claim
+        view, claim, greatest = fetched.view, fetched.claim, refused.group[0].max_event_time
         made = entries(claim, refused.group, view.stream.key_parts, greatest, fetched.log)
         tasks = {r.query: claim.tasks[r.query] for r in refused.group}
         try:
@@ -150,7 +149,7 @@ class Computing:
             largest = max(refused.group, key=lambda result: sum(map(len, result.parts))).parts
             stop_queries(self.shared.zookeeper, view.stream, [r.query for r in refused.group if r.parts is largest],
                          "LIMIT_EXCEEDED", never_taken(claim, sum(map(len, largest)), REFUSED_S, used, limit))
-            refused.group = [self._nothing(view, r.query) if r.parts is largest else r for r in refused.group]
+            refused.group = [self._nothing(view, r.query, greatest) if r.parts is largest else r for r in refused.group]
             refused.since_s = None
             raise
 
@@ -176,7 +175,7 @@ class Computing:
               batch: ParsedBatch | CountedBatch | None) -> TaskResult:
         """One task's cells; none, and no counts, for a dead task. A query that cannot be computed is quarantined and harms
         no other query."""
-        nothing = self._nothing(view, query)
+        nothing = self._nothing(view, query, batch.max_event_time if batch is not None else None)
         if claim.kills == "reading":
             return unread(nothing)
         if plan is None or batch is None:
@@ -207,5 +206,5 @@ class Computing:
             return batch.results[query]
         return self.steps.result(query, self.steps.aggregate(plan, view.stream, batch, claim.partition))
 
-    def _nothing(self, view: StreamView, query: str) -> TaskResult:
-        return TaskResult(query, [b""] * view.stream.key_parts, {}, {})
+    def _nothing(self, view: StreamView, query: str, greatest: int | None) -> TaskResult:
+        return TaskResult(query, [b""] * view.stream.key_parts, {}, {}, greatest)

@@ -13,6 +13,7 @@ from mapper.handoff import Fetched
 from mapper.shared import Shared
 from mapper.spill import log_of
 from mapper.stop import STOPS, state_of, why
+from mapper.timing import Limits
 from mars import faults
 from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, TopicRecreated, UnknownTopic
@@ -168,7 +169,8 @@ class Fetching:
         if not plans:
             return Fetched(view, claim, {}, None)
         columns = {c for plan in plans.values() for c in plan.aggregation.columns}
-        batch = self.shared.connections.spill.read(view.stream, view.generation, claim, columns)
+        limits = Limits.of(plans.values(), self.config.future_limit_ms)
+        batch = self.shared.connections.spill.read(view.stream, view.generation, claim, columns, limits.own_ms)
         if batch is not None:
             return Fetched(view, claim, plans, batch, log_of(claim))
         try:

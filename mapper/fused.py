@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from mapper.batch import Messages, ParsedBatch
+from mapper.batch import Judged, Messages, ParsedBatch
 from mapper.fused_dictionaries import Dictionaries
 from mapper.json_fields import places_of, tree_of
 from mapper.kernels import fused
@@ -25,7 +25,7 @@ from mapper.kernels.json import work_for
 from mapper.kernels.json_shapes import no_shapes
 from mapper.parse_columns import INTEGER_RANGES
 from mapper.records import Batches, Records, joined
-from mapper.timing import NEVER, calendar
+from mapper.timing import NEVER, Limits, calendar
 from mars.model.plan import UNITS_PER_SECOND, Stream
 
 ASIDE_SHARE, ASIDE_FEW = 0.1, 16  # of a batch's messages: so many may be unusual
@@ -58,8 +58,8 @@ class Counts(Protocol):
 class FusedReader:
     """Reads records of one stream; one thread at a time. `columns`: as of a Parser."""
 
-    def __init__(self, stream: Stream, columns: tuple[str, ...], future_limit_ms: int) -> None:
-        self.stream, self.columns, self.future_limit_ms = stream, columns, future_limit_ms
+    def __init__(self, stream: Stream, columns: tuple[str, ...], limits: Limits) -> None:
+        self.stream, self.columns, self.limits = stream, columns, limits
         wanted = [(number, column) for number, column in enumerate(stream.columns)
                   if column.name in columns or column.name == stream.time_column]
         texts = [column.name for _, column in wanted if column.type == "STRING"]
@@ -72,7 +72,7 @@ class FusedReader:
             self._json = _json(paths)
         self._fields = np.array([(number, INTEGER_RANGES.get(column.type, (0, 0))[1],
                                   texts.index(column.name) if column.name in texts else -1) for number, column in wanted])
-        self._form = _form(stream, self.names.index(stream.time_column), future_limit_ms)
+        self._form = _form(stream, self.names.index(stream.time_column), limits.least_ms)
         self._null_text = np.frombuffer((stream.options.get("null") or "").encode(), np.uint8)
         self._tuples_per_message = 1.0
         self._rests = 0
@@ -165,7 +165,7 @@ class FusedReader:
         """Its columns."""
         columns = {name: self.array(name, taken.values[self.names.index(name)]) for name in self.columns}
         return ParsedBatch(columns, taken.values[self._form[at.TIME]], taken.offset, taken.line,
-                           max_event_time=taken.greatest)
+                           judged=self.limits.alike(Judged(None, taken.greatest)))
 
 
 def can_read(stream: Stream, columns: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from mapper.aggregate import TaskCells
-from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
+from mapper.batch import CountedBatch, Judged, Messages, ParsedBatch, TaskResult
 from mapper.fused import FusedReader, Taken
 from mapper.fused_cells import CellTable
 from mapper.parse import Parser
@@ -73,18 +73,19 @@ class FusedBatches:
         if not len(taken.aside):
             return None
         batch = self.parser.parse(taken.aside)
-        return Rest(taken.aside, self.steps.judge(self.reader.stream, batch, taken.aside, self.reader.future_limit_ms))
+        return Rest(taken.aside, self.steps.judge(self.reader.stream, batch, taken.aside, self.reader.limits))
 
     def _result(self, table: CellTable, taken: Taken, rest: Rest | None, partition: int) -> TaskResult:
         """The cells of both, for whichever query."""
         stream = self.reader.stream
         parts = cells.split(table.cells(), stream.key_parts)
-        done = TaskCells(parts, taken.tuples, counted=taken.tuples)
+        done = TaskCells(parts, taken.tuples, counted=taken.tuples, max_event_time=taken.greatest)
         if rest is not None:
             other = self.steps.aggregate(table.plan, stream, rest.batch, partition)
             parts = [cells.merge(table.plan.aggregation, stream, both) for both in zip(parts, other.parts, strict=True)]
             done = TaskCells(parts, done.tuples + other.tuples, other.bad, other.future, other.filtered,
-                             done.counted + other.counted, other.bad_reasons)
+                             done.counted + other.counted, other.bad_reasons,
+                             greatest_of(done.max_event_time, other.max_event_time))
         return self.steps.result("", done)
 
 
@@ -105,8 +106,10 @@ def together(one: ParsedBatch, other: ParsedBatch) -> ParsedBatch:
          for name, column in one.columns.items()},
         both(one.event_time, other.event_time), both(one.offset, other.offset), both(one.line, other.line),
         {name: both(one.bad.get(name), other.bad.get(name)) for name in [*other.bad, *one.bad]},
-        either(one.tuple_bad, other.tuple_bad), either(one.future, other.future, np.bool_),
-        greatest_of(one.max_event_time, other.max_event_time))
+        either(one.tuple_bad, other.tuple_bad),
+        {limit: Judged(either(judged.future, other.judged[limit].future, np.bool_),
+                       greatest_of(judged.max_event_time, other.judged[limit].max_event_time))
+         for limit, judged in one.judged.items()})
 
 
 def greatest_of(*times: int | None) -> int | None:

@@ -13,6 +13,7 @@ from mapper.letters import LetterBox
 from mapper.parse import Parser
 from mapper.records import Records
 from mapper.steps import Steps
+from mapper.timing import Limits
 from mars.model.plan import Stream
 
 WAYS_MAX = 16  # parsers kept; each holds dictionaries of its columns' texts
@@ -20,14 +21,15 @@ WAYS_MAX = 16  # parsers kept; each holds dictionaries of its columns' texts
 
 @dataclass
 class Way:
-    """What reads some columns of a stream; `fused` is None if the kernel cannot."""
+    """What reads some columns of a stream, for queries with these limits; `fused` is None if the kernel cannot."""
 
     parser: Parser
+    limits: Limits
     fused: FusedBatches | None
 
 
 class Parsing:
-    """Ways by stream and columns, for the computing thread."""
+    """Ways by stream, columns and limits, for the computing thread."""
 
     def __init__(self, steps: Steps, letters: LetterBox, future_limit_ms: int) -> None:
         self.steps, self.letters, self.future_limit_ms = steps, letters, future_limit_ms
@@ -45,7 +47,7 @@ class Parsing:
             return batch
         messages = content.messages() if isinstance(content, Records) else content
         assert isinstance(messages, Messages), "what is parsed or counted comes here no more"
-        batch = self.steps.judge(fetched.view.stream, way.parser.parse(messages), messages, self.future_limit_ms)
+        batch = self.steps.judge(fetched.view.stream, way.parser.parse(messages), messages, way.limits)
         fetched.letters_kept = self.letters.keep(way.parser, fetched.claim, messages, batch)
         return batch
 
@@ -62,14 +64,15 @@ class Parsing:
     def _way(self, fetched: Fetched) -> Way:
         stream = fetched.view.stream
         columns = tuple(sorted({c for plan in fetched.plans.values() for c in plan.aggregation.columns}))
-        way = self._ways.pop((stream.id, columns), None) or self._new(stream, columns)
-        self._ways[(stream.id, columns)] = way  # the most recently used one is last
+        name = (stream.id, columns, Limits.of(fetched.plans.values(), self.future_limit_ms))
+        way = self._ways.pop(name, None) or self._new(stream, *name[1:])
+        self._ways[name] = way  # the most recently used one is last
         if len(self._ways) > WAYS_MAX:
             del self._ways[next(iter(self._ways))]
         return way
 
-    def _new(self, stream: Stream, columns: tuple[str, ...]) -> Way:
+    def _new(self, stream: Stream, columns: tuple[str, ...], limits: Limits) -> Way:
         parser = self.steps.parser(stream, columns)
         if not can_read(stream, columns):
-            return Way(parser, None)
-        return Way(parser, FusedBatches(FusedReader(stream, columns, self.future_limit_ms), parser, self.steps))
+            return Way(parser, limits, None)
+        return Way(parser, limits, FusedBatches(FusedReader(stream, columns, limits), parser, self.steps))

@@ -50,7 +50,12 @@ def _stops(claim: Claim, why: str) -> str:
 
 def groups(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
     """The tasks in groups of about GROUP_BYTES, each task once; tasks with the same cells are in one group. Groups are small
-    so that no script call blocks Redis for long."""
+    so that no script call blocks Redis for long. The tasks of a group have one greatest event time, for their header."""
+    for greatest in dict.fromkeys(result.max_event_time for result in results):
+        yield from _of_size([result for result in results if result.max_event_time == greatest])
+
+
+def _of_size(results: list[TaskResult]) -> Iterator[list[TaskResult]]:
     group: list[TaskResult] = []
     size = 0
     for same in alike(results):

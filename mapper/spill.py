@@ -18,13 +18,13 @@ import google_crc32c
 import numpy as np
 import pyarrow as pa
 
-from mapper.batch import CountedBatch, ParsedBatch, TaskResult, alike
+from mapper.batch import CountedBatch, Judged, ParsedBatch, TaskResult, alike
 from mars.model.claims import Claim
 from mars.model.plan import Stream
 from mars.runtime.system import SYSTEM, Clock
 
 HOST = socket.gethostname()
-RESULTS = b"results"  # in the metadata of a file of cells
+RESULTS, JUDGED = b"results", b"judged"  # in the metadata of a file of cells, and of one of columns
 
 
 class Spill:
@@ -40,7 +40,7 @@ class Spill:
         """Write the batch and return what is to be registered: host, path, length, CRC, and the log from which it was
         read."""
         table = _cells_of(claim, batch) if isinstance(batch, CountedBatch) else _columns_of(stream, batch)
-        data = _encoded(table, _header(stream, generation, claim), batch.max_event_time)
+        data = _encoded(table, _header(stream, generation, claim))
         path = self._folder / f"{stream.id}-{generation}-{claim.partition}-{claim.start}-{claim.end}-{claim.epoch}.arrow"
         try:
             path.write_bytes(data)
@@ -51,9 +51,9 @@ class Spill:
         return {"host": self.host, "path": str(path), "length": data.size, "crc": crc, **({"log": log} if log else {})}
 
     def read(self, stream: Stream, generation: int, claim: Claim,
-             columns: Iterable[str] = ()) -> ParsedBatch | CountedBatch | None:
+             columns: Iterable[str] = (), own_ms: Iterable[int] = ()) -> ParsedBatch | CountedBatch | None:
         """The batch of a claim that was registered on this host, or None if its file is gone, does not match or lacks one
-        of these columns or of the claim's tasks: who wrote it may not have known of a query."""
+        of these columns, limits (mapper.timing) or of the claim's tasks: who wrote it may not have known of a query."""
         if not claim.file or claim.file["host"] != self.host:
             return None
         path = Path(claim.file["path"])
@@ -68,10 +68,13 @@ class Spill:
                 return _counted(table, claim)
             if missing := {f"column {name}" for name in columns}.difference(table.column_names):
                 raise ValueError(f"no {missing}")
+            batch = _batch(table.combine_chunks())
+            if missing_ms := set(own_ms).difference(batch.judged):
+                raise ValueError(f"no {missing_ms}")
         except (OSError, ValueError, KeyError, TypeError):
             path.unlink(missing_ok=True)
             return None
-        return _batch(table.combine_chunks())
+        return batch
 
     def sweep(self, older_than_s: float) -> None:
         """Delete older files. Live workers delete their files themselves."""
@@ -94,10 +97,9 @@ def log_of(claim: Claim) -> tuple[int, int] | None:
     return tuple(log) if log else None
 
 
-def _encoded(table: pa.Table, header: str, max_event_time: int | None) -> pa.Buffer:
+def _encoded(table: pa.Table, header: str) -> pa.Buffer:
     """The bytes of the file."""
-    table = table.replace_schema_metadata(
-        {**(table.schema.metadata or {}), "mars": header, "max_event_time": json.dumps(max_event_time)})
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), "mars": header})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -107,26 +109,27 @@ def _encoded(table: pa.Table, header: str, max_event_time: int | None) -> pa.Buf
 def _cells_of(claim: Claim, batch: CountedBatch) -> pa.Table:
     """The encoded cells of all tasks, a row for each key part; those that tasks have together once."""
     groups = alike(batch.results.values())
-    told = [[{r.query: claim.tasks[r.query] for r in same}, len(same[0].parts), same[0].counts, same[0].bad_reasons]
+    told = [[{r.query: claim.tasks[r.query] for r in same}, len(same[0].parts), same[0].counts, same[0].bad_reasons,
+             same[0].max_event_time]
             for same in groups]
     parts = [part for same in groups for part in same[0].parts]
     return pa.table({"cells": pa.array(parts, pa.large_binary())}).replace_schema_metadata(
-        {RESULTS: json.dumps([batch.tuples, told])})
+        {RESULTS: json.dumps([batch.tuples, batch.max_event_time, told])})
 
 
 def _counted(table: pa.Table, claim: Claim) -> CountedBatch:
     """The batch of such a table; ValueError if it lacks one of the claim's tasks."""
-    tuples, told = json.loads(table.schema.metadata[RESULTS])
+    tuples, greatest, told = json.loads(table.schema.metadata[RESULTS])
     parts, at = table.column("cells").to_pylist(), 0
     results: dict[str, TaskResult] = {}
-    for tasks, count, counts, bad_reasons in told:
+    for tasks, count, counts, bad_reasons, own_greatest in told:
         own = parts[at:at + count]
-        results |= {query: TaskResult(query, own, counts, bad_reasons) for query, incarnation in tasks.items()
+        results |= {query: TaskResult(query, own, counts, bad_reasons, own_greatest) for query, incarnation in tasks.items()
                     if claim.tasks.get(query) == incarnation}
         at += count
     if missing := claim.tasks.keys() - results.keys():
         raise ValueError(f"no {missing}")
-    return CountedBatch(results, tuples, json.loads(table.schema.metadata[b"max_event_time"]))
+    return CountedBatch(results, tuples, greatest)
 
 
 def _columns_of(stream: Stream, batch: ParsedBatch) -> pa.Table:
@@ -135,9 +138,11 @@ def _columns_of(stream: Stream, batch: ParsedBatch) -> pa.Table:
     arrays |= {f"bad {name}": pa.array(reasons) for name, reasons in batch.bad.items()}
     if batch.tuple_bad is not None:
         arrays["tuple_bad"] = pa.array(batch.tuple_bad)
-    if batch.future is not None:
-        arrays["future"] = pa.array(batch.future.view(np.uint8))
-    metadata = {}
+    for limit, judged in batch.judged.items():
+        if judged.future is not None:
+            arrays[f"future {limit}"] = pa.array(judged.future.view(np.uint8))
+    greatest = [(limit, judged.max_event_time) for limit, judged in batch.judged.items()]
+    metadata: dict[bytes | str, str] = {JUDGED: json.dumps(greatest)}
     if _is_column(batch, stream):
         metadata["event_time"] = stream.time_column
     else:
@@ -186,5 +191,5 @@ def _batch(table: pa.Table) -> ParsedBatch:
         event_time=numbers(time), offset=offset, line=line,
         bad={n.removeprefix("bad "): numbers(n) for n in names if n.startswith("bad ")},
         tuple_bad=numbers("tuple_bad") if "tuple_bad" in names else None,
-        future=numbers("future").view(np.bool_) if "future" in names else None,
-        max_event_time=json.loads(metadata[b"max_event_time"]))
+        judged={limit: Judged(numbers(f"future {limit}").view(np.bool_) if f"future {limit}" in names else None, greatest)
+                for limit, greatest in json.loads(metadata[JUDGED])})

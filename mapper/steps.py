@@ -11,7 +11,7 @@ import pyarrow as pa
 from mapper.aggregate import TaskCells, aggregate_task
 from mapper.batch import Messages, ParsedBatch, TaskResult
 from mapper.parse import Parser
-from mapper.timing import judge
+from mapper.timing import Limits, judge
 from mars.algebra.cells_wire import encode
 from mars.model.plan import QueryPlan, Stream
 
@@ -21,11 +21,11 @@ class Steps:
     """Step 3, parse and judge, and step 5, aggregate and encode (docs/architecture.md)."""
 
     parser: Callable[[Stream, tuple[str, ...]], Parser] = Parser
-    judge: Callable[[Stream, ParsedBatch, Messages, int], ParsedBatch] = judge
+    judge: Callable[[Stream, ParsedBatch, Messages, Limits], ParsedBatch] = judge
     aggregate: Callable[[QueryPlan, Stream, ParsedBatch, int], TaskCells] = aggregate_task
     encode: Callable[[pa.Table], bytes] = encode
 
     def result(self, query: str, done: TaskCells) -> TaskResult:
         """What is pushed of a task."""
         parts = [self.encode(part) if part.num_rows else b"" for part in done.parts]
-        return TaskResult(query, parts, done.counts, done.bad_reasons)
+        return TaskResult(query, parts, done.counts, done.bad_reasons, done.max_event_time)

@@ -6,10 +6,13 @@ range that is read again gives the same cells.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 
-from mapper.batch import REASONS, Messages, ParsedBatch
-from mars.model.plan import UNITS_PER_SECOND, Stream
+from mapper.batch import REASONS, Judged, Messages, ParsedBatch
+from mars.model.plan import UNITS_PER_SECOND, QueryPlan, Stream
 
 # The calendar ends with years 1 and 9999; a year is left at both ends for the bounds of windows.
 FIRST_SECOND, END_SECOND = -62_104_060_800, 253_370_764_800
@@ -19,32 +22,62 @@ NO_CALENDAR_TIME = REASONS.index("out of range")
 NEVER = 2**63 - 1
 
 
-def judge(stream: Stream, batch: ParsedBatch, messages: Messages, future_limit_ms: int) -> ParsedBatch:
-    """Enter `future` and `max_event_time` into the batch that was parsed from these messages, and return it.
+@dataclass(frozen=True)
+class Limits:
+    """How far ahead of its record's time a tuple may be: the setting's, and those of queries that have their own (MAXAHEAD),
+    ascending."""
 
-    A tuple is future if its event time can be read and is more than `future_limit_ms` after its record's timestamp. A
+    setting_ms: int
+    own_ms: tuple[int, ...] = ()
+
+    @staticmethod
+    def of(plans: Iterable[QueryPlan], setting_ms: int) -> Limits:
+        """The limits that these queries have."""
+        own = {plan.aggregation.max_ahead_ms for plan in plans}
+        return Limits(setting_ms, tuple(sorted(ms for ms in own if ms is not None)))
+
+    @property
+    def least_ms(self) -> int:
+        """What is no further ahead is future for no query."""
+        return min((self.setting_ms, *self.own_ms))
+
+    def alike(self, judged: Judged) -> dict[int | None, Judged]:
+        """What all limits say of a batch without a future tuple."""
+        return dict.fromkeys((None, *self.own_ms), judged)
+
+
+def judge(stream: Stream, batch: ParsedBatch, messages: Messages, limits: Limits) -> ParsedBatch:
+    """Enter what each limit says into the batch that was parsed from these messages, and return it.
+
+    A tuple is future if its event time can be read and is further than the limit after its record's timestamp. A
     record without a timestamp (Kafka's -1; some producers write 0) sets no limit.
     """
     reads = _time_reads(stream, batch)
     times = batch.event_time if reads is None else batch.event_time[reads]
     if not len(times):
+        batch.judged = limits.alike(Judged())
         return batch
     greatest = int(times.max())
     written = _in_units(stream, messages.time_ms)
     if greatest <= int(written.min()):  # no tuple is ahead of any record: in a backlog this is the only work
-        batch.max_event_time = greatest
+        batch.judged = limits.alike(Judged(None, greatest))
         return batch
     written = _of_tuples(written, messages, batch)
-    limit = stream.units(future_limit_ms)
+    lengths: list[tuple[int | None, int]] = [(None, limits.setting_ms), *((ms, ms) for ms in limits.own_ms)]
+    batch.judged = {limit: _judged(batch, reads, written, stream.units(ms)) for limit, ms in lengths}
+    return batch
+
+
+def _judged(batch: ParsedBatch, reads: np.ndarray | None, written: np.ndarray, limit: int) -> Judged:
+    """What one limit says. `reads` are the tuples whose event time reads (None: all), `written` their records' times."""
     future = batch.event_time > np.minimum(written, NEVER - limit) + limit
     if reads is not None:
         future &= reads
-    batch.future = future if future.any() else None
-    timely = reads if batch.future is None else ~future if reads is None else reads & ~future
+    found = future if future.any() else None
+    timely = reads if found is None else ~future if reads is None else reads & ~future
     seen = np.minimum(batch.event_time, written)
     seen = seen if timely is None else seen[timely]
-    batch.max_event_time = int(seen.max()) if len(seen) else None
-    return batch
+    return Judged(found, int(seen.max()) if len(seen) else None)
 
 
 def _in_units(stream: Stream, time_ms: np.ndarray) -> np.ndarray:

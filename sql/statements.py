@@ -44,7 +44,8 @@ class CreateStream:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `time` is the
+    """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `late_for_ms` is that
+    of LATE UPDATE, and `emission` the word behind EMIT; `time` is the
     column that a window function names as the event time, and `partition` what it names as keys. `places` has (start, end)
     of each clause by its keyword."""
 
@@ -52,7 +53,12 @@ class Clauses:
     watermark_ms: int | None = None
     idle_ms: int | None = None
     grace_ms: int | None = None
+    max_ahead_ms: int | None = None
+    emit_every_ms: int | None = None
+    late_for_ms: int | None = None
+    emission: str | None = None
     start: str | None = None
+    rate: int | None = None
     time: Name | None = None
     partition: tuple[Name, ...] | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -194,6 +200,7 @@ class CreateConnection:
     options: tuple[tuple[str, str | int], ...]
     secrets: tuple[tuple[str, Name], ...]
     sql: str
+    unless_there: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,11 +213,13 @@ class CreateSink:
     where: Name | None
     start: str
     sql: str
+    unless_there: bool = False
 
 
 @dataclass(frozen=True)
 class DropSink:
     name: Name
+    if_there: bool = False
 
 
 @dataclass(frozen=True)
@@ -234,6 +243,7 @@ class ReplaySink:
 @dataclass(frozen=True)
 class DropConnection:
     name: Name
+    if_there: bool = False
 
 
 @dataclass(frozen=True)

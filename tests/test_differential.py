@@ -59,6 +59,8 @@ BY_HAND = (
     "SELECT ok, count(DISTINCT k) AS c, min(day), var_samp(x) FROM s GROUP BY ok WINDOWING 50 s EVERY 20 s OFFSET -3 s",
     "SELECT k, t, count(*), sum(d), max(at) FROM s GROUP BY k, t WINDOWING LANDMARK EACH 5 min EVERY 20 s",
     "SELECT t, count(*) FROM s GROUP BY t WINDOWING 1 min OFFSET 59 s",
+    "SELECT k, t, count(*), sum(d) FROM s GROUP BY k, t WINDOWING 3 d AT TIME ZONE 'Europe/Berlin' EVERY 2 d OFFSET -1 d",
+    "SELECT t, count(*) FROM s GROUP BY t WINDOWING 1 d AT TIME ZONE 'Pacific/Auckland'",
     "SELECT k, t, count(*), sum(d), first(x), count(DISTINCT i) AS c FROM s GROUP BY k, t WINDOWING SESSION GAP 9 s",
     "SELECT x, ok, count(*), avg(i) FROM s WHERE b > 0 GROUP BY x, ok WINDOWING SESSION GAP 1 min",
     "SELECT count(*), var_samp(i) FROM s WINDOWING SESSION GAP 1 s HAVING count > 1",

@@ -15,10 +15,11 @@ from api.rest.problems import of_error
 from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
-from mars.results import event_ids
+from mars.results import emitted, event_ids
+from mars.results.blocks import Block
 from mars.results.formats import named_types, rows, timestamp_text
 from mars.results.snapshot import FRESH_S
-from mars.results.tails import LOOK_S, Block, Tail, next_block
+from mars.results.tails import LOOK_S, Tail, next_block
 
 MEDIA_TYPE = "text/event-stream"
 TRIES = 3
@@ -105,7 +106,8 @@ def _events(tail: Tail, block: Block) -> Iterator[bytes]:
     assert tail.snapshot is not None, tail  # whoever has a block has read it from one
     about = {"columns": named_types(block.table.schema), "commit": tail.snapshot.commit,
              "watermark": timestamp_text(tail.snapshot.watermark_us)}
-    values, begin = rows(block.table), 0  # convert the block at once, because small chunks one by one would take much longer
+    # Convert the block at once, because small chunks one by one would take much longer.
+    values, begin = rows(emitted.shown(tail.query.plan, block.table)), 0
     for chunk in block.chunks:
         data = orjson.dumps({**about, "rows": values[begin:begin + chunk.rows]}).decode()
         id_ = event_ids.dump(tail.query.shown_id, chunk.behind, tail.selection)

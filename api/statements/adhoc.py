@@ -107,7 +107,8 @@ def _on_spark(context: Context, task: Task, progress: Progress) -> list[Part]:
     def collect() -> None:
         try:
             spark.sparkContext.setJobGroup(group, "ad-hoc SELECT", interruptOnCancel=True)
-            numbers = spark.sparkContext.parallelize(range(len(task.ranges)), len(task.ranges))
+            tasks = min(len(task.ranges), adhoc_job.PACED) if task.plan.rate else len(task.ranges)
+            numbers = spark.sparkContext.parallelize(range(len(task.ranges)), tasks)
             gathered = numbers.flatMap(adhoc_job.mapping(task)).groupByKey(task.stream.key_parts)
             answer.extend(gathered.map(adhoc_job.merging(task)).collect())
         except Exception as error:  # PySpark and py4j raise without a common class

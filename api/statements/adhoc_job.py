@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from mapper.fetch import RangeTooLarge, Reader, open_reader
 from mapper.json_fields import JsonFields
 from mapper.kernels import BAD, NULL
 from mapper.parse import Parser
-from mapper.timing import judge, time_reasons
+from mapper.timing import Limits, judge, time_reasons
 from mars import errors
 from mars.adapters.kafka.admin import Message
 from mars.adapters.kafka.security import security_of
@@ -35,6 +36,8 @@ from mars.model.plan import QueryPlan, Stream
 
 COUNTS, FAULT = -1, -2
 FIRST_CHUNK = 1_000
+PACED = 2  # tasks of a statement with a RATE; each takes its ranges one after the other, at its part of the rate
+PACE_S = 0.1  # between looks whether a statement that waits was stopped
 RUNS_MAX = 2  # messages read at a time may hold more than expected: above this many runs in bytes, fewer are read
 
 OffsetRange = tuple[int, int, int]
@@ -102,9 +105,11 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
     while waiting for a broker that is away."""
     parser, reader = Parser(stream, plan.aggregation.columns), _reader(config, stream)
     try:
-        for messages in _chunks(config, reader, ranges, FIRST_CHUNK, should_stop):
+        for messages in _chunks(config, reader, ranges, FIRST_CHUNK, should_stop, plan.rate or math.inf):
+            begun = time.monotonic()
             batch = parser.parse(messages)
             reads = _reads(plan, stream, batch)
+            _pace(begun, len(batch), plan.rate, should_stop)
             yield _shown(plan, batch, reads), len(batch), int(len(batch) - np.count_nonzero(reads))
     finally:
         reader.close()
@@ -146,13 +151,16 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     counts: dict[str, int] = {}
     reader, parser = _reader(config, stream), Parser(stream, plan.aggregation.columns)
+    rate = plan.rate and plan.rate / PACED
     try:
-        for messages in _chunks(config, reader, [range_], config.batch_tuples, bool):
-            batch = judge(stream, parser.parse(messages), messages, config.future_limit_ms)
+        for messages in _chunks(config, reader, [range_], config.batch_tuples, bool, rate or math.inf):
+            begun = time.monotonic()
+            batch = judge(stream, parser.parse(messages), messages, Limits.of([plan], config.future_limit_ms))
             made = aggregate_task(plan, stream, batch, range_[0])
             counts = add_counts([counts, made.counts, {f"bad: {r}": n for r, n in made.bad_reasons.items()}])
             for held, table in zip(parts, made.parts, strict=True):
                 held.append(table)
+            _pace(begun, len(batch), rate, bool)
     finally:
         reader.close()
     merged = [(part, cells.merge(plan.aggregation, stream, held)) for part, held in enumerate(parts)]
@@ -165,13 +173,19 @@ def _reader(config: Config, stream: Stream) -> Reader:
     return reader
 
 
+def _pace(begun: float, tuples: int, rate: float | None, should_stop: Callable[[], bool]) -> None:
+    """Wait until these tuples, which were begun at that time, have taken as long as they must at that rate."""
+    while rate and (left := begun + tuples / rate - time.monotonic()) > 0 and not should_stop():
+        time.sleep(min(left, PACE_S))
+
+
 def _chunks(config: Config, reader: Reader, ranges: list[OffsetRange], size: int,
-            should_stop: Callable[[], bool]) -> Iterator[Messages]:
+            should_stop: Callable[[], bool], most: float = math.inf) -> Iterator[Messages]:
     """The messages of the ranges in order: at first `size` offsets at a time, then as many as hold about a run's bytes,
-    because a message may have a few bytes or a megabyte. Ends early once should_stop() says so."""
+    because a message may have a few bytes or a megabyte; at most `most`. Ends early once should_stop() says so."""
     for partition, start, end in ranges:
         while start < end:
-            stop = min(start + size, end)
+            stop = min(start + max(1, int(min(size, most))), end)
             try:
                 found = None if should_stop() else reader.read(
                     partition, start, stop, limit_bytes=config.run_bytes_max, should_stop=should_stop,

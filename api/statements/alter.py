@@ -46,8 +46,8 @@ def _altered(statement: kinds.AlterQuery, stream: Stream, query: Query, plan: Qu
 
 
 def _refused(statement: kinds.AlterQuery, query: Query, what: str) -> Exception:
-    name = statement.name
-    return refusal(statement.sql, name.start, name.end, f"ALTER QUERY cannot change {what}",
+    name, verb = statement.name, "CREATE OR REPLACE" if statement.or_create else "ALTER QUERY"
+    return refusal(statement.sql, name.start, name.end, f"{verb} cannot change {what}",
                    f"it changes what is shown of the cells that {query.name} keeps, and they do not hold this",
                    "CREATE QUERY under another name, and DROP this one once the new one has read as far")
 

@@ -37,3 +37,9 @@ def listing(columns: dict[str, str], lines: list[tuple]) -> pa.Table:
     """A table of the columns (name to type) with one row for each line."""
     arrays = [pa.array([line[i] for line in lines], types.to_arrow(type_)) for i, type_ in enumerate(columns.values())]
     return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+def unchanged(kind: str, name: str, there: str | None) -> Answer:
+    """The answer to IF [NOT] EXISTS where nothing is to be done."""
+    note = f"There is a {there} {name} already; it was left as it is." if there else f"There was no {name}."
+    return Answer(kind, name, notes=[note])

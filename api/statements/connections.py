@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from api.statements.answers import Answer, listing
+from api.statements.answers import Answer, listing, unchanged
 from api.statements.context import Context
 from mars.errors import RequestError
 from mars.model.connections import NUMBER_MAX, OPTIONS, Connection, missing
@@ -17,6 +17,8 @@ SET_FIRST = "mars secret set {0} asks for it and keeps it"
 
 def create_connection(context: Context, statement: kinds.CreateConnection) -> Answer:
     """Keep where a target is. The secrets that it names must be there."""
+    if statement.unless_there and _is_there(context, statement.name.text):
+        return unchanged("created", statement.name.text, "connection")
     known = context.secrets.list()
     for _option, secret in statement.secrets:
         if secret.text not in known:
@@ -67,7 +69,13 @@ def of_request(context: Context, name: str, to: str, options: Mapping[str, str |
 
 def drop_connection(context: Context, statement: kinds.DropConnection) -> Answer:
     """Forget a connection that no sink uses."""
+    if statement.if_there and not _is_there(context, statement.name.text):
+        return unchanged("dropped", statement.name.text, None)
     return Answer("dropped", context.sink_definitions.drop_connection(statement.name.text).name)
+
+
+def _is_there(context: Context, name: str) -> bool:
+    return name.lower() in context.sink_definitions.read().connections
 
 
 def show_connections(context: Context, _statement: kinds.ShowConnections) -> Answer:

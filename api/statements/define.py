@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from api.statements import adhoc_job, sinks
-from api.statements.answers import Answer
+from api.statements.answers import Answer, unchanged
 from api.statements.context import Context
 from mars.adapters.catalog_names import did_you_mean, how_to_fill, require_free
 from mars.adapters.kafka.cluster import TopicInfo
@@ -35,7 +35,7 @@ FIND_TRIES = 3
 def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
     """Register a topic under a name. The topic must exist; its newest tuples are checked for warnings."""
     if statement.unless_there and _is_there(context, statement.name.text, "stream"):
-        return _unchanged("created", statement.name.text, "stream")
+        return unchanged("created", statement.name.text, "stream")
     stream = replace(compile_stream(statement), key_parts=context.config.key_parts)
     _require_free(context, statement)
     topic = _topic(context, statement)
@@ -46,14 +46,14 @@ def create_stream(context: Context, statement: kinds.CreateStream) -> Answer:
 def drop_stream(context: Context, statement: kinds.DropStream) -> Answer:
     """Forget a stream that no query uses; the topic is left alone."""
     if statement.if_there and not _is_there(context, statement.name.text, None):
-        return _unchanged("dropped", statement.name.text, None)
+        return unchanged("dropped", statement.name.text, None)
     return Answer("dropped", context.definitions.drop_stream(statement.name.text).name)
 
 
 def create_query(context: Context, statement: kinds.CreateQuery) -> Answer:
     """Start a continuous query at offsets that are fixed before this returns."""
     if statement.unless_there and _is_there(context, statement.name.text, "query"):
-        return _unchanged("created", statement.name.text, "query")
+        return unchanged("created", statement.name.text, "query")
     _stream, plan = compile_query(context, statement)
     query, notes = _start(context, statement, plan)
     return Answer("created", query.name, notes=notes)
@@ -102,7 +102,7 @@ def _query(context: Context, name: str) -> Query | None:
 def drop_query(context: Context, statement: kinds.DropQuery) -> Answer:
     """End a query and its results."""
     if statement.if_there and not _is_there(context, statement.name.text, None):
-        return _unchanged("dropped", statement.name.text, None)
+        return unchanged("dropped", statement.name.text, None)
     return Answer("dropped", drop(context, statement.name.text).name)
 
 
@@ -110,12 +110,6 @@ def _is_there(context: Context, name: str, kind: str | None) -> bool:
     """Does something of this kind have the name? None is any kind."""
     found = context.definitions.catalog().kind(name)
     return found is not None if kind is None else found == kind
-
-
-def _unchanged(kind: str, name: str, there: str | None) -> Answer:
-    """The answer to IF [NOT] EXISTS where nothing is to be done."""
-    note = f"There is a {there} {name} already; it was left as it is." if there else f"There was no {name}."
-    return Answer(kind, name, notes=[note])
 
 
 def drop(context: Context, name: str) -> Query:

@@ -12,13 +12,16 @@ from api.statements.answers import Answer
 from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotReadyError
+from mars.results import emitted
 from mars.results.cursors import Selection
 from mars.results.embedded.engine import PLACES, Engine
 from mars.results.embedded.scan import Closed
 from mars.results.embedded.watch import POLL_S, Limits, stopped
+from mars.results.partial_pages import open_rows
 from mars.results.reason import why_empty
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
+from mars.results.tables import Piece
 from mars.results.waits import later_windows
 from sql import statements as kinds
 from sql.read.words import read_words
@@ -72,7 +75,9 @@ def _run(context: Context, statement: kinds.SelectFromQuery, limits: Limits) -> 
 def _closed(context: Context, snapshot: Snapshot) -> Closed:
     plan, bound = snapshot.query.plan, snapshot.watermark_us
     pieces = [] if bound is None else context.tables.closed(snapshot, bound)
-    return Closed(schema_of(plan), tuple(pieces))
+    if plan.presentation.emission == "CHANGES" and len(rows := open_rows(context.tables, snapshot)):
+        pieces.append(Piece.of(rows))
+    return Closed(schema_of(plan), tuple(emitted.whole(plan, pieces)))
 
 
 def _has_limit(sql: str) -> bool:

@@ -140,6 +140,7 @@ def _why(context: Context, stream: Stream, query: Query) -> list[str]:
     counted = ", ".join(f"{count} {name}" for name, count in snapshot.counters().items())
     trouble = status.no_room(context)
     state += [f"waits     {trouble}"] if trouble else []
+    state += [f"rate      at most {query.plan.rate:,} tuples a second, as its RATE says"] if query.plan.rate else []
     lines = [*state, f"counted   {counted}"] + [f"bad       {n} {r}" for r, n in snapshot.bad_reasons().items()]
     if not any(part.results or part.results_index for part in snapshot.committed()):
         return [*lines, f"results   {why_empty(context.results, snapshot, Selection())}"]

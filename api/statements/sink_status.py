@@ -124,6 +124,8 @@ def _snapshot(context: Context, sink: Sink) -> Snapshot | None:
 def _which(sink: Sink) -> str:
     """Which rows it delivers."""
     rows = "all" if sink.where is None else f"those with {sink.where}"
+    if sink.since is not None:
+        return f"{rows}, as they have changed since the sink was made"
     if sink.first_us is not None:
         return f"{rows}, of windows that start at {timestamp_text(sink.first_us)} or later"
     return rows if sink.above_us is None else f"{rows}, of windows that closed after {timestamp_text(sink.above_us)}"

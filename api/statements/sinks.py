@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from api.statements.answers import Answer
+from api.statements.answers import Answer, unchanged
 from api.statements.context import Context
 from mars.adapters.catalog import Beside
 from mars.adapters.catalog_names import require_free
@@ -30,6 +30,8 @@ MADE = {KAFKA: "Topic", POSTGRES: "Table", ICEBERG: "Table", PARQUET: "Folder"}
 
 def create_sink(context: Context, statement: kinds.CreateSink) -> Answer:
     """Deliver a query's closed windows to a target, whose table or topic is made or checked before this returns."""
+    if statement.unless_there and context.sink_definitions.read().find(statement.name.text):
+        return unchanged("created", statement.name.text, "sink")
     stream, query = _query(context, statement)
     sink = replace(_into_sink(context, statement.name.text, statement.into, statement.sql, query.plan, stream),
                    query=query.name, query_id=query.id)
@@ -41,6 +43,8 @@ def create_sink(context: Context, statement: kinds.CreateSink) -> Answer:
 
 def drop_sink(context: Context, statement: kinds.DropSink) -> Answer:
     """End a sink; what it has delivered stays."""
+    if statement.if_there and context.sink_definitions.read().find(statement.name.text) is None:
+        return unchanged("dropped", statement.name.text, None)
     return Answer("dropped", context.sink_definitions.drop(statement.name.text).name)
 
 
@@ -156,6 +160,8 @@ def _begun(context: Context, statement: kinds.CreateSink, sink: Sink, stream: St
         assert isinstance(condition, dict), condition
         sink = replace(sink, where=statement.where.text, condition=condition)
     snapshot = context.snapshots.read(stream, query)
+    if statement.start == "LATEST" and query.plan.aggregation.is_changelog:
+        return replace(sink, since=snapshot.vector)
     if statement.start == "LATEST":
         return replace(sink, above_us=snapshot.watermark_us)
     first_us = None if statement.start == "EARLIEST" else instant_us("FROM", statement.start)

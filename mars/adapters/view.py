@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import orjson
 
@@ -26,6 +27,11 @@ class StreamView:
     queries_version: int
     generation: int
     generation_version: int
+
+    @cached_property
+    def rates(self) -> dict[str, int]:
+        """The most tuples a second, of each running query that has a RATE."""
+        return {id_: query.plan.rate for id_, query in self.queries.running().items() if query.plan.rate is not None}
 
 
 def instance_id(zookeeper: ZooKeeper) -> str | None:

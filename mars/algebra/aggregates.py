@@ -27,6 +27,10 @@ def _as_kept(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
     return columns[0]
 
 
+def _is_set(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
+    return pa.array(numbers(columns[0]) > 0)
+
+
 def _sum(call: AggregateCall, columns: list[pa.Array]) -> pa.Array:
     if pa.types.is_decimal(columns[0].type):
         return decimals.convert(columns[0], types.to_arrow(call.type))
@@ -119,6 +123,6 @@ FINISH: dict[str, Callable[[AggregateCall, list[pa.Array]], pa.Array]] = {
     "kurtosis": _kurtosis, "sum_distinct": _sum_distinct, "avg_distinct": _average_distinct,
     "array_agg": aggregate_lists.array_agg, "string_agg": aggregate_lists.string_agg, "median": aggregate_lists.percentile,
     "percentile": aggregate_lists.percentile, "approx_percentile": aggregate_lists.approx_percentile,
-    "top_k": aggregate_lists.top_k, "histogram": aggregate_lists.histogram,
+    "top_k": aggregate_lists.top_k, "histogram": aggregate_lists.histogram, "final": _is_set, "revision": _as_kept,
     "approx_count_distinct": aggregate_sketches.count, "hll_sketch_agg": aggregate_sketches.sketch,
 }

@@ -26,7 +26,7 @@ from mars.algebra.evaluate import evaluate
 from mars.algebra.evaluation.arrays import plain, single, taken
 from mars.algebra.grouping import Groups
 from mars.algebra.partials import Input, Order
-from mars.algebra.windows import Joined, Ranged, Stepped
+from mars.algebra.windows import Emitted, Joined, Ranged, Stepped
 from mars.model.expressions import Expression, columns_of
 from mars.model.plan import Aggregation, Stream
 
@@ -135,6 +135,10 @@ def close(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table], 
         reached = [table.filter(pa.array(panes_of(table) <= kind.closed_end(watermark))) for table in tables]
         ends = before is None or any((panes_of(table) > kind.closed_end(before)).any() for table in reached)
         closed = [of_windows(aggregation, stream, merge(aggregation, stream, reached), before, watermark)] if ends else []
+    elif isinstance(kind, Emitted):  # what has changed since the time before may be in any of the tables
+        above = None if before is None else kind.closed_end(before)
+        reached = [table for table in tables if (kind.first_end(panes_of(table), above) <= kind.closed_end(watermark)).any()]
+        closed = [of_windows(aggregation, stream, merge(aggregation, stream, reached), before, watermark)]
     elif not kind.panes_are_windows:
         closed = [of_windows(aggregation, stream, table, before, watermark) for table in tables]
     return [table for table in closed if table.num_rows], [rest for _, rest in split]
@@ -152,7 +156,8 @@ def of_windows(aggregation: Aggregation, stream: Stream, cells: pa.Table, before
     if isinstance(kind, Ranged):
         return cells_ranges.of_windows(aggregation, stream, kind, cells, above, up_to)
     if isinstance(kind, Stepped):
-        return cells_stepped.of_windows(aggregation, stream, kind, cells, above, up_to)
+        found = cells_stepped.of_windows(aggregation, stream, kind, cells, above, up_to)
+        return cells_stepped.given_out(kind, cells, found, up_to) if isinstance(kind, Emitted) else found
     rows, names = kind.of_panes(panes, above, up_to)
     return cells if len(rows) == len(cells) else under(cells, rows, names)
 

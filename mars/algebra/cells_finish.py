@@ -19,14 +19,16 @@ INSTANT = types.to_arrow("TIMESTAMP")
 def finish(plan: QueryPlan, stream: Stream, cells: pa.Table, ordered: bool = True) -> pa.Table:
     """The result rows of cells of windows: `window_start` and `window_end` (only with a window), then the outputs.
 
-    HAVING is applied; if `ordered`, rows are ordered by window, then by the keys in their order, NULL first. An
-    output that is named like a window column would give two columns of that name, so the compiler leaves those out.
+    The column window_end is the time by which the window closes, or is given out: readers put the end that is shown
+    in its place (mars/results/emitted.py). HAVING is applied; if `ordered`, rows are ordered by window, then by the
+    keys in their order, NULL first. An output that is named like a window column would give two columns of that name,
+    so the compiler leaves those out.
     """
     if ordered:
         cells = cells.take(pa.array(sort_order(plan, stream, cells)))
-    known = _known_columns(plan, stream, cells)
+    known, ends = _known_columns(plan, stream, cells)
     names: list[str] = [name for name in ("window_start", "window_end") if name in known]
-    arrays = [known[name] for name in names]
+    arrays = [known["window_start"], ends] if ends is not None else []
     for output in plan.presentation.outputs:
         names.append(output.name)
         arrays.append(_declared(evaluate(output.expression, known, len(cells)), output.type))
@@ -53,18 +55,22 @@ def key_levels(cells: pa.Table) -> list[np.ndarray]:
     return levels
 
 
-def _known_columns(plan: QueryPlan, stream: Stream, cells: pa.Table) -> dict[str, pa.Array]:
-    """What outputs and HAVING may name: k0.., a0.., window_start, window_end, window_time."""
+def _known_columns(plan: QueryPlan, stream: Stream, cells: pa.Table) -> tuple[dict[str, pa.Array], pa.Array | None]:
+    """(what outputs and HAVING may name: k0.., a0.., window_start, window_end, window_time, window_final; the ends by which
+    windows close)."""
     known = {f"k{i}": key for i, key in enumerate(key_columns(cells))}
     for i, aggregate in enumerate(plan.presentation.aggregates):
         known[f"a{i}"] = aggregates.finish(aggregate, call_columns(plan.aggregation, cells, aggregate))
     kind = windows.of(plan.aggregation, stream)
-    if kind.shown:
-        starts, ends = kind.bounds(panes_of(cells), lasts_of(cells))
-        known["window_start"] = instants(stream, starts)
-        known["window_end"] = instants(stream, ends)
-        known["window_time"] = _in_column_type(stream, starts, known["window_start"])
-    return known
+    if not kind.shown:
+        return known, None
+    windows_ = panes_of(cells)
+    starts, ends = kind.bounds(windows_, lasts_of(cells))
+    known["window_start"] = instants(stream, starts)
+    known["window_end"] = instants(stream, kind.shown_end(windows_, ends))
+    known["window_time"] = _in_column_type(stream, starts, known["window_start"])
+    known["window_final"] = pa.array(kind.final(windows_))
+    return known, instants(stream, ends)
 
 
 def instants(stream: Stream, times: np.ndarray) -> pa.Array:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from mars.algebra.cells_layout import panes_of
+from mars.algebra.cells_layout import key_columns, panes_of
 from mars.algebra.cells_merge import merged, under
 from mars.algebra.grouping import group
-from mars.algebra.windows import Stepped
+from mars.algebra.windows import Emitted, Stepped
 from mars.model.plan import Aggregation, Stream
 
 EACH = 4  # windows a cell, on average: so many merges are cheaper than another halving
@@ -55,3 +55,16 @@ def _shared(aggregation: Aggregation, stream: Stream, cells: pa.Table, first: np
     if np.array_equal(names, panes):
         return cells
     return merged(aggregation, stream, cells.set_column(0, "w", pa.array(names)))
+
+
+def given_out(kind: Emitted, cells: pa.Table, found: pa.Table, up_to: int | None) -> pa.Table:
+    """Of cells of windows, made of these cells of panes, those that are final or changed since the time before: a pane that
+    is in them is in no earlier one. Without a bound only whole windows, as they are if they close now."""
+    names, final = panes_of(found), kind.final(panes_of(found))
+    if up_to is None or final.all():
+        return found.filter(pa.array(final))
+    first = kind.first_end(panes_of(cells), None)
+    keys = [pa.concat_arrays([pa.chunked_array([one]).combine_chunks(), pa.chunked_array([other]).combine_chunks()])
+            for one, other in zip(key_columns(found), key_columns(cells), strict=True)]
+    ids = group(keys, np.concatenate([names, first])).ids
+    return found.filter(pa.array(final | np.isin(ids[:len(found)], ids[len(found):])))

@@ -3,12 +3,12 @@
 -- because an expired claim that nobody takes holds up the reducers, and so keeps memory from being freed.
 -- KEYS[1] prefix. ARGV: generation, worker, request number, lease ms, most offsets, bound, key parts,
 --   end offsets as JSON {partition: last stable offset}, partition to stay with or '', 1 if new claims are allowed,
---   least offsets of a new claim
+--   least offsets of a new claim, offsets a second as JSON {query: rate} or ''
 -- Returns the claim as JSON, or '' if there is nothing to do.
 local p, worker = KEYS[1], ARGV[2]
 local request, lease_ms, most, bound = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local key_parts, ends, stay, allow_new = tonumber(ARGV[7]), cjson.decode(ARGV[8]), ARGV[9], ARGV[10] == '1'
-local least_length = tonumber(ARGV[11])
+local least_length, rates = tonumber(ARGV[11]), ARGV[12] ~= '' and cjson.decode(ARGV[12]) or {}
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'server')
 if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
 -- A server that was restarted or replaced may be an earlier state of itself, with lanes that are behind what is merged. It
@@ -99,22 +99,37 @@ end
 if not allow_new then return '' end
 
 -- The lanes of a partition by their cursors. Queries with equal cursors are on one lane and share a claim (rule 17). The
--- cursors ascend, and the last one is the front.
+-- cursors ascend, and the last one is the front. Queries with a rate are apart: each reads by itself, so it holds up nobody.
 local function lanes_of(part)
   local flat = redis.call('HGETALL', p .. 'lanes:' .. part)
-  local riders, cursors = {}, {}
+  local riders, cursors, limited = {}, {}, {}
   for i = 1, #flat, 2 do
     local incarnation, text = string.match(flat[i + 1], '^(%d+):(%d+)$')
     local cursor = tonumber(text)
-    if not riders[cursor] then
-      riders[cursor] = {}
-      cursors[#cursors + 1] = cursor
+    if rates[flat[i]] then
+      limited[#limited + 1] = {flat[i], incarnation, cursor}
+    else
+      if not riders[cursor] then
+        riders[cursor] = {}
+        cursors[#cursors + 1] = cursor
+      end
+      table.insert(riders[cursor], {flat[i], incarnation})
     end
-    table.insert(riders[cursor], {flat[i], incarnation})
   end
   table.sort(cursors)
-  return cursors, riders
+  return cursors, riders, limited
 end
+
+-- What a query with a rate may take: `used` is the time up to which its rate is used up. What it leaves is kept for a
+-- second, or as long as one offset takes. (Virtual scheduling, ITU-T I.371.)
+local function kept_ms(query) return math.max(1000, 1000 / rates[query]) end
+local function used_up(query)
+  local used, oldest = tonumber(redis.call('HGET', p .. 'rates', query)), now - kept_ms(query)
+  -- A time to come means that the clock was set back.
+  if not used or used > now or used < oldest then return oldest end
+  return used
+end
+local function allowance(query) return math.floor((now - used_up(query)) * rates[query] / 1000 + 1e-6) end
 
 -- The bound (rule 8): the least committed position of the lane's queries over all key parts.
 local function least_committed(part, members, cursor)
@@ -133,8 +148,8 @@ end
 
 -- Up to where a claim of a lane may go. It does not cross a stop (rule 7), nor the cursor of the next lane, so that the two
 -- lanes become one there.
-local function range_end(part, start, members, next_cursor)
-  local last = math.min(start + most, ends[part], next_cursor or math.huge)
+local function range_end(part, start, members, next_cursor, at_most)
+  local last = math.min(start + (at_most or most), ends[part], next_cursor or math.huge)
   local stop = redis.call('ZRANGEBYSCORE', p .. 'stops:' .. part, '(' .. whole(start), '+inf', 'LIMIT', 0, 1)[1]
   if stop then last = math.min(last, tonumber(stop)) end
   return math.min(last, least_committed(part, members, start) + bound)
@@ -148,7 +163,7 @@ for i = 1, #flat, 2 do progress[flat[i]] = tonumber(flat[i + 1]) end
 local front, behind = nil, {}
 local function is_further(member, distance) return not behind[member[1]] or distance > behind[member[1]].distance end
 for part, last in pairs(ends) do
-  local cursors, riders = lanes_of(part)
+  local cursors, riders, limited = lanes_of(part)
   for i, start in ipairs(cursors) do
     local score = part == stay and -math.huge or progress[part] or -1e300
     local distance = cursors[#cursors] - start
@@ -173,6 +188,19 @@ for part, last in pairs(ends) do
       end
     end
   end
+  -- A query with a rate counts as behind. It waits until it may take a tenth of a second's offsets, or all that there are.
+  for _, member in ipairs(limited) do
+    local start, distance = member[3], last - member[3]
+    if distance > 0 and is_further(member, distance) then
+      local may = math.min(most, allowance(member[1]))
+      if may >= math.min(distance, most, math.max(1, math.floor(rates[member[1]] / 10))) then
+        local e = range_end(part, start, {member}, nil, may)
+        if e > start then
+          behind[member[1]] = {part = part, start = start, e = e, members = {member}, limited = member[1], distance = distance}
+        end
+      end
+    end
+  end
 end
 -- Lanes behind a front get a third of the claims, and all of them if no front has tuples. They take turns by query (rule
 -- 11). Queries with the same furthest lane share one turn.
@@ -190,6 +218,10 @@ end
 if not chosen then return '' end
 
 local tasks, e = {}, whole(chosen.e)
+if chosen.limited then
+  local cost_ms = (chosen.e - chosen.start) * 1000 / rates[chosen.limited]
+  redis.call('HSET', p .. 'rates', chosen.limited, string.format('%.3f', used_up(chosen.limited) + cost_ms))
+end
 for _, member in ipairs(chosen.members) do
   tasks[member[1]] = tonumber(member[2])
   redis.call('HSET', p .. 'lanes:' .. chosen.part, member[1], member[2] .. ':' .. e)

@@ -15,4 +15,5 @@ for part, incarnation in pairs(cjson.decode(ARGV[4])) do
   end
 end
 redis.call('HSET', p .. 'detached', query, detached)
+redis.call('HDEL', p .. 'rates', query)
 return 1

@@ -6,7 +6,7 @@
 local p, state = KEYS[1], cjson.decode(ARGV[4])
 local known = redis.call('HGET', p .. 'generation', 'generation')
 if known and tonumber(known) >= tonumber(ARGV[1]) then return {err = 'GENERATION not raised'} end
-for _, name in ipairs({'seq', 'claims', 'leases', 'requests', 'progress', 'facts', 'counters', 'owners', 'detached'}) do
+for _, name in ipairs({'seq', 'claims', 'leases', 'requests', 'progress', 'facts', 'counters', 'rates', 'owners', 'detached'}) do
   redis.call('DEL', p .. name)
 end
 for k = 0, state.key_parts - 1 do redis.call('DEL', p .. 'log:' .. k, p .. 'positions:' .. k) end

@@ -31,7 +31,8 @@ class ResultSegment:
     """Closed windows of one query: how many rows they are at most, the least and greatest window_start in it, the greatest
     window_end, when it was committed, and the least window_end (None if an earlier version wrote it). It holds their cells
     (mars/algebra/cells_wire.py) if `are_cells`, else their rows (an Arrow IPC stream of mars.algebra.cells.finish's table).
-    The first one of an index may have no rows: then it describes the segments that the retention has deleted."""
+    The first one of an index may have no rows: then it describes the segments that the retention has deleted. Where rows
+    change after they were given out, the cells are of the query's commits from `first_change` to `last_change`."""
 
     segment: Segment
     rows: int
@@ -41,6 +42,8 @@ class ResultSegment:
     committed_ms: int
     first_end_us: int | None = None
     are_cells: bool = False
+    first_change: int = 0
+    last_change: int = 0
 
     @property
     def ends_from_us(self) -> int:
@@ -69,6 +72,8 @@ class QueryCommit:
     published:      after a fall-back (rule 25), the watermark that readers knew: windows are computed again up to it.
                     Otherwise None
     fell_at:        the commit number of the key part at which it last fell back; 0 if it never did
+    revised_from:   of LATE UPDATE, after a fall-back: revisions of windows that were closed at `revised_until`, the
+                    watermark that readers knew, have this number or a greater one, which nobody has seen
     """
 
     incarnation: int
@@ -84,6 +89,8 @@ class QueryCommit:
     commits: int = 0
     published: int | None = None
     fell_at: int = 0
+    revised_from: int = 0
+    revised_until: int | None = None
 
     def copy(self) -> QueryCommit:
         """An independent copy. It shares the segments, which never change."""

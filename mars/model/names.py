@@ -95,6 +95,7 @@ class Keys:
         self.progress = self.prefix + "progress"       # hash: partition -> greatest event time pushed
         self.facts = self.prefix + "facts"             # hash: what the leader saw of the partitions
         self.counters = self.prefix + "counters"       # hash: claim ids and epochs
+        self.rates = self.prefix + "rates"             # hash: query id -> up to when its RATE is used up, ms of Redis time
         self.owners = self.prefix + "owners"           # hash: key part -> greatest assignment epoch seen
         self.detached = self.prefix + "detached"       # hash: query id -> greatest incarnation taken off its lanes
 

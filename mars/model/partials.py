@@ -19,7 +19,10 @@ KINDS = {
     "comoments": "count, means, sums of products of distances", "shape": "count, mean, sums of powers of distances",
     "earliest": "earliest values, event times, places", "hll": "sketch of hashes", "bins": "values in bins",
     "counts": "each value with its count", "bars": "counts of bars",
+    "changed": "number of the commit that changed it last", "final": "is it closed?", "revision": "number of its revision",
 }
+# The kinds that reducers write into cells, and no tuple decides: they say what has become of a cell.
+STAMPS = frozenset(("changed", "final", "revision"))
 # The kinds that the aggregates need whose name is not a kind, and whose types do not matter.
 NEEDED = {
     **dict.fromkeys(("var_pop", "var_samp", "stddev_pop", "stddev_samp"), "moments"),

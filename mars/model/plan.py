@@ -12,7 +12,7 @@ import orjson
 
 from mars.model import expressions
 from mars.model.expressions import Expression
-from mars.model.partials import GROWING, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
+from mars.model.partials import GROWING, STAMPS, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -90,6 +90,7 @@ class Window:
     offset_ms: int | None = None
     from_us: int | None = None
     max_ms: int | None = None
+    zone: str | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form, of the fields that this kind has; `Window(**form)` is an equal one."""
@@ -122,7 +123,9 @@ class Aggregation:
 
     `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
-    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF; `late` is DROP until other policies come."""
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; or UPDATE: for
+    `late_for_ms` after it has closed, a window is still changed by late tuples. A tuple is future if it is further than
+    `max_ahead_ms` ahead of its record's time; None is the setting's limit."""
 
     stream: str
     columns: tuple[str, ...]
@@ -134,6 +137,8 @@ class Aggregation:
     idle_ms: int | None = 30_000
     grace_ms: int = 0
     late: str = "DROP"
+    max_ahead_ms: int | None = None
+    late_for_ms: int = 0
 
     def to_json(self) -> dict:
         """A JSON-able form; `Aggregation.from_json` gives back an equal one."""
@@ -144,12 +149,19 @@ class Aggregation:
             "window": self.window.to_json() if self.window else None,
             "partials": [partial.to_json() for partial in self.partials],
             **{name: getattr(self, name) for name in TIME_POLICY},
+            **({} if self.max_ahead_ms is None else {"max_ahead_ms": self.max_ahead_ms}),
+            **({"late_for_ms": self.late_for_ms} if self.late_for_ms else {}),
         }
 
     @property
     def grows(self) -> bool:
         """May cells grow far beyond the rows that are made of them?"""
         return any(partial.kind in GROWING for partial in self.partials)
+
+    @cached_property
+    def is_changelog(self) -> bool:
+        """Do rows change after they were given out? Then each cell says at which commit it changed last."""
+        return any(partial.kind in STAMPS for partial in self.partials)
 
     @cached_property
     def cells_name(self) -> bytes:
@@ -167,14 +179,17 @@ class Aggregation:
             tuple(Key(k["name"], expressions.present_from_json(k["expression"]), k["type"]) for k in data["keys"]),
             Window(**data["window"]) if data["window"] else None,
             tuple(Partial.from_json(partial) for partial in data["partials"]),
-            **{name: data[name] for name in TIME_POLICY})
+            **{name: data[name] for name in TIME_POLICY}, late_for_ms=data.get("late_for_ms", 0),
+            max_ahead_ms=data.get("max_ahead_ms"))
 
 
 @dataclass(frozen=True)
 class Presentation:
     """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
     aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
-    -1 window_end. `emission` is FINAL until others come: each window once, when it is closed."""
+    -1 window_end. `emission` is FINAL: each window once, when it is closed; EVERY: besides, at each multiple of the
+    window's `every_ms`, the rows that have changed since; or CHANGES: besides, at each commit, the groups of open windows
+    that have changed."""
 
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]
@@ -212,7 +227,7 @@ class QueryPlan:
     """One statement, compiled. `start` is EARLIEST, LATEST or an ISO 8601 instant. `grouped` is False for an ad-hoc SELECT
     that shows tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and the keys are computed
     per tuple. `versions` are the parts of Mars that compute it, each with its version (mars/computing.py); None in a plan
-    from before they were recorded."""
+    from before they were recorded. `rate` is the most tuples a second that it reads; None for as many as there are."""
 
     sql: str
     aggregation: Aggregation
@@ -220,12 +235,14 @@ class QueryPlan:
     start: str = "LATEST"
     grouped: bool = True
     versions: tuple[tuple[str, int], ...] | None = None
+    rate: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `QueryPlan.from_json` gives back an equal plan."""
         return {"sql": self.sql, "aggregation": self.aggregation.to_json(), "presentation": self.presentation.to_json(),
                 "start": self.start, "grouped": self.grouped,
-                "versions": None if self.versions is None else dict(self.versions)}
+                "versions": None if self.versions is None else dict(self.versions),
+                **({} if self.rate is None else {"rate": self.rate})}
 
     @cached_property
     def text(self) -> bytes:
@@ -238,7 +255,7 @@ class QueryPlan:
         versions = None if data.get("versions") is None else tuple(data["versions"].items())
         parts = (data["aggregation"], data["presentation"]) if "aggregation" in data else _parts_of_0_1(data)
         return QueryPlan(data["sql"], Aggregation.from_json(parts[0]), Presentation.from_json(parts[1]), data["start"],
-                         data["grouped"], versions)
+                         data["grouped"], versions, data.get("rate"))
 
 
 def _parts_of_0_1(data: dict) -> tuple[dict, dict]:

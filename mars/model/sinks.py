@@ -55,11 +55,11 @@ class Into:
 @dataclass(frozen=True)
 class Sink:
     """`id` is never used again. `condition` is the expression (expressions.to_json) of `where`. Rows of windows that start
-    before `first_us`, or that had closed at the watermark `above_us`, are not delivered; up to `gone_us` windows had lost
-    rows to the retention when the sink was made. `state` is RUNNING, PAUSED, or what stopped it, with `reason`. `attempt`
-    changes with each change of the state. `accepts` is the loss with which somebody has resumed it. `replay` is the attempt
-    with which it was last told to deliver from `first_us` on again; 0 if it never was. `with_query`: one statement made it
-    and its query."""
+    before `first_us`, or that had closed at the watermark `above_us`, are not delivered; nor, of rows that change, what had
+    changed up to the commits `since`, one of each key part. Up to `gone_us` windows had lost rows to the retention when the
+    sink was made. `state` is RUNNING, PAUSED, or what stopped it, with `reason`. `attempt` changes with each change of the
+    state. `accepts` is the loss with which somebody has resumed it. `replay` is the attempt with which it was last told to
+    deliver from `first_us` on again; 0 if it never was. `with_query`: one statement made it and its query."""
 
     id: str
     name: str
@@ -77,6 +77,7 @@ class Sink:
     accepts: str = ""
     replay: int = 0
     with_query: bool = False
+    since: tuple[int, ...] | None = None
     created_ms: int = 0
     sql: str = ""
 
@@ -89,13 +90,14 @@ class Sink:
         state = PAUSED if self.state == PAUSED else RUNNING
         accepts = PROGRESS_LOST if self.state == PROGRESS_LOST else ""
         return replace(self.changed(state, accepts=accepts), first_us=first_us, gone_us=gone_us, above_us=None,
-                       replay=self.attempt + 1)
+                       since=None, replay=self.attempt + 1)
 
     @staticmethod
     def from_json(data: dict) -> Sink:
         """The sink of a form made by dataclasses.asdict."""
-        into = data["into"]
-        return Sink(**{**data, "into": Into(**{**into, "key": None if into["key"] is None else tuple(into["key"])})})
+        into, since = data["into"], data.get("since")
+        return Sink(**{**data, "since": None if since is None else tuple(since),
+                       "into": Into(**{**into, "key": None if into["key"] is None else tuple(into["key"])})})
 
 
 @dataclass
@@ -135,17 +137,23 @@ class SinkSet:
 class Mark:
     """How far a sink has delivered: `rows` in all, and the place (window's start and end in us, rows of that window) behind
     the last one; None before the first. All of windows that close at or before the watermark `above_us` is delivered, too.
-    `epoch` is the owner's who wrote it: the version of the sink's owner znode. `replay`: that of the sink which it is in."""
+    Of a query whose rows change, `changes` is the place instead (mars/results/places.py). `epoch` is the owner's who wrote
+    it: the version of the sink's owner znode. `replay`: that of the sink which it is in."""
 
     epoch: int
     place: tuple[int, int, int] | None = None
     rows: int = 0
     above_us: int | None = None
     replay: int = 0
+    changes: tuple[tuple[int, int, int], ...] | None = None
+
+    def to_json(self) -> dict:
+        """A JSON-able form, of which `of` makes the mark again."""
+        return {name: value for name, value in asdict(self).items() if name != "changes" or value is not None}
 
     def dump(self) -> str:
         """The text that lies in the target."""
-        return json.dumps(asdict(self))
+        return json.dumps(self.to_json())
 
     @staticmethod
     def of(raw: dict) -> Mark:
@@ -154,7 +162,10 @@ class Mark:
         if raw["place"] is not None:
             start_us, end_us, rows = raw["place"]
             place = int(start_us), int(end_us), int(rows)
-        return Mark(int(raw["epoch"]), place, int(raw["rows"]), raw["above_us"], int(raw.get("replay", 0)))
+        changes = raw.get("changes")
+        if changes is not None:
+            changes = tuple((int(commit), int(window), int(keys)) for commit, window, keys in changes)
+        return Mark(int(raw["epoch"]), place, int(raw["rows"]), raw["above_us"], int(raw.get("replay", 0)), changes)
 
     @staticmethod
     def load(text: str) -> Mark:

@@ -31,13 +31,15 @@ from mars.publisher.batch import Batch
 from mars.publisher.desk import Desk, Stopped
 from mars.publisher.target import Shape, Target
 from mars.publisher.targets import open_target
+from mars.results import emitted
+from mars.results.blocks import Block
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
-from mars.results.rows import Place
+from mars.results.places import Changes, Place
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
 from mars.results.tails import LOOK_S as QUERY_LOOK_S
-from mars.results.tails import Block, Tail, next_block
+from mars.results.tails import Tail, next_block
 from mars.runtime.periods import Backoff, Every
 from mars.runtime.system import SYSTEM, Runtime, Thread
 
@@ -126,11 +128,13 @@ class Delivery:
                 if not batch.is_due() and not self.renewals.is_due():
                     self._rest(tail, mark, batch)
                     continue
-                mark = replace(mark, place=_triple(tail.place), rows=mark.rows + batch.rows, above_us=tail.above_us)
+                mark = replace(mark, place=_triple(tail.place), rows=mark.rows + batch.rows, above_us=tail.above_us,
+                               changes=None if tail.changes is None else tail.changes.parts)
                 self._guarded(partial(target.deliver, batch.take(), mark))
                 faults.point("publisher.committed")
                 if not target.keeps_mark:
                     self._keep(mark)
+                    self._answered()
                 self.renewals.begin()
                 self._say(mark, None if tail.place is None else tail.place.start_us)
         finally:
@@ -159,7 +163,9 @@ class Delivery:
         accepts = self.sink.accepts == PROGRESS_LOST
         has_delivered = copy is not None and copy.rows > 0
         self._guarded(lambda: target.prepare(may_make=accepts or not has_delivered))
-        first = Mark(self.epoch, above_us=self.sink.above_us, replay=self.sink.replay)
+        since = self.sink.since
+        first = Mark(self.epoch, above_us=self.sink.above_us, replay=self.sink.replay,
+                     changes=None if since is None else Changes.of(since).parts)
         goes_by_copy = accepts or not target.keeps_mark
         fresh = replace(copy, epoch=self.epoch) if copy and goes_by_copy else first
         mark = self._guarded(lambda: target.claim(fresh, is_known=copy is not None and not goes_by_copy))
@@ -168,11 +174,20 @@ class Delivery:
             self._guarded(partial(target.deliver, schema_of(plan).empty_table(), mark))
         if accepts:
             self.sink = self.desk.store.accepted(self.sink)
-        self.status = replace(self.status, state=DELIVERING, mark=mark, last_error="", since_ms=self._now_ms(),
-                              next_try_ms=None)
-        self.desk.tell(self.sink, self.epoch, self.status)
-        self.backoff.reset()
+        self.status = replace(self.status, mark=mark)
+        self._answered(tells=True) if target.keeps_mark else self.desk.tell(self.sink, self.epoch, self.status)
         return mark
+
+    def _answered(self, tells: bool = False) -> None:
+        """The target has taken something, or nothing waits for it. A target that keeps no mark was not asked by `claim`, so
+        only its first delivery shows whether it is back."""
+        assert self.status is not None
+        if self.status.state != DELIVERING or self.status.last_error:
+            self.status = replace(self.status, state=DELIVERING, last_error="", since_ms=self._now_ms(), next_try_ms=None)
+            tells = True
+        if tells:
+            self.desk.tell(self.sink, self.epoch, self.status)
+        self.backoff.reset()
 
     def _guarded(self, call: Callable[[], T]) -> T:
         """The call's result. What no retry changes stops the sink."""
@@ -190,25 +205,26 @@ class Delivery:
     def _tail(self, stream: Stream, query: Query, mark: Mark) -> Tail:
         place = None if mark.place is None else Place(*mark.place)
         selection = Selection(self.sink.first_us, where=self.sink.where)
-        return Tail(stream, query, selection, Every(QUERY_LOOK_S, self.source.clock), mark.above_us, place)
+        return Tail(stream, query, selection, Every(QUERY_LOOK_S, self.source.clock), mark.above_us, place,
+                    changes=None if mark.changes is None else Changes(mark.changes))
 
     def _fill(self, batch: Batch, tail: Tail) -> None:
         """Add the next rows until the batch is full; none if there are none now."""
         before = batch.rows
         while not batch.is_full() and (block := self._next(tail)) is not None:
-            batch.add(block.table)
+            batch.add(emitted.shown(tail.query.plan, block.table))
         if batch.rows > before:
             faults.point("publisher.read")
 
     def _next(self, tail: Tail) -> Block | None:
-        is_first = tail.place is None and tail.above_us is None
+        is_first = tail.place is None and tail.above_us is None and tail.changes is None
         try:
             block = next_block(self.source, tail)
         except GoneError as error:
             if self.sink.accepts != BEHIND_RETENTION:
                 raise self._behind(error.detail) from error
             self.sink = self.desk.store.accepted(self.sink)
-            tail.place, tail.above_us = None, None
+            tail.place = tail.above_us = tail.changes = None
             return next_block(self.source, tail)
         except NotFoundError as error:
             raise Stopped(FAILED, f"{error}; DROP the sink, too") from error
@@ -238,9 +254,12 @@ class Delivery:
         if batch.rows:
             self.wake.wait(min(LOOK_S, batch.due_in_s()))
             return
+        self._answered()
         until_us = None if tail.place is None else tail.place.start_us
         if tail.above_us is not None and tail.snapshot is not None:
             until_us = tail.above_us - tail.snapshot.delay_us
+        elif tail.changes is not None and tail.snapshot is not None and tail.snapshot.watermark_us is not None:
+            until_us = tail.snapshot.watermark_us - tail.snapshot.delay_us
         self._say(mark, until_us)
         self.wake.wait(LOOK_S)
 

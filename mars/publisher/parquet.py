@@ -6,8 +6,6 @@ The mark lies in the manifest that makes a file count (mars/adapters/published_f
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pyarrow as pa
 
 from mars import faults
@@ -79,7 +77,7 @@ class ParquetTarget:
         """As Target.close."""
 
     def _commit(self, mark: Mark, file: tuple[str, str] | None) -> None:
-        self.folder.commit(Manifest(self.number + 1, {"sink": self.id, "mark": asdict(mark)}, file))
+        self.folder.commit(Manifest(self.number + 1, {"sink": self.id, "mark": mark.to_json()}, file))
         self.number += 1
 
     def _require_ours(self, found: Manifest | None) -> None:

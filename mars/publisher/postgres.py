@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from mars import faults
 from mars.adapters.postgres import Session, literal, name
 from mars.adapters.target_errors import FencedError, ProgressLostError, RowsRefusedError, TargetRefusesError
+from mars.algebra.evaluation.arrays import single
+from mars.algebra.grouping import group
 from mars.model.connections import Connection
 from mars.model.sinks import Mark, Sink
 from mars.publisher.postgres_table import Table, definition, prepare
@@ -83,7 +86,7 @@ class PostgresTarget:
         if changed != 1:
             raise self._not_ours()
         if len(rows):
-            self._put(rows)
+            self._put(newest(rows, self.table.key) if self.table.shape.is_changelog else rows)
 
     def _put(self, rows: pa.Table) -> None:
         columns = [column for column, _ in self.table.shape.columns]
@@ -128,6 +131,13 @@ class PostgresTarget:
 
     def _lost(self, detail: str) -> ProgressLostError:
         return lost(f"at {self.session.where} {detail}")
+
+
+def newest(rows: pa.Table, key: tuple[str, ...]) -> pa.Table:
+    """The last row of each key: one statement writes no row twice."""
+    last = rows.take(pa.array(np.arange(len(rows))[::-1]))
+    found = group([single(last[name]) for name in key], np.zeros(len(rows), np.int64))
+    return last.take(pa.array(found.first_row[::-1]))
 
 
 def as_postgres(rows: pa.Table) -> pa.Table:

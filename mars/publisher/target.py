@@ -13,7 +13,8 @@ from mars.config import Config
 from mars.model.connections import POSTGRES
 from mars.model.expressions import Column
 from mars.model.plan import QueryPlan
-from mars.model.sinks import Into, Mark
+from mars.model.sinks import WEBHOOK, Into, Mark
+from mars.results.emitted import is_emitted
 from mars.results.schema import columns_of
 
 WINDOW = ("window_start", "window_end")
@@ -33,11 +34,14 @@ class Pace:
 @dataclass(frozen=True)
 class Shape:
     """The rows of a result: (name, type) of each column; `keys` are the columns of the query's keys, `hidden` the keys that
-    no column shows."""
+    no column shows; `is_changelog`: rows may come again, and the newest one of window and keys counts;
+    `is_emitted`: because of EMIT EVERY."""
 
     columns: tuple[tuple[str, str], ...]
     keys: tuple[str, ...]
     hidden: tuple[str, ...] = ()
+    is_changelog: bool = False
+    is_emitted: bool = False
 
     @staticmethod
     def of(plan: QueryPlan) -> Shape:
@@ -48,7 +52,8 @@ class Shape:
                 shown.setdefault(output.expression.name, output.name)
         keys = [shown.get(f"k{i}") for i in range(len(plan.aggregation.keys))]
         return Shape(tuple(columns_of(plan)), tuple(key for key in keys if key is not None),
-                     tuple(plan.aggregation.keys[i].name for i, key in enumerate(keys) if key is None))
+                     tuple(plan.aggregation.keys[i].name for i, key in enumerate(keys) if key is None),
+                     is_emitted(plan) or plan.aggregation.is_changelog, is_emitted(plan))
 
 
 class Target(Protocol):
@@ -112,6 +117,9 @@ def check_shape(into: Into, shape: Shape) -> None:
     for name, type_ in shape.columns:
         if type_ == "VOID":
             raise TargetRefusesError(f"column {name} has no type", "it is NULL in every row", "CAST it to a type")
+    if into.kind == WEBHOOK and shape.is_emitted:
+        raise TargetRefusesError("a webhook does not take rows of EMIT EVERY yet", "its messages are told apart by their "
+                                 "windows, which come again", "name another target, or write EMIT FINAL")
     if into.kind == POSTGRES and shape.hidden:
         raise TargetRefusesError(f"key {shape.hidden[0]} is not in the result", "without it rows of one window cannot be "
                                  "told apart in a table", f"add {shape.hidden[0]} to the SELECT list")

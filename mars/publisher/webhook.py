@@ -8,6 +8,7 @@ ZooKeeper's copy alone, and is written once the messages before it were taken.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
@@ -48,7 +49,7 @@ class WebhookTarget:
     def deliver(self, rows: pa.Table, mark: Mark) -> None:
         """As Target.deliver, message by message; those before one that fails were taken."""
         faults.point("publisher.staged")
-        for id_, body in messages(self.id, self.sink.query, rows, self.mark):
+        for id_, body in messages(self.id, self.sink.query, rows, self.mark, mark):
             self.hook.send(id_, body, self.clock.wall_ms() // 1000)
         faults.point("publisher.committing")
         self.mark = mark
@@ -58,8 +59,10 @@ class WebhookTarget:
         self.hook.close()
 
 
-def messages(sink: str, query: str, rows: pa.Table, before: Mark) -> Iterator[tuple[str, bytes]]:
-    """(id, body) of each window of the rows, which come after the mark `before`."""
+def messages(sink: str, query: str, rows: pa.Table, before: Mark, behind: Mark | None = None) -> Iterator[tuple[str, bytes]]:
+    """(id, body) of each window of the rows, which come after the mark `before`. Where rows change, the id says up to where
+    they go, `behind`: what comes again under it has no row that has not come under it."""
+    changes = None if behind is None or behind.changes is None else sha256(repr(behind.changes).encode()).hexdigest()[:16]
     starts, ends = (times(rows, column) for column in WINDOW)
     edges = np.flatnonzero(np.diff(starts).astype(bool) | np.diff(ends).astype(bool)) + 1
     for first, last in pairwise([0, *edges.tolist(), len(rows)] if len(rows) else []):
@@ -67,4 +70,4 @@ def messages(sink: str, query: str, rows: pa.Table, before: Mark) -> Iterator[tu
         skipped = before.place[2] if before.place is not None and before.place[:2] == window else 0
         document = {"query": query, "window_start": timestamp_text(window[0]), "window_end": timestamp_text(window[1]),
                     "columns": rows.column_names}
-        yield f"{sink}.{window[0]}.{window[1]}.{skipped}", to_json(document, rows.slice(first, last - first))
+        yield f"{sink}.{window[0]}.{window[1]}.{changes or skipped}", to_json(document, rows.slice(first, last - first))

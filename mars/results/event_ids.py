@@ -1,7 +1,7 @@
 """Ids of server-sent events: the query, the selection and the last row, as text for an HTTP header. Pure.
 
 An id contains nothing else, so the same rows have the same id whenever they are sent: rows of a published window never
-change, nor does their order.
+change, nor does their order. Where rows do change, an id has the place among the changes (mars/results/changes.py).
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ import hashlib
 
 from mars.errors import RequestError
 from mars.results.cursors import Selection
-from mars.results.rows import Place
+from mars.results.places import Changes, Place
 
 BEGIN = "begin again without Last-Event-ID"
 
 
-def dump(query_id: str, place: Place, selection: Selection) -> str:
+def dump(query_id: str, place: Place | Changes, selection: Selection) -> str:
     """The id of the event whose last row is the one before `place`."""
+    if isinstance(place, Changes):
+        return "/".join([query_id, place.text, *_asked(selection)])
     return "/".join([query_id, str(place.start_us), str(place.end_us), str(place.skip), *_asked(selection)])
 
 
-def load(text: str, query_id: str, selection: Selection) -> Place:
-    """The place after an event's rows; RequestError unless the event is one of this query and selection."""
+def load(text: str, query_id: str, selection: Selection, changing_parts: int = 0) -> Place | Changes:
+    """The place after an event's rows; RequestError unless the event is one of this query and selection. `changing_parts`:
+    the key parts of a query whose rows change."""
     try:
-        query, start, end, skip, *asked = text.split("/")
-        place = Place(int(start), int(end), int(skip))
-        if len(asked) > 1 or place.skip < 1 or not -2**63 <= place.start_us < place.end_us < 2**63:
+        query, place, asked = (_changes_of if changing_parts else _place_of)(text)
+        if len(asked) > 1 or (isinstance(place, Changes) and len(place.parts) != changing_parts):
             raise ValueError(text)
     except ValueError:
         raise RequestError("this is not an event id", f"Last-Event-ID is {text!r}",
@@ -37,6 +39,19 @@ def load(text: str, query_id: str, selection: Selection) -> Place:
                            "from or where differs from that of the stream that the id came from",
                            "give the same from and where, or begin again without Last-Event-ID")
     return place
+
+
+def _place_of(text: str) -> tuple[str, Place | Changes, list[str]]:
+    query, start, end, skip, *asked = text.split("/")
+    place = Place(int(start), int(end), int(skip))
+    if place.skip < 1 or not -2**63 <= place.start_us < place.end_us < 2**63:
+        raise ValueError(text)
+    return query, place, asked
+
+
+def _changes_of(text: str) -> tuple[str, Place | Changes, list[str]]:
+    query, place, *asked = text.split("/")
+    return query, Changes.load(place), asked
 
 
 def _asked(selection: Selection) -> list[str]:

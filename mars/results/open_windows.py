@@ -63,6 +63,14 @@ class OpenWindows:
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
         """The rows that the open windows of key part `number` would give if they closed now, in no order. OpenFileError
         if a file with their state cannot be read."""
+        return self._of(snapshot, number, part).rows
+
+    def cells(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
+        """The cells of these windows, with their stamps."""
+        held = self._of(snapshot, number, part)
+        return cells.of_windows(snapshot.query.plan.aggregation, snapshot.stream, held.cells, before=part.watermark)
+
+    def _of(self, snapshot: Snapshot, number: int, part: QueryCommit) -> _Open:
         key, segments = (snapshot.query.shown_id, number), tuple(part.state)
         with self._lock:
             held = self._held.get(key)
@@ -77,7 +85,7 @@ class OpenWindows:
                 return found
 
             held = self._reads.get((key, Same((part,))), read)
-        return held.rows
+        return held
 
     def _read(self, snapshot: Snapshot, held: _Open | None, segments: tuple[Segment, ...], part: QueryCommit) -> _Open:
         """A commit leaves out a segment when all its windows have closed, or leaves out all for a new base (commits.py).

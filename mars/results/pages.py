@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mars.adapters.storage import CorruptFileError
-from mars.results import cursors
+from mars.results import cursors, emitted
 from mars.results.cursors import CURSOR, Cursor, Selection, no_cursor
 from mars.results.first_pages import FirstPage
 from mars.results.formats import timestamp_text
 from mars.results.partial_pages import open_rows
+from mars.results.places import Place
 from mars.results.reason import why_empty
-from mars.results.rows import Choice, Place, first_rows, gone
+from mars.results.rows import Choice, first_rows, gone
 from mars.results.snapshot import FRESH_S, Snapshot
 from mars.results.source import ResultSource
 from mars.results.tables import Piece, instant
@@ -92,7 +93,7 @@ def _first(form: Form[T], source: ResultSource, snapshot: Snapshot, selection: S
 
 
 def _begin(source: ResultSource, snapshot: Snapshot, selection: Selection, limit: int) -> Page:
-    open_table = open_rows(source.tables, snapshot) if selection.partial else None
+    open_table = open_rows(source.tables, snapshot) if _shows_open(snapshot, selection) else None
     cursor = Cursor(snapshot.query.shown_id, snapshot.vector, snapshot.watermark_us, selection, 0, 0, 0,
                     gone_us=source.tables.gone_us(snapshot))
     found = _page(source, snapshot, cursor, None, open_table, limit)
@@ -105,8 +106,13 @@ def _continue(source: ResultSource, snapshot: Snapshot, cursor: Cursor, limit: i
     place, gone_us = Place(cursor.start_us, cursor.end_us, cursor.skip), source.tables.gone_us(snapshot)
     if cursor.has_lost(gone_us):
         raise gone(place, gone_us)
-    open_table = source.partial_pages.find(cursor.open_id) if cursor.selection.partial else None
+    open_table = source.partial_pages.find(cursor.open_id) if _shows_open(snapshot, cursor.selection) else None
     return _page(source, snapshot, cursor, place, open_table, limit)
+
+
+def _shows_open(snapshot: Snapshot, selection: Selection) -> bool:
+    """EMIT CHANGES gives open windows out, too: their last column tells them from closed ones."""
+    return selection.partial or snapshot.query.plan.presentation.emission == "CHANGES"
 
 
 def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place | None, open_table: pa.Table | None,
@@ -114,7 +120,12 @@ def _page(source: ResultSource, snapshot: Snapshot, cursor: Cursor, after: Place
     """The page of a cursor that begins at `after`, None for the first rows."""
     plan, selection, bound = snapshot.query.plan, cursor.selection, cursor.bound_us
     first, last = _span(selection, after)
-    pieces = [] if bound is None else source.tables.closed(snapshot, bound, first_us=first, last_us=last)
+    pieces = [] if bound is None else source.tables.closed(snapshot, bound, first_us=first, last_us=last,
+                                                                 as_of=cursor.commits)
+    if selection.partial:
+        pieces = emitted.whole(plan, pieces)
+    elif bound is not None and emitted.is_emitted(plan):
+        pieces = emitted.newest(plan, pieces, bound - snapshot.delay_us)
     if open_table is not None and len(open_table):
         pieces.append(Piece.of(open_table))
     rows = first_rows(Choice.of(plan, selection, source.compile_condition, after), pieces, limit + 1)

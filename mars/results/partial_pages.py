@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from mars import computing
 from mars.errors import ConflictError, GoneError
+from mars.results import emitted
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
 from mars.results.tables import ResultTables, closed_within
@@ -13,6 +14,7 @@ from mars.runtime.byte_lru import ByteLru
 from mars.runtime.system import SYSTEM, Runtime
 
 KEPT_S = 60.0  # for whoever asks for the next page
+NEVER_US = 2**62  # no window closes later
 KEPT_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 
 
@@ -67,7 +69,12 @@ def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
         if part is None:
             continue
         found.append(tables.open.rows(snapshot, number, part))
+        if snapshot.query.plan.aggregation.late == "UPDATE":
+            continue
         found += [closed_within(tables.rows(result, snapshot.query.plan, snapshot.stream), bound, None, snapshot.delay_us)
                   for result in tables.segments(part)
                   if bound is None or result.last_end_us + snapshot.delay_us > bound]
-    return pa.concat_tables(found)
+    if snapshot.query.plan.aggregation.late == "UPDATE":
+        found += [piece.load() for piece in tables.closed(snapshot, NEVER_US, bound)]
+    table, plan = pa.concat_tables(found), snapshot.query.plan
+    return emitted.still_open(table.filter(table[emitted.FINAL])) if emitted.is_emitted(plan) else table

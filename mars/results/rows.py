@@ -14,8 +14,10 @@ from mars.algebra.evaluation.arrays import masked, numbers, order_keys, single
 from mars.errors import GoneError
 from mars.model.expressions import Expression
 from mars.model.plan import QueryPlan
+from mars.results import emitted
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
+from mars.results.places import Place
 from mars.results.schema import columns_of, order_of, schema_of
 from mars.results.tables import Piece, strata
 
@@ -23,15 +25,6 @@ CHUNKS_MAX = 64
 # Compiles a condition over (name, type) columns into an expression; SqlError, with its place in the text, if it is
 # refused.
 CompileCondition = Callable[[str, tuple[tuple[str, str], ...]], Expression]
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place in a result: after `skip` rows of the window [start_us, end_us)."""
-
-    start_us: int
-    end_us: int
-    skip: int
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,8 @@ class Choice:
             batch = batch.filter(self._within(*(numbers(batch[name]) for name in ("window_start", "window_end"))))
         if self.condition is None or not len(batch):
             return batch
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        rows = emitted.shown(self.plan, batch)
+        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         return batch.filter(evaluate(self.condition, columns, len(batch)), null_selection_behavior="drop")
 
     def _within(self, starts: np.ndarray, ends: np.ndarray) -> pa.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from mars import computing
 from mars.adapters.storage import Storage
-from mars.algebra import cells
+from mars.algebra import cells, cells_stamps
 from mars.errors import ConflictError
 from mars.model.commits import QueryCommit, ResultSegment, Segment, gone_us, load_index
 from mars.model.plan import QueryPlan, Stream
@@ -72,6 +72,17 @@ class ResultTables:
             self._tables.put(key, table)
         return table
 
+    def cells(self, result: ResultSegment, plan: QueryPlan, stream: Stream) -> pa.Table:
+        """The cells of a result segment that has them. ConflictError if this Mars must not make rows of them."""
+        key = result.segment, b"cells"
+        with self._lock:
+            held = self._tables.get(key)
+        if held is None:
+            held = _cells(self.storage.read(result.segment), plan, stream)
+            with self._lock:
+                self._tables.put(key, held)
+        return held
+
     def segments(self, part: QueryCommit) -> list[ResultSegment]:
         """All result segments of a query in a key part, oldest first; an index is read once while it stays the same."""
         index = part.results_index
@@ -92,15 +103,17 @@ class ResultTables:
         return _greatest(gone_us(self.segments(part)) for part in snapshot.committed())
 
     def closed(self, snapshot: Snapshot, bound_us: int, above_us: int | None = None,
-               first_us: int | None = None, last_us: int | None = None) -> list[Piece]:
+               first_us: int | None = None, last_us: int | None = None, as_of: Sequence[int] | None = None) -> list[Piece]:
         """The pieces that may hold windows closed by the watermark `bound_us` and not yet by `above_us`, with first_us <=
         window_start <= last_us. Their `load` leaves out windows that are not in (above, bound], and windows that have
-        lost rows. Each key part deletes its own rows, but a window is given out whole or not at all."""
+        lost rows. Each key part deletes its own rows, but a window is given out whole or not at all. Of rows with revisions
+        they have the newest one of these commits, `as_of`, or of the snapshot's."""
         delay, gone = snapshot.delay_us, self.gone_us(snapshot)
         above_us = _greatest([above_us, None if gone is None else gone + delay])
         pieces = []
-        for part in snapshot.committed():
-            for result in self.segments(part):
+        is_revised = snapshot.query.plan.aggregation.late == "UPDATE"
+        for number, part in enumerate(snapshot.parts):
+            for result in self.segments(part) if part else ():
                 if above_us is not None and result.last_end_us + delay <= above_us:
                     continue
                 if (first_us is not None and result.last_start_us < first_us) \
@@ -108,7 +121,11 @@ class ResultTables:
                     continue
                 whole = (above_us is None or above_us < result.ends_from_us + delay) \
                     and result.last_end_us + delay <= bound_us
-                load = self._loader(result, snapshot, None if whole else (above_us, bound_us, delay))
+                span = None if whole else (above_us, bound_us, delay)
+                load = self._loader(result, snapshot, span)
+                if part and is_revised:
+                    commit = part.commits if as_of is None else as_of[number]
+                    load = self._newest_loader(result, part, snapshot, span, commit)
                 pieces.append(Piece(result.first_start_us, result.last_start_us, result.ends_from_us, result.last_end_us,
                                     result.rows, load))
         return pieces
@@ -121,10 +138,36 @@ class ResultTables:
         return load
 
 
-def _finished(data: bytes, plan: QueryPlan, stream: Stream) -> pa.Table:
+    def _newest_loader(self, result: ResultSegment, part: QueryCommit, snapshot: Snapshot, span: tuple | None, commit: int
+                       ) -> Callable[[], pa.Table]:
+        """Of the rows of a segment those that no later revision replaces, as of a commit of the key part."""
+        def load() -> pa.Table:
+            plan, stream = snapshot.query.plan, snapshot.stream
+            segments = self.segments(part)
+            later = [one for one in segments[segments.index(result) + 1:]
+                     if one.rows and one.ends_from_us <= result.last_end_us and one.first_change <= commit]
+            found = [_as_of(plan, self.cells(one, plan, stream), commit) for one in (result, *later)]
+            newest, rows = cells_stamps.newest(plan.aggregation, stream, found)
+            own = newest.filter(pa.array(rows < len(found[0])))
+            table = cells.finish(plan, stream, own, ordered=False).cast(schema_of(plan))
+            return table if span is None else closed_within(table, *span)
+
+        return load
+
+
+def _as_of(plan: QueryPlan, table: pa.Table, commit: int) -> pa.Table:
+    chosen = cells_stamps.stamps_of(plan.aggregation, table, "changed") <= commit
+    return table if chosen.all() else table.filter(pa.array(chosen))
+
+
+def _cells(data: bytes, plan: QueryPlan, stream: Stream) -> pa.Table:
     if reason := computing.refusal(plan, stream):
         raise ConflictError("this Mars must not compute the query's rows", reason)
-    closed = cells.decode(data, cells.schema(plan.aggregation, stream))
+    return cells.decode(data, cells.schema(plan.aggregation, stream))
+
+
+def _finished(data: bytes, plan: QueryPlan, stream: Stream) -> pa.Table:
+    closed = _cells(data, plan, stream)
     try:
         return cells.finish(plan, stream, closed, ordered=False)
     except Exception as error:

@@ -14,33 +14,17 @@ from mars.adapters.storage import CorruptFileError
 from mars.errors import GoneError, NotFoundError, NotReadyError
 from mars.model.plan import Stream
 from mars.model.registry import Query
-from mars.results import event_ids
+from mars.results import changes, event_ids
+from mars.results.blocks import CHUNK_ROWS, Block, Chunk
 from mars.results.cursors import Selection
-from mars.results.rows import Choice, Place, all_rows, gone, times
+from mars.results.places import Changes, Place, begun
+from mars.results.rows import Choice, all_rows, gone, times
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
 from mars.results.times import instant_us
 from mars.runtime.periods import Every
 
-CHUNK_ROWS = 5_000
 LOOK_S = 1.0  # between looks whether the query is still there: readers are many, and wait for a long time
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """At most CHUNK_ROWS rows of one window, and the place after them. It ends at the same row wherever a reader
-    began."""
-
-    behind: Place
-    rows: int
-
-
-@dataclass(frozen=True)
-class Block:
-    """Rows, and the chunks that they consist of, in order. They are of many small windows, or a part of a large one."""
-
-    table: pa.Table
-    chunks: list[Chunk]
 
 
 @dataclass
@@ -48,7 +32,8 @@ class Tail:
     """How far one reader is. It has all rows up to `place`, and all rows of windows that close at or before the watermark
     `above_us`, as far as it asked for them. Both are None for a reader that has nothing and wants everything that is
     kept. Rows never change, and they come in the order of window_end, in which windows of every kind close, then of
-    window_start. So a place always means the same."""
+    window_start. So a place always means the same. Of a query whose rows do change `changes` is the place, and the other two
+    are None."""
 
     stream: Stream
     query: Query
@@ -58,6 +43,7 @@ class Tail:
     place: Place | None = None
     snapshot: Snapshot | None = None
     waiting: Iterator[Block] | None = None
+    changes: Changes | None = None
 
 
 def open_tail(source: ResultSource, name: str, last_event_id: str | None, from_: str | None, where: str | None) -> Tail:
@@ -69,13 +55,22 @@ def open_tail(source: ResultSource, name: str, last_event_id: str | None, from_:
     tail = Tail(stream, query, selection, Every(LOOK_S, source.clock))
     Choice.of(query.plan, tail.selection, source.compile_condition)
     if last_event_id:
-        tail.place = event_ids.load(last_event_id, query.shown_id, tail.selection)
+        place = event_ids.load(last_event_id, query.shown_id, tail.selection, _changes(tail) and stream.key_parts)
+        tail.place, tail.changes = (None, place) if isinstance(place, Changes) else (place, None)
         # Browsers never come back after a refusal, so errors that may pass are left to the stream, which waits.
         with contextlib.suppress(CorruptFileError, NotReadyError):
             _require_kept(source, tail, source.snapshots.read(stream, query))
     elif now:
-        tail.above_us = source.snapshots.read(stream, query).watermark_us
+        snapshot = source.snapshots.read(stream, query)
+        if _changes(tail):
+            tail.changes = Changes.of(snapshot.vector)
+        else:
+            tail.above_us = snapshot.watermark_us
     return tail
+
+
+def _changes(tail: Tail) -> bool:
+    return tail.query.plan.aggregation.is_changelog
 
 
 def next_block(source: ResultSource, tail: Tail) -> Block | None:
@@ -86,20 +81,39 @@ def next_block(source: ResultSource, tail: Tail) -> Block | None:
     try:
         while (waiting := tail.waiting or _begin(source, tail)) is not None:
             block = next(waiting, None)
-            if block is not None:
-                tail.place = block.chunks[-1].behind
+            if block is None:
+                _end(tail)
+            elif _took(tail, block):
                 return block
-            assert tail.snapshot is not None, tail  # rows are opened as of one
-            tail.above_us, tail.waiting = tail.snapshot.watermark_us, None
     except Exception:
         tail.waiting = None
         raise
     return None
 
 
+def _took(tail: Tail, block: Block) -> bool:
+    """Put the tail behind the block; False if it has no rows."""
+    behind = block.chunks[-1].behind
+    if isinstance(behind, Changes):
+        tail.changes = behind
+    else:
+        tail.place = behind
+    return len(block.table) > 0
+
+
+def _end(tail: Tail) -> None:
+    """All rows of the snapshot are read."""
+    assert tail.snapshot is not None, tail  # rows are opened as of one
+    tail.waiting = None
+    if not _changes(tail):
+        tail.above_us = tail.snapshot.watermark_us
+
+
 def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
     """The rows behind the reader's place, which wait for it from now on; None if there is nothing new."""
     tail.snapshot = source.snapshots.read_whole(tail.stream, tail.query)
+    if _changes(tail):
+        return _begin_changes(source, tail, tail.snapshot)
     visible, after = tail.snapshot.watermark_us, None
     if visible is None or (tail.above_us is not None and visible <= tail.above_us):
         return None
@@ -116,9 +130,23 @@ def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
     return tail.waiting
 
 
+def _begin_changes(source: ResultSource, tail: Tail, snapshot: Snapshot) -> Iterator[Block] | None:
+    """As _begin: the changes behind the reader's place."""
+    after = begun(tail.changes, tail.stream.key_parts)
+    if not changes.are_any(snapshot, after):
+        return None
+    _require_kept(source, tail, snapshot)
+    choice = Choice.of(tail.query.plan, tail.selection, source.compile_condition)
+    tail.waiting = changes.changed(source.tables, snapshot, after, choice)
+    return tail.waiting
+
+
 def _require_kept(source: ResultSource, tail: Tail, snapshot: Snapshot) -> None:
     """GoneError if rows that the reader has yet to get may be missing. A reader that has nothing yet begins with what is
     kept."""
+    if tail.changes is not None and changes.lost(source.tables, snapshot, tail.changes):
+        raise GoneError("the changes after this place are no longer kept", "result_retention_days have passed for some of "
+                        "them", "begin again without Last-Event-ID")
     gone_us, end_us = source.tables.gone_us(snapshot), None if tail.place is None else tail.place.end_us
     if tail.above_us is not None:
         above_us = tail.above_us - snapshot.delay_us + 1  # the first windows that it does not have end there

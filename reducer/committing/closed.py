@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra import cells, cells_finish, windows
+from mars.algebra import cells, cells_finish, cells_stamps, windows
 from mars.algebra.cells_finish import instants
 from mars.algebra.cells_layout import lasts_of, panes_of
 from mars.model.commits import ResultSegment, Segment
@@ -32,7 +32,7 @@ class Closed:
     @staticmethod
     def of(plan: QueryPlan, stream: Stream, closed: pa.Table, once: Once) -> Closed:
         """What is to be kept of the cells of closed windows."""
-        if not plan.aggregation.grows:
+        if not plan.aggregation.grows or plan.aggregation.is_changelog:  # the stamps of cells are not in rows
             return Closed(plan, stream, closed, is_cells=True)
         rows = once.get("finish", plan.aggregation, [plan, closed], lambda: cells_finish.finish(plan, stream, closed))
         return Closed(plan, stream, rows, is_cells=False)
@@ -63,5 +63,9 @@ class Closed:
         else:
             times = [self.table[name] for name in ("window_start", "window_end")]
         starts, ends = (pc.min_max(column.cast(pa.int64())) for column in times)
+        changes: tuple[int, ...] = ()
+        if self.plan.aggregation.is_changelog:
+            changed = cells_stamps.stamps_of(self.plan.aggregation, self.table, "changed")
+            changes = int(changed.min()), int(changed.max())
         return ResultSegment(segment, len(self.table), starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(),
-                             now_ms, ends["min"].as_py(), self.is_cells)
+                             now_ms, ends["min"].as_py(), self.is_cells, *changes)

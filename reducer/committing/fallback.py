@@ -14,12 +14,14 @@ from mars.adapters.storage import CorruptFileError, Storage
 from mars.adapters.view import StreamView, stop_queries
 from mars.adapters.zookeeper import ZooKeeper
 from mars.model import names
-from mars.model.commits import Manifest, Pointer, QueryCommit, Segment
+from mars.model.commits import Manifest, Pointer, QueryCommit, ResultSegment, Segment
 from mars.model.identifiers import identifier
 from mars.model.log_epochs import together
-from mars.model.registry import RUNNING, QuerySet
+from mars.model.plan import Stream
+from mars.model.registry import RUNNING, Query, QuerySet
 from reducer.committing.assignment import Assignment
 from reducer.committing.history import History, Point, pointer_to
+from reducer.state.changelog import still_revised
 
 log = logging.getLogger("mars.reducer")
 STATE_LOST = "STATE_LOST"
@@ -109,11 +111,13 @@ def find(storage: Storage, assignment: Assignment) -> Found:
         if manifest is None and id_ not in pointer.published:
             continue  # it has no commit here yet
         if manifest is not None:
-            damage = _damage(storage, last, pointer.manifest.path) if last and query.state != STATE_LOST else ""
+            damage = ""
+            if last and query.state != STATE_LOST:
+                damage = _damage(storage, last, pointer.manifest.path, view.stream, query)
             if not damage:
                 found.manifest.queries |= {id_: last} if last else {}
                 continue
-        _choose(storage, found, query.name, id_, last, pointer, damage)
+        _choose(storage, found, view.stream, query, last, pointer, damage)
     return found
 
 
@@ -124,25 +128,28 @@ def _newest(storage: Storage, pointer: Pointer) -> tuple[Manifest | None, str]:
         return None, str(error)
 
 
-def _choose(storage: Storage, found: Found, name: str, id_: str, last: QueryCommit | None, pointer: Pointer,
+def _choose(storage: Storage, found: Found, stream: Stream, query: Query, last: QueryCommit | None, pointer: Pointer,
             damage: str) -> None:
     """Take the query's newest earlier commit that can be read whole, or note that the query is lost."""
+    id_ = query.id
     for point in found.points:
         entry = point.manifest.queries.get(id_)
-        if entry and _damage(storage, entry, ""):
+        if entry and _damage(storage, entry, "", stream, query):
             continue
         entry = entry or QueryCommit(last.incarnation if last else 0)
         others = [p.manifest.queries[id_] for p in found.points if id_ in p.manifest.queries] + ([last] if last else [])
         commits = max([entry.commits + pointer.commit - point.earlier.commit] + [other.commits for other in others]) + 1
         found.manifest.queries[id_] = again(entry, others, commits, pointer.published.get(id_))
         found.manifest.queries[id_].fell_at = found.manifest.commit
+        if query.plan.aggregation.late == "UPDATE" and (known := pointer.published.get(id_)) is not None:
+            found.manifest.queries[id_].revised_from, found.manifest.queries[id_].revised_until = commits, known
         found.notes[id_] = (f"key part {found.manifest.key_part} fell back from commit {pointer.commit} to "
                             f"{point.earlier.commit}, and what came since is merged again: {damage}")
         return
     if id_ not in found.lost:
         found.lost[id_] = (
             f"key part {found.manifest.key_part}: {damage}, and no earlier commit reads either; put the file back from a "
-            f"backup and RESUME QUERY {identifier(name)}, or DROP it and CREATE it FROM EARLIEST")
+            f"backup and RESUME QUERY {identifier(query.name)}, or DROP it and CREATE it FROM EARLIEST")
 
 
 def again(entry: QueryCommit, others: list[QueryCommit], commits: int, published: int | None) -> QueryCommit:
@@ -159,9 +166,16 @@ def _leader_epochs(entries: list[QueryCommit]) -> dict[int, list[tuple[int, int]
             for p in {p for entry in entries for p in entry.leader_epochs}}
 
 
-def _damage(storage: Storage, entry: QueryCommit, newest: str) -> str:
-    """Which part of a query's state, or of its results in the file `newest`, cannot be read; '' if everything can."""
-    return _unread(storage, [*entry.state, *_results_in(entry, newest)])
+def _damage(storage: Storage, entry: QueryCommit, newest: str, stream: Stream, query: Query) -> str:
+    """Which part of a query's state, or of its results in the file `newest`, cannot be read; '' if everything can. The state
+    of LATE UPDATE lies in results, too."""
+    kept, needed = query.plan.aggregation, list[ResultSegment]()
+    if kept.late == "UPDATE":
+        try:
+            needed = still_revised(kept, stream, entry.watermark, [*storage.older_results(entry), *entry.results])
+        except CorruptFileError as error:
+            return str(error)
+    return _unread(storage, [*entry.state, *_results_in(entry, newest), *(result.segment for result in needed)])
 
 
 def _results_in(entry: QueryCommit, path: str) -> list[Segment]:

@@ -14,6 +14,7 @@ from itertools import dropwhile
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
 from mars.model.commits import QueryCommit, ResultSegment, Segment, dump_index
 from reducer.committing.closed import Closed
+from reducer.state.changelog import still_revised
 from reducer.state.once import Once
 
 log = logging.getLogger("mars.reducer")
@@ -91,26 +92,30 @@ def _tidy_results(storage: Storage, folder: str, entry: QueryCommit, closed: Clo
         entry.results = gathered + new + others
         return
     file = storage.new_file(folder, "index")
-    entry.results_index = file.add(dump_index(_index(file, older, gathered, new, since_ms, closed)))
+    needed = still_revised(closed.plan.aggregation, closed.stream, entry.watermark, [*(older or ()), *gathered])
+    entry.results_index = file.add(dump_index(_index(file, older, gathered, new, since_ms, closed, needed)))
     file.write()
     beside.append(file.path)
     entry.results = others
 
 
 def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[ResultSegment], new: list[ResultSegment],
-           since_ms: int, closed: Closed) -> list[ResultSegment]:
-    """The content of the next index: `new`, and the older segments from the first one on that is young enough. If any are
+           since_ms: int, closed: Closed, needed: list[ResultSegment]) -> list[ResultSegment]:
+    """The content of the next index: `new`, and the older segments from the first one on that is young enough, or `needed`
+    by the state. If any are
     left out, it begins with the place up to which rows are missing. `older` is None if nobody knows what the last index
     named. `closed` are some of the query's windows."""
     results = [*(older or ()), *gathered]
-    kept = list(dropwhile(lambda result: not result.rows or result.committed_ms <= since_ms, results))
+    kept = list(dropwhile(lambda result: not result.rows or (result.committed_ms <= since_ms and result not in needed),
+                          results))
     gone = [result.last_end_us for result in results[:len(results) - len(kept)]]
     if older is None:
         gone.append(min(result.first_start_us for result in gathered + new))
     if not gone:
         return kept + new
     blank = file.add(closed.none().blob())
-    return [ResultSegment(blank, 0, max(gone), max(gone), max(gone), since_ms), *kept, *new]
+    changes = max(result.last_change for result in results[:len(results) - len(kept)]) if len(kept) < len(results) else 0
+    return [ResultSegment(blank, 0, max(gone), max(gone), max(gone), since_ms, last_change=changes), *kept, *new]
 
 
 def _put_together(storage: Storage, results: list[ResultSegment], closed: Closed

@@ -24,6 +24,7 @@ from reducer.committing.commit import Prepared
 from reducer.committing.fallback import STATE_LOST, points
 from reducer.committing.history import History, Point, pointer_to
 from reducer.committing.pointer import set_pointer
+from reducer.state.changelog import RevisedState, resumed, still_revised
 from reducer.state.merge import QueryState
 from reducer.state.once import Once
 
@@ -68,7 +69,19 @@ class Truth:
     def resume(self, query: Query, once: Once) -> QueryState:
         """The query's working state as of the commit (rule 3). CorruptFileError if a file of it is damaged."""
         committed = self.manifest.queries.get(query.id)
-        return QueryState.resume(query, self.assignment.view.stream, committed, self._tables(query, committed, once), once)
+        state = resumed(query, self.assignment.view.stream, committed, self._tables(query, committed, once), once)
+        if isinstance(state, RevisedState):
+            state.keep(self._closed_tables(query, committed))
+        return state
+
+    def _closed_tables(self, query: Query, committed: QueryCommit | None) -> list[pa.Table]:
+        """The cells of the closed windows that late tuples may still change."""
+        if committed is None:
+            return []
+        kept, stream = query.plan.aggregation, self.assignment.view.stream
+        results = [*self.storage.older_results(committed), *committed.results]
+        return [self._table(result.segment, schema(kept, stream))
+                for result in still_revised(kept, stream, committed.watermark, results)]
 
     def _tables(self, query: Query, committed: QueryCommit | None, once: Once) -> list[pa.Table]:
         """The cells of a query's committed state. A segment that several queries have gives them the same table."""

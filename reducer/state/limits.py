@@ -35,7 +35,8 @@ class Limits:
         return Verdict(exceeded) if exceeded else self._bytes(state, key_part)
 
     def _groups(self, state: QueryState, key_part: int) -> str:
-        most, id_ = self.config.query_groups_max, state.query.id
+        id_, beside = state.query.id, sum(map(len, state.held_beside()))
+        most = self.config.query_groups_max - beside
         tables = [*state.open, *state.delta]
         rows = sum(len(table) for table in tables)
         before, groups = self._counted.get(id_, (0, 0))
@@ -48,10 +49,12 @@ class Limits:
         self._counted[id_] = (rows, groups)
         if groups <= most:
             return ""
-        return (f"key part {key_part} holds {groups:,} groups in open windows, and query_groups_max is {most:,}; {WAY_OUT}")
+        return (f"key part {key_part} holds {groups + beside:,} groups in {_where(beside)}, and query_groups_max is "
+                f"{most + beside:,}; {WAY_OUT}")
 
     def _bytes(self, state: QueryState, key_part: int) -> Verdict:
-        most = self.config.query_state_bytes_max
+        beside = sum(table.nbytes for table in state.held_beside())
+        most = self.config.query_state_bytes_max - beside
         # Segments may still have rows of closed windows, so this is only an upper bound; but it is cheap.
         if sum(s.length for s in state.commit.state) + sum(table.nbytes for table in state.delta) <= most:
             return Verdict()
@@ -63,5 +66,9 @@ class Limits:
         held = compacted(cells.merge(state.query.plan.aggregation, state.stream, tables)).nbytes
         if held <= most:
             return Verdict(fits_only_merged=True)
-        return Verdict(f"key part {key_part} holds {held:,} bytes of cells in open windows, and query_state_bytes_max is "
-                       f"{most:,}; {WAY_OUT}")
+        return Verdict(f"key part {key_part} holds {held + beside:,} bytes of cells in {_where(beside)}, and "
+                       f"query_state_bytes_max is {most + beside:,}; {WAY_OUT}")
+
+
+def _where(beside: int) -> str:
+    return "open windows and those that LATE UPDATE keeps" if beside else "open windows"

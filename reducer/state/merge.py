@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import pyarrow as pa
 
@@ -80,13 +80,13 @@ class QueryState:
     read_on: set[int] = field(default_factory=set)
     once: Once = field(default_factory=Once)
 
-    @staticmethod
-    def resume(query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table],
-               once: Once | None = None) -> QueryState:
+    @classmethod
+    def resume(cls, query: Query, stream: Stream, committed: QueryCommit | None, tables: list[pa.Table],
+               once: Once | None = None) -> Self:
         """The state as of a commit; `tables` are its state segments' cells, in their order."""
         commit = committed.copy() if committed else QueryCommit(query.incarnation)
         commit.incarnation = query.incarnation
-        state = QueryState(query, stream, commit, list(tables), read_on=set(commit.leader_epochs), once=once or Once())
+        state = cls(query, stream, commit, list(tables), read_on=set(commit.leader_epochs), once=once or Once())
         state._leave_out_closed()
         return state
 
@@ -237,6 +237,10 @@ class QueryState:
     def judged(self, judge: Callable[[], T]) -> T:
         """What `judge` says of the cells that are held, asked once for all states that hold the same tables."""
         return self._made("judge", [*self.commit.state, *self.open, *self.delta], judge)
+
+    def held_beside(self) -> list[pa.Table]:
+        """Further tables that count towards its limits."""
+        return []
 
     def merged(self) -> pa.Table:
         """All cells that are held, in one table."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from mars.model.partials import KINDS, AggregateCall, needed
 from mars.model.plan import Aggregation, QueryPlan
 
 CLAUSES = {"where": "WHERE", "window": "WINDOWING", "watermark_ms": "WATERMARK", "idle_ms": "IDLE", "grace_ms": "GRACE",
-           "late": "LATE"}
+           "late": "LATE", "late_for_ms": "LATE", "max_ahead_ms": "MAXAHEAD"}
 
 
 def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan | str:
-    """The plan of a query that keeps the cells of `old` and shows of them what `new` says; or, in words, why they do not
-    hold that. `starts_elsewhere`: the new statement has a FROM clause of another start."""
+    """The plan of a query that keeps the cells of `old` and shows of them what `new` says, at its RATE; or, in words, why
+    they do not hold that. `starts_elsewhere`: the new statement has a FROM clause of another start."""
     kept, wanted = old.aggregation, new.aggregation
-    found = [*_differences(kept, wanted), *(["the start"] if starts_elsewhere else [])]
+    differences = dict.fromkeys(_differences(kept, wanted, new.presentation.aggregates))
+    found = [*differences, *(["the start"] if starts_elsewhere else [])]
+    if old.presentation.emission != new.presentation.emission:
+        found = ["EMIT", *(text for text in found if not text.startswith("what is kept"))]
     if found:
         return " and ".join(found)
     versions = {**dict(new.versions or ()), **dict(old.versions or ())}  # those that its cells are made with
@@ -23,7 +27,7 @@ def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan
                    versions=tuple(sorted(versions.items())) if old.versions is not None else None)
 
 
-def _differences(kept: Aggregation, wanted: Aggregation) -> Iterator[str]:
+def _differences(kept: Aggregation, wanted: Aggregation, calls: tuple[AggregateCall, ...]) -> Iterator[str]:
     for field, clause in CLAUSES.items():
         if getattr(kept, field) != getattr(wanted, field):
             yield clause
@@ -35,5 +39,6 @@ def _differences(kept: Aggregation, wanted: Aggregation) -> Iterator[str]:
             yield f"which tuples are bad (it {words} {', '.join(sorted(names))})"
     for partial in wanted.partials:
         if not any(partial.is_same(other) for other in kept.partials):
-            yield f"what is kept of each group (it needs another {partial.kind})"
+            needing = [f"{call.function}(..)" for call in calls if any(partial.is_same(other) for other in needed(call))]
+            yield f"what is kept of each group ({needing[0]} needs {KINDS[partial.kind]} of its argument)"
             return

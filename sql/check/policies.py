@@ -20,6 +20,8 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
         "watermark_ms": WATERMARK_MS if clauses.watermark_ms is None else clauses.watermark_ms,
         "grace_ms": GRACE_MS if clauses.grace_ms is None else clauses.grace_ms,
         "idle_ms": idle_ms,
+        "max_ahead_ms": clauses.max_ahead_ms,
+        **({"late": "UPDATE", "late_for_ms": clauses.late_for_ms} if clauses.late_for_ms else {}),
     }
 
 
@@ -36,7 +38,7 @@ def check_window(select: SelectStatement, continuous: bool) -> None:
         start, end = select.last
         raise refusal(select.sql, start, end, "a continuous query needs a window",
                       "without a window its groups would never be complete", "add WINDOWING 60 s at the end")
-    for keyword in ("WATERMARK", "GRACE", "EMIT"):
+    for keyword in ("WATERMARK", "GRACE", "LATE", "EMIT"):
         if keyword in select.clauses.places:
             start, end = select.clauses.places[keyword]
             raise refusal(

@@ -1,7 +1,7 @@
 """Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
-    window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] · GRACE d [LATE DROP|UPDATE|TO s]
-    · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t'
+    window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] [MAXAHEAD d] · GRACE d
+    · LATE DROP|UPDATE FOR d|TO s · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t' · RATE n
 
 The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
 outside parentheses, and after the FROM of the stream.
@@ -14,13 +14,14 @@ from dataclasses import replace
 from sql.read.instants import take_instant
 from sql.read.other_spellings import Spelled, begins_table, read_table, replace_call
 from sql.read.reader import Reader, as_name, is_duration
-from sql.read.strays import stray
+from sql.read.strays import FATES, stray
 from sql.read.windowing import read_windowing
 from sql.read.words import Word
 from sql.refusals import not_supported, refusal, refusal_at
 from sql.statements import Clauses
 
-OPENING = ("WINDOWING", "WATERMARK", "GRACE", "EMIT", "FROM")
+OPENING = ("WINDOWING", "WATERMARK", "GRACE", "LATE", "EMIT", "FROM", "RATE")
+RATE_MAX = 1_000_000_000
 EXPECTS_MORE = (
     "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
     "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "DIV", "CASE", "WHEN", "THEN", "ELSE",
@@ -69,6 +70,8 @@ def _with(sql: str, clauses: Clauses, spelled: Spelled) -> Clauses:
 def begins_clause(words: list[Word], index: int) -> bool:
     """True if an expression has ended before words[index], so that no name can follow."""
     before = words[index - 1]
+    if words[index].is_("LATE") and not words[index + 1].is_(*FATES):
+        return False
     if before.is_(*EXPECTS_MORE):
         # A column may have one of these words as its name, too: `GROUP BY limit WINDOWING 60 s`.
         return index >= 2 and words[index - 2].is_(*EXPECTS_MORE, ",") and is_duration(words, index + 1)
@@ -88,32 +91,47 @@ def read_clause(reader: Reader, clauses: Clauses) -> Clauses:
 
 
 def read_watermark(reader: Reader, word: Word) -> dict:
-    """WATERMARK d [IDLE d | OFF]."""
+    """WATERMARK d [IDLE d | OFF] [MAXAHEAD d]; the last two in any order."""
     values = {"watermark_ms": reader.take_duration("WATERMARK", zero=True)}
-    if reader.accept("IDLE"):
-        values["idle_ms"] = 0 if reader.accept("OFF") else reader.take_duration("IDLE")
+    while part := reader.accept("IDLE", "MAXAHEAD"):
+        name = {"IDLE": "idle_ms", "MAXAHEAD": "max_ahead_ms"}[part.value.upper()]
+        if name in values:
+            raise refusal_at(reader.sql, part, f"{part.value.upper()} is given twice", "",
+                             f"remove one {part.value.upper()}")
+        if name == "idle_ms" and reader.accept("OFF"):
+            values[name] = 0
+        else:
+            values[name] = reader.take_duration(part.value.upper(), zero=name == "max_ahead_ms")
     return values
 
 
 def read_grace(reader: Reader, word: Word) -> dict:
-    """GRACE d [LATE DROP]; the other fates of late tuples are refused."""
+    """GRACE d."""
     grace_ms = reader.take_duration("GRACE", zero=True)
-    if reader.accept("LATE") and not reader.accept("DROP"):
-        if reader.word.is_("UPDATE", "TO"):
-            raise not_supported(reader.sql, reader.word.start, reader.word.end,
-                                f"LATE {reader.word.value.upper()}",
-                                "write LATE DROP: late tuples are dropped and counted")
-        raise reader.expected("DROP, UPDATE or TO", "write LATE DROP", ("DROP", "UPDATE"))
+    if reader.word.is_("LATE") and not reader.words[reader.position + 1].is_(*FATES):
+        reader.advance()
+        raise reader.expected("DROP, UPDATE or TO", "write LATE DROP", FATES[:2])
     return {"grace_ms": grace_ms}
 
 
+def read_late(reader: Reader, word: Word) -> dict:
+    """LATE DROP | UPDATE FOR d; the other fate of late tuples is refused."""
+    if reader.accept("DROP"):
+        return {}
+    if reader.word.is_("TO"):
+        raise not_supported(reader.sql, reader.word.start, reader.word.end, "LATE TO",
+                            "write LATE DROP: late tuples are dropped and counted")
+    if not reader.accept("UPDATE"):
+        raise reader.expected("DROP, UPDATE or TO", "write LATE DROP", ("DROP", "UPDATE"))
+    reader.take("FOR", hint="write LATE UPDATE FOR 10 min")
+    return {"late_for_ms": reader.take_duration("LATE UPDATE FOR")}
+
+
 def read_emit(reader: Reader, word: Word) -> dict:
-    """EMIT FINAL; the other emissions are refused."""
-    if reader.word.is_("CHANGES", "EVERY"):
-        raise not_supported(reader.sql, word.start, reader.word.end, f"EMIT {reader.word.value.upper()}",
-                            "write EMIT FINAL; open windows are read with partial=true")
-    reader.take("FINAL", hint="write EMIT FINAL")
-    return {}
+    """EMIT FINAL | CHANGES | EVERY d."""
+    if reader.accept("EVERY"):
+        return {"emission": "EVERY", "emit_every_ms": reader.take_duration("EMIT EVERY")}
+    return {"emission": reader.take("FINAL", "CHANGES", hint="write EMIT FINAL, EMIT CHANGES or EMIT EVERY d").value.upper()}
 
 
 def read_start(reader: Reader, word: Word) -> dict:
@@ -127,5 +145,14 @@ def read_start(reader: Reader, word: Word) -> dict:
     }
 
 
-READERS = {"WINDOWING": read_windowing, "WATERMARK": read_watermark, "GRACE": read_grace, "EMIT": read_emit,
-           "FROM": read_start}
+def read_rate(reader: Reader, word: Word) -> dict:
+    """RATE n: tuples a second."""
+    text = reader.word.value
+    if reader.word.kind != "number" or not text.isascii() or not text.isdigit() or not 0 < int(text[:20]) <= RATE_MAX:
+        raise reader.expected(f"a whole number of tuples a second, 1 to {RATE_MAX:,}", "write RATE 100000")
+    reader.advance()
+    return {"rate": int(text)}
+
+
+READERS = {"WINDOWING": read_windowing, "WATERMARK": read_watermark, "GRACE": read_grace, "LATE": read_late,
+           "EMIT": read_emit, "FROM": read_start, "RATE": read_rate}

@@ -141,11 +141,11 @@ def read_create(reader: Reader) -> Statement:
     if reader.accept("OR"):
         return queries.read_replace_query(reader)
     if reader.accept("SINK"):
-        refuse_if_exists(reader)
-        return sinks.read_create_sink(reader)
+        unless_there = queries.accept_unless_there(reader)
+        return replace(sinks.read_create_sink(reader), unless_there=unless_there)
     if reader.accept("CONNECTION"):
-        refuse_if_exists(reader)
-        return connections.read_create_connection(reader)
+        unless_there = queries.accept_unless_there(reader)
+        return replace(connections.read_create_connection(reader), unless_there=unless_there)
     if reader.word.is_("TABLE", "VIEW", "SOURCE", "MATERIALIZED"):
         raise refusal_at(reader.sql, reader.word, f"there is no CREATE {reader.shown().upper()}", "",
                          "CREATE STREAM names a topic, CREATE QUERY starts a continuous query")
@@ -166,13 +166,10 @@ def refuse_if_exists(reader: Reader) -> None:
 
 
 def read_drop(reader: Reader) -> Statement:
-    """DROP STREAM | QUERY | SINK | CONNECTION name."""
+    """DROP STREAM | QUERY | SINK | CONNECTION [IF EXISTS] name."""
     kind = reader.take(*DROPS, hint="write DROP STREAM s, DROP QUERY q, DROP SINK s or DROP CONNECTION c").value.upper()
-    if kind in ("STREAM", "QUERY"):
-        if_there = queries.accept_if_there(reader)
-        name = read_last_name(reader, f"the {kind.lower()}")
-        return DropStream(name, if_there) if kind == "STREAM" else DropQuery(name, if_there)
-    return DROPS[kind](read_last_name(reader, f"the {kind.lower()}"))
+    if_there = queries.accept_if_there(reader)
+    return DROPS[kind](read_last_name(reader, f"the {kind.lower()}"), if_there)
 
 
 def read_pause(reader: Reader) -> Statement:
@@ -256,7 +253,7 @@ def read_last_name(reader: Reader, what: str) -> Name:
     return name
 
 
-DROPS: dict[str, Callable[[Name], Statement]] = {
+DROPS: dict[str, Callable[[Name, bool], Statement]] = {
     "STREAM": DropStream, "QUERY": DropQuery, "SINK": DropSink, "CONNECTION": DropConnection}
 PAUSES: dict[str, Callable[[Name], Statement]] = {"QUERY": PauseQuery, "SINK": PauseSink}
 RESUMES: dict[str, Callable[[Name], Statement]] = {"QUERY": ResumeQuery, "SINK": ResumeSink}

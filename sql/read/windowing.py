@@ -1,8 +1,9 @@
 """The clause that says which windows there are.
 
-    window := WINDOWING d [EVERY d] [OFFSET [-] d] | LANDMARK EACH period EVERY d | LANDMARK FROM 't' EVERY d
+    window := WINDOWING d [zone] [EVERY d [zone]] [OFFSET [-] d] | LANDMARK EACH period EVERY d | LANDMARK FROM 't' EVERY d
             | SLIDING d | SESSION GAP d [MAX d] | COUNT n [EVERY m]
-    period := d | HOUR | DAY
+    period := d [zone] | HOUR | DAY [zone]
+    zone   := AT TIME ZONE 'name', after whole days
 
 Whether the lengths fit each other is looked at in sql/check/lengths.py, which knows the stream.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from mars.model.durations import MILLISECONDS, format_duration
 from mars.model.plan import Window
+from sql.read import zones
 from sql.read.instants import take_instant, us_of
 from sql.read.reader import Reader
 from sql.read.words import Word
@@ -35,8 +37,17 @@ def read_windowing(reader: Reader, word: Word) -> dict:
     if reader.word.is_("SLIDE"):
         raise refusal_at(reader.sql, reader.word, "a step begins with EVERY", "",
                          f"write WINDOWING {format_duration(size_ms)} EVERY 10 s")
+    zone = zones.take(reader, size_ms)
+    first = reader.word
     every_ms = _every(reader, size_ms) if reader.accept("EVERY") else size_ms
+    zone = zone or zones.take(reader, size_ms)
+    if zone:
+        zones.check_days(reader, first, "EVERY", every_ms)
+    first = reader.word
     offset_ms = _offset(reader, every_ms) if reader.accept("OFFSET") else 0
+    if zone:
+        zones.check_days(reader, first, "OFFSET", offset_ms)
+        return {"window": Window("days", size_ms, every_ms, offset_ms or None, zone=zone)}
     return {"window": side_by_side(size_ms, every_ms, offset_ms)}
 
 
@@ -79,16 +90,14 @@ def _landmark(reader: Reader, word: Word) -> Window:
     period = reader.accept(*PERIODS)
     first = period or reader.word
     size_ms = PERIODS[period.value.upper()] if period else reader.take_duration("EACH")
-    if reader.word.is_("AT"):
-        raise not_supported(reader.sql, reader.word.start, reader.word.end, "AT TIME ZONE",
-                            "leave it out: periods are aligned to the epoch in UTC")
+    zone = zones.take(reader, size_ms)
     every_ms = _step(reader, hint)
     if size_ms % every_ms:
         raise refusal(reader.sql, first.start, reader.words[reader.position - 1].end,
                       f"{format_duration(size_ms)} is no whole number of steps of {format_duration(every_ms)}", "",
                       f"write LANDMARK EACH {format_duration(-(-size_ms // every_ms) * every_ms)} EVERY "
                       f"{format_duration(every_ms)}")
-    return Window("landmark each", size_ms, every_ms)
+    return Window("landmark days" if zone else "landmark each", size_ms, every_ms, zone=zone)
 
 
 def _session(reader: Reader) -> Window:

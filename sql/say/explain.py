@@ -5,8 +5,8 @@ from __future__ import annotations
 from mars.algebra import windows
 from mars.algebra.aggregate_functions import UNCALLABLE
 from mars.model.durations import format_duration
-from mars.model.partials import KINDS, AggregateCall, Partial, needed
-from mars.model.plan import QueryPlan, Stream
+from mars.model.partials import KINDS, STAMPS, AggregateCall, Partial, needed
+from mars.model.plan import Aggregation, QueryPlan, Stream
 from sql.say.unparse import plain_literal, unparse
 
 WIDTH = 11
@@ -32,6 +32,7 @@ def source_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     lines = [
         ("source", f"stream {stream.name}: {topic}, event time {time.name} {time.type}{unit}"),
         ("from", f"{plan.start}: {start}"),
+        *([("rate", f"at most {plan.rate:,} tuples a second, read by itself")] if plan.rate else []),
         ("reads", f"{len(aggregation.columns)} of {len(stream.columns)} columns: {', '.join(aggregation.columns)}"),
     ]
     return lines + ([("filter", unparse(aggregation.where, plain=True))] if aggregation.where else [])
@@ -46,7 +47,7 @@ def group_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
     lines = [("keys", keys or "none: one row" + (" per window" if aggregation.window else " over all"))]
     lines.append(("window", windows.of(aggregation, stream).words))
     left = list(aggregation.partials)
-    for index, call in enumerate(plan.presentation.aggregates):
+    for index, call in enumerate(call for call in plan.presentation.aggregates if call.function not in STAMPS):
         label = "aggregates" if index == 0 else ""
         lines.append((label, f"{aggregate_text(call)} {call.type}, {kept_text(call, left)}"))
     return lines
@@ -101,10 +102,35 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
             f"{format_duration(aggregation.watermark_ms)} behind the greatest event time of each partition",
         ),
         ("idle", idle),
+        *([] if aggregation.max_ahead_ms is None else [
+            ("future", f"a tuple more than {format_duration(aggregation.max_ahead_ms)} ahead of its record's Kafka "
+                       "timestamp: counted, moves nothing")]),
         ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
-        ("late", f"{kind.late}: dropped and counted"),
-        ("emits", f"{plan.presentation.emission}: each window once, when it is closed"),
+        ("late", late_text(aggregation, kind)),
+        ("emits", emission_text(plan)),
     ]
+
+
+def late_text(aggregation: Aggregation, kind: windows.Windows) -> str:
+    """What becomes of late tuples."""
+    if aggregation.late == "DROP":
+        return f"{kind.late}: dropped and counted"
+    return (f"for {format_duration(aggregation.late_for_ms)} after a window has closed, a late tuple makes a new revision "
+            "of its row; after that it is dropped and counted")
+
+
+def emission_text(plan: QueryPlan) -> str:
+    """When rows are given out."""
+    window = plan.aggregation.window
+    if plan.presentation.emission == "EVERY" and window:
+        every = format_duration(window.every_ms or 0)
+        return (f"EVERY {every}: at each multiple T of {every} of event time, of open windows, the groups with a tuple in "
+                f"[T - {every}, T), over all tuples before T (final false); and each window when it is closed (final true)")
+    if plan.presentation.emission == "CHANGES":
+        return ("CHANGES: with each commit the rows of open windows that have changed (final false), and each window once "
+                "more when it is closed (final true)")
+    revisions = "; and each revision of it" if plan.aggregation.late == "UPDATE" else ""
+    return f"{plan.presentation.emission}: each window once, when it is closed{revisions}"
 
 
 def names_of(plan: QueryPlan) -> dict[str, str]:

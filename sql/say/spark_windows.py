@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mars.errors import UserError
+from mars.model.durations import MILLISECONDS
 from mars.model.plan import UNITS_PER_SECOND, Stream, Window
 
 
@@ -44,6 +45,30 @@ def hopping(window: Window, stream: Stream) -> SparkWindow:
     return SparkWindow(starts, "_window", f"(_window + {size}L)")
 
 
+def days(window: Window, stream: Stream) -> SparkWindow:
+    """Windows of a zone's days; told by their first day. Spark's days end where its clocks show another date."""
+    size, every, offset = ((ms or 0) // MILLISECONDS["d"] for ms in (window.size_ms, window.every_ms, window.offset_ms))
+    per_second, zone = UNITS_PER_SECOND[stream.time_unit], window.zone
+
+    def starts(time: str) -> str:
+        seconds = f"timestamp_seconds(floor({time} / {per_second}))"
+        day = f"unix_date(to_date(from_utc_timestamp({seconds}, '{zone}')))"
+        since = f"pmod({day} - {offset}, {every})"
+        return f"explode(sequence({day} - {since} - ({size - 1} - {since}) div {every} * {every}, {day} - {since}, {every}))"
+
+    def begin(day: str) -> str:
+        midnight = f"to_utc_timestamp(cast(date_from_unix_date(cast({day} AS INT)) AS TIMESTAMP), '{zone}')"
+        return f"(unix_seconds({midnight}) * {per_second}L)"
+
+    return SparkWindow(starts, begin("_window"), begin(f"(_window + {size})"))
+
+
+def landmark_days(window: Window, stream: Stream) -> SparkWindow:
+    """Refused: where a day has 23 or 25 hours it has other steps."""
+    raise UserError("Landmarks at a zone's midnight cannot be shown as Spark SQL", "steps depend on how long a day is",
+                    "write EXPLAIN without FORMAT SPARK, or leave out AT TIME ZONE")
+
+
 def landmark_each(window: Window, stream: Stream) -> SparkWindow:
     """From each start of a period to each step after it; told by its end."""
     size, every = stream.units(window.size_ms), stream.units(window.every_ms or 0)
@@ -59,6 +84,12 @@ def landmark_from(window: Window, stream: Stream) -> SparkWindow:
     """Refused: the number of windows of a tuple depends on the last tuple."""
     raise UserError("Windows from one landmark cannot be shown as Spark SQL", "they go on for as long as tuples come",
                     "write EXPLAIN without FORMAT SPARK, or LANDMARK EACH")
+
+
+def emitted(window: Window, stream: Stream) -> SparkWindow:
+    """Refused: which rows are given out depends on when tuples came."""
+    raise UserError("EMIT EVERY cannot be shown as Spark SQL", "a batch gives each window once",
+                    "write EXPLAIN without FORMAT SPARK, or EMIT FINAL, whose rows are the final ones")
 
 
 def session(window: Window, stream: Stream) -> SparkWindow:
@@ -81,4 +112,4 @@ def sliding(window: Window, stream: Stream) -> SparkWindow:
 
 
 KINDS = {"tumbling": tumbling, "hopping": hopping, "landmark each": landmark_each, "landmark from": landmark_from,
-         "session": session, "sliding": sliding}
+         "session": session, "sliding": sliding, "days": days, "landmark days": landmark_days, "emitted": emitted}

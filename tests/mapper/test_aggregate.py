@@ -9,7 +9,7 @@ import pytest
 from mapper.aggregate import aggregate_task
 from mapper.batch import REASONS, Messages, ParsedBatch
 from mapper.parse import Parser
-from mapper.timing import FIRST_SECOND, judge
+from mapper.timing import FIRST_SECOND, Limits, judge
 from mars.algebra import cells
 from mars.model.expressions import Call, Column, Literal
 from mars.model.partials import AggregateCall
@@ -23,7 +23,7 @@ WHERE = Call("gt", (Column("x", "INT"), Literal(0, "INT")), "BOOLEAN")
 PLAN = made(("k", "x", "t"), (Key("k", Column("k", "STRING"), "STRING"),), (AggregateCall("count", None, None, "BIGINT"),),
             (Output("k", Column("k0", "STRING"), "STRING"), Output("count", Column("a0", "BIGINT"), "BIGINT")), WHERE,
             Window("tumbling", 1_000))
-NOW, LIMIT = 10_000, 300_000
+NOW, LIMIT, OWN = 10_000, 300_000, (0, 50, 400_000)
 
 
 def batch(times: list[int], bad: dict[str, list[str]] | None = None, whole: list[str] | None = None,
@@ -41,7 +41,7 @@ def judged(given: ParsedBatch, stream: Stream = STREAM, written: list[int] | Non
     offsets = np.unique(given.offset)
     times = np.full(len(offsets), NOW) if written is None else np.array(written, np.int64)
     none = np.zeros(len(offsets), np.int64)
-    return judge(stream, given, Messages(np.empty(0, np.uint8), none, none, offsets, times), LIMIT)
+    return judge(stream, given, Messages(np.empty(0, np.uint8), none, none, offsets, times), Limits(LIMIT, OWN))
 
 
 def test_each_tuple_is_counted_once_in_the_order_of_the_tests() -> None:
@@ -82,9 +82,21 @@ def test_each_tuple_is_judged_by_the_time_of_its_own_record() -> None:
     given.offset = np.array([3, 3, 5, 9])
     none = np.zeros(5, np.int64)
     messages_ = Messages(np.empty(0, np.uint8), none, none, np.array([3, 4, 5, 8, 9]), np.array([1, 10**9, 100, 0, 90]))
-    given = judge(STREAM, given, messages_, LIMIT)
+    given = judge(STREAM, given, messages_, Limits(LIMIT))
     assert given.future.tolist() == [True, True, False, False]
     assert given.max_event_time == 100
+
+
+@pytest.mark.parametrize("own_ms", OWN)
+def test_a_query_with_a_limit_of_its_own_is_judged_by_that(own_ms: int) -> None:
+    times = [5, NOW, NOW + 1, NOW + 50, NOW + 51, NOW + LIMIT + 1, NOW + 400_001, 7]
+    whole, plan = judged(batch(times)), changed(PLAN, max_ahead_ms=own_ms)
+    done = aggregate_task(plan, STREAM, whole, 0)
+    alone = judge(STREAM, batch(times), Messages(np.empty(0, np.uint8), *[np.zeros(8, np.int64)] * 2, np.arange(8),
+                                                 np.full(8, NOW)), Limits(own_ms))
+    expected = aggregate_task(PLAN, STREAM, alone, 0)
+    assert (done.counts, done.max_event_time) == (expected.counts, alone.max_event_time)
+    assert done.counts["future"] == sum(time > NOW + own_ms for time in times)
 
 
 def test_a_record_without_a_timestamp_bounds_nothing() -> None:

@@ -70,7 +70,7 @@ def run(monkeypatch):
                 redis.used = becomes
             if clock.now_s - began_s > 60:
                 own.stopping.set()
-            return made._push_group(Fetched(VIEW, CLAIM, {}, None), refused, None)
+            return made._push_group(Fetched(VIEW, CLAIM, {}, None), refused)
 
         own.insist(attempt)
         return redis.took, stops, clock.now_s - began_s
@@ -114,8 +114,8 @@ def test_a_query_that_other_code_made_is_never_computed(monkeypatch):
     monkeypatch.setattr(computing, "stop_queries", lambda _zk, _stream, ids, *why: stops.append((ids, *why)))
     made = Computing(shared(None), Steps(aggregate=Mock(side_effect=AssertionError("computed"))))
     plan = SimpleNamespace(versions=(("hash", 1), ("count", 99)))
-    done = made._task(VIEW, CLAIM, "large", plan, SimpleNamespace())
-    assert done == TaskResult("large", [b"", b""], {}, {})
+    done = made._task(VIEW, CLAIM, "large", plan, SimpleNamespace(max_event_time=7))
+    assert done == TaskResult("large", [b"", b""], {}, {}, 7)
     assert [stop[:2] for stop in stops] == [(["large"], "QUARANTINED")]
     assert "count of version 99" in stops[0][2]
 
@@ -152,10 +152,17 @@ def test_what_several_queries_compute_is_computed_and_sent_once():
     plans = {"large": query("large", 60), "small": query("small", 60), "third": query("third", 10)}
     claim = replace(CLAIM, tasks={"large": 1, "small": 2, "third": 3})
     made = Computing(shared(None), Steps(aggregate=aggregate, encode=lambda table: b"cells"))
-    results = made._tasks(Fetched(VIEW, claim, plans, None), SimpleNamespace())
+    results = made._tasks(Fetched(VIEW, claim, plans, None), SimpleNamespace(max_event_time=7))
     assert computed == ["large", "third"]
     assert [result.query for result in results] == ["large", "small", "third"]
     [group] = groups(results)
     header, cells = entries(claim, group, 2, None, None)[0]
     assert json.loads(header)["tasks"] == [["large", 1, 0], ["small", 2, 0], ["third", 3, 1]]
     assert cells == b"cellscells"
+
+
+def test_tasks_whose_watermarks_move_differently_are_in_groups_of_their_own():
+    """The header tells one greatest event time, and a query may have a limit of the future of its own."""
+    results = [TaskResult(name, [b"x"], {}, {}, greatest) for name, greatest in zip("abcd", (7, 9, 7, None), strict=True)]
+    found = list(groups(results))
+    assert [[result.query for result in group] for group in found] == [["a", "c"], ["b"], ["d"]]

@@ -17,14 +17,17 @@ from mapper.letters import letters_of
 from mapper.parse import Parser
 from mapper.records import Records
 from mapper.steps import Steps
-from mapper.timing import judge
+from mapper.timing import Limits, judge
 from mars.algebra import cells
 from tests.mapper.fused_cases import FUTURE_LIMIT_MS, Case, case_of, plan_of, records_of
+from tests.plans import changed
 
 SEEDS, MESSAGES = (20_000, 150) if os.environ.get("LONG_TESTS") else (200, 120)
 if os.environ.get("NUMBA_BOUNDSCHECK"):
     SEEDS = min(SEEDS, 60)  # each takes several times as long, and a leak shows in few
 GROUPS = 10
+OWN_MS = (1_000, 600_000)
+LIMITS = Limits(FUTURE_LIMIT_MS, OWN_MS)
 PARTITION = 3
 
 
@@ -33,7 +36,7 @@ class Alone:
 
     def __init__(self, case: Case, records: Records) -> None:
         self.case, self.parser, self.messages = case, Parser(case.stream, case.wanted), records.messages()
-        self.batch = judge(case.stream, self.parser.parse(self.messages), self.messages, FUTURE_LIMIT_MS)
+        self.batch = judge(case.stream, self.parser.parse(self.messages), self.messages, LIMITS)
 
     def same_letters(self, rest: Rest | None) -> bool:
         """Are the dead letters of the rest those of the whole?"""
@@ -49,7 +52,7 @@ class Alone:
 def fused_batches(case: Case) -> FusedBatches:
     """The other way."""
     assert can_read(case.stream, case.wanted)
-    reader = FusedReader(case.stream, case.wanted, FUTURE_LIMIT_MS)
+    reader = FusedReader(case.stream, case.wanted, LIMITS)
     return FusedBatches(reader, Parser(case.stream, case.wanted), Steps())
 
 
@@ -63,7 +66,7 @@ def told(batch: ParsedBatch) -> dict:
         "types": {name: str(column.type) for name, column in batch.columns.items()},
         "event_time": batch.event_time.tolist(), "offset": batch.offset.tolist(), "line": batch.line.tolist(),
         "bad": {name: plain(batch.bad.get(name)) for name in batch.columns}, "tuple_bad": plain(batch.tuple_bad),
-        "future": plain(batch.future), "max_event_time": batch.max_event_time,
+        "judged": {limit: (plain(found.future), found.max_event_time) for limit, found in batch.judged.items()},
         "dtypes": [array.dtype for array in (batch.event_time, batch.offset, batch.line)]}
 
 
@@ -71,7 +74,8 @@ def opened(result: TaskResult) -> tuple:
     """The same of a query's cells, whose order says nothing."""
     parts = [cells.decode(part) if part else None for part in result.parts]
     rows = [[] if part is None else sorted(map(repr, part.to_pylist())) for part in parts]
-    return rows, {part.schema for part in parts if part is not None}, result.counts, result.bad_reasons
+    schemas = {part.schema for part in parts if part is not None}
+    return rows, schemas, result.counts, result.bad_reasons, result.max_event_time
 
 
 @pytest.fixture
@@ -111,7 +115,8 @@ def test_both_ways_make_the_same_cells(group, format_, narrow):
     for seed in range(group, SEEDS, GROUPS):
         case = case_of(seed, format_)
         batches = fused_batches(case)
-        plans = {f"q{i}": plan_of(case) for i in range(case.rng.randrange(1, 4))}
+        plans = {f"q{i}": changed(plan_of(case), max_ahead_ms=case.rng.choice((None, *OWN_MS)))
+                 for i in range(case.rng.randrange(1, 4))}
         assert all(can_count(plan, case.stream) for plan in plans.values())
         for _ in range(2):
             records = records_of(case, MESSAGES)
@@ -134,9 +139,10 @@ def test_plain_rows_are_never_left_aside(format_, narrow):
         case = case_of(seed, format_)
         if case.nasty == 0:
             records = records_of(case, 60)
-            taken = FusedReader(case.stream, case.wanted, FUTURE_LIMIT_MS).read(records)
+            taken = FusedReader(case.stream, case.wanted, LIMITS).read(records)
             batch = Alone(case, records).batch
-            future = set() if batch.future is None else set(batch.offset[batch.future].tolist())
+            future = batch.judged[min(OWN_MS)].future
+            future = set() if future is None else set(batch.offset[future].tolist())
             assert set(taken.aside.offset.tolist()) == future, seed
             plain += taken.tuples
     assert plain > 1_000

@@ -13,7 +13,7 @@ import pytest
 from mapper.batch import CountedBatch, Messages, ParsedBatch, TaskResult
 from mapper.parse import Parser
 from mapper.spill import Spill, log_of
-from mapper.timing import judge
+from mapper.timing import Limits, judge
 from mars.model.claims import Claim
 from mars.model.plan import Stream, StreamColumn
 from tests.clock import ManualClock
@@ -33,7 +33,7 @@ def parsed(*values: bytes, columns: tuple[str, ...] = ("t", "k")) -> ParsedBatch
     start = np.concatenate([[0], np.cumsum(length)[:-1]])
     places = (start, length, np.arange(10, 10 + len(values)), np.zeros(len(values), np.int64))
     messages = Messages(np.frombuffer(b"".join(values), np.uint8), *places)
-    return judge(STREAM, Parser(STREAM, columns).parse(messages), messages, 2)
+    return judge(STREAM, Parser(STREAM, columns).parse(messages), messages, Limits(2, (1, 9)))
 
 
 @pytest.mark.parametrize("batch", [
@@ -43,8 +43,11 @@ def test_what_is_written_is_read_again(tmp_path, files, batch):
     file = files.write(STREAM, 2, CLAIM, batch, (4, 7))
     assert log_of(replace(CLAIM, file=json.loads(json.dumps(file)))) == (4, 7)
     again = files.read(STREAM, 2, replace(CLAIM, file=file))
-    assert (again.future is None, again.max_event_time) == (batch.future is None, batch.max_event_time)
-    assert again.future is None or again.future.tolist() == batch.future.tolist()
+    assert again.judged.keys() == batch.judged.keys() == {None, 1, 9}
+    for limit, judged in batch.judged.items():
+        known = again.judged[limit]
+        assert (known.future is None, known.max_event_time) == (judged.future is None, judged.max_event_time)
+        assert known.future is None or known.future.tolist() == judged.future.tolist()
     for name in ("event_time", "offset", "line"):
         assert getattr(again, name).tolist() == getattr(batch, name).tolist()
     assert {n: c.to_pylist() for n, c in again.columns.items()} == {n: c.to_pylist() for n, c in batch.columns.items()}
@@ -55,6 +58,13 @@ def test_a_file_without_a_column_that_is_wanted_now_is_deleted_and_not_read(tmp_
     file = files.write(STREAM, 2, CLAIM, parsed(b"1,a", columns=("t",)))
     assert files.read(STREAM, 2, replace(CLAIM, file=file), {"t"})
     assert files.read(STREAM, 2, replace(CLAIM, file=file), {"t", "k"}) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_what_a_limit_says_is_deleted_and_not_read(tmp_path, files):
+    file = files.write(STREAM, 2, CLAIM, parsed(b"1,a"))
+    assert files.read(STREAM, 2, replace(CLAIM, file=file), {"t"}, (9,))
+    assert files.read(STREAM, 2, replace(CLAIM, file=file), {"t"}, (5,)) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -100,8 +110,8 @@ def test_the_sweep_takes_what_is_old(tmp_path):
     assert not list((tmp_path / "spill").iterdir())
 
 
-COUNTED = CountedBatch({"q": TaskResult("q", [b"cells", b""], {"tuples": 9}, {"t: not a number": 2}),
-                        "r": TaskResult("r", [b"", b"more"], {"tuples": 9}, {})}, 9, 77)
+COUNTED = CountedBatch({"q": TaskResult("q", [b"cells", b""], {"tuples": 9}, {"t: not a number": 2}, 77),
+                        "r": TaskResult("r", [b"", b"more"], {"tuples": 9}, {}, 66)}, 9, 77)
 
 
 def test_what_was_counted_is_read_again_for_the_tasks_that_it_was_counted_for(files):

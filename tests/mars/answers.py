@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mapper.batch import Messages, ParsedBatch
 from mapper.parse import Parser
+from mapper.timing import Limits, judge
 from mars.algebra import aggregates, hashing
 from mars.algebra.aggregate_functions import AGGREGATES
 from mars.algebra.coercion import TypeMismatch
@@ -33,7 +35,10 @@ from tests.mars.answers_values import CALLS, CSV, JSON, TEXTS, VALUES
 
 DAYS = (date.min.toordinal() - date(1970, 1, 1).toordinal(), date.max.toordinal() - date(1970, 1, 1).toordinal())
 WINDOWS = (Window("hopping", 60_000, 25_000, -7_000), Window("landmark each", 600_000, 40_000),
-           Window("landmark from", 90_000, 90_000, from_us=-1_000_000))
+           Window("landmark from", 90_000, 90_000, from_us=-1_000_000), Window("emitted", 60_000, 25_000))
+DAY_MS = 86_400_000
+ZONED = (Window("days", 7 * DAY_MS, DAY_MS, zone="Australia/Lord_Howe"),
+         Window("landmark days", 2 * DAY_MS, 5_400_000, zone="Europe/Berlin"))
 
 
 def mixed(count: int, seed: int) -> np.ndarray:
@@ -142,6 +147,16 @@ def window_answers(window: Window, times: np.ndarray) -> Iterator[bytes]:
             yield repr((panes.tolist(), rows.tolist(), kind.start(names).tolist(), kind.end(names).tolist())).encode()
 
 
+def zoned_answers(window: Window, times: np.ndarray) -> Iterator[bytes]:
+    """Panes and windows of days of zones, in years for which the zones' data will hardly change any more."""
+    for unit in ("s", "ms"):
+        second = {"s": 1, "ms": 1_000}[unit]
+        kind = KINDS[window.kind](window, stream({"t": "BIGINT"}, unit=unit), 0)
+        panes = kind.panes(times % (900_000_000 * second) + 600_000_000 * second)
+        rows, names = kind.of_panes(panes, None, kind.closed_end(1_200_000_000 * second))
+        yield repr((panes.tolist(), rows.tolist(), kind.start(names).tolist(), kind.end(names).tolist())).encode()
+
+
 def session_answers(times: np.ndarray) -> Iterator[bytes]:
     """Cells of three groups, and their windows, with and without a longest time."""
     ids = (mixed(len(times), 12) % np.uint64(3)).astype(np.int32)
@@ -166,6 +181,17 @@ def sliding_answers(times: np.ndarray) -> Iterator[bytes]:
         yield repr((kind.panes(times).tolist(), *found)).encode()
 
 
+def max_ahead_answers(times: np.ndarray) -> Iterator[bytes]:
+    """Which tuples are future by limits of their own, and how far they move the watermark."""
+    offset, written = np.arange(len(times)), (mixed(len(times), 13) % np.uint64(1_000)).astype(np.int64)
+    none = np.zeros(len(times), np.int64)
+    batch = ParsedBatch({}, times, offset, none.astype(np.int32))
+    judged = judge(stream({"t": "BIGINT"}), batch, Messages(none.view(np.uint8), none, none, offset, written),
+                   Limits(500, (0, 20, 900))).judged
+    yield repr([(limit, np.flatnonzero(found.future).tolist(), found.max_event_time)
+                for limit, found in judged.items()]).encode()
+
+
 def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
     """Every part by its name in mars/computing.py, and what it makes."""
     yield "csv", reader_answers({"t": "BIGINT", "a": "STRING", "b": "STRING"}, "CSV", CSV)
@@ -180,8 +206,11 @@ def part_answers() -> Iterator[tuple[str, Iterator[bytes]]]:
                      for s, w in units for kind in [KINDS[w.kind](w, s, 0)] for t in (times, -times, times[:1]))
     for window in WINDOWS:
         yield f"window {window.kind}", window_answers(window, times % 10_000_000)
+    for window in ZONED:
+        yield f"window {window.kind}", zoned_answers(window, times)
     yield "window sliding", sliding_answers(times % 900_000)
     yield "window session", session_answers(times % 2_000_000)
+    yield "max ahead", max_ahead_answers(times % 1_000)
     yield "hash", (hashing.hash_rows(keys, len(keys[0])).tobytes() + hashing.part_of(keys, 7, len(keys[0])).tobytes()
                    for keys in key_columns())
     yield "group", (repr((found.ids.tolist(), found.first_row.tolist())).encode() for keys in key_columns()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.model.altering import Altering
+from tests.model.changing import Changing
 from tests.model.claims import Claims
 from tests.model.explore import Model
 from tests.model.fetching import Fetching
@@ -17,7 +18,7 @@ from tests.model.visibility import Visibility
 from tests.model.watermarks import DeposedLeader, NewLeader, NewPartitions, Watermarks
 
 MODELS: tuple[type[Model], ...] = (Claims, Fetching, Truncating, Recovery, RollBack, Owners, Lanes, Watermarks,
-                                   NewPartitions, NewLeader, DeposedLeader, Visibility, Poison, Altering)
+                                   NewPartitions, NewLeader, DeposedLeader, Visibility, Changing, Poison, Altering)
 
 
 def whole() -> list[Model]:

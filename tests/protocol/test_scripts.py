@@ -351,6 +351,23 @@ def test_the_bound_holds_and_is_lifted_by_committed_positions(exchange):
     assert claim(exchange, request=5, ends={0: 100}, bound=20).end == 30
 
 
+def test_a_query_with_a_rate_reads_by_itself_and_no_faster(exchange):
+    exchange.redis.hset(Keys(STREAM).lanes(0), "q2", "2:0")
+    given = [claim(exchange, request=n, most=100, ends={0: 1000}, rates={"q2": 30.0}) for n in range(1, 31)]
+    by_itself = [c for c in given if c is not None and "q2" in c.tasks]
+    assert {tuple(c.tasks) for c in given if c} == {("q1",), ("q2",)}
+    assert [c.end for c in given if c and "q1" in c.tasks][-1] == 1000
+    assert 30 <= sum(c.end - c.start for c in by_itself) <= 40  # a second's offsets, and what came meanwhile
+    assert all(one.end == other.start for one, other in pairwise(by_itself))
+
+
+def test_a_rate_below_one_offset_a_second_gives_one_offset(exchange):
+    exchange.redis.hset(Keys(STREAM).lanes(0), "q2", "2:0")
+    exchange.redis.hdel(Keys(STREAM).lanes(0), "q1")
+    given = [claim(exchange, request=n, ends={0: 10}, rates={"q2": 0.01}) for n in (1, 2)]
+    assert [c and c.end - c.start for c in given] == [1, None]
+
+
 def test_a_lane_behind_catches_up_and_shares_claims_from_where_the_cursors_are_equal(exchange):
     for request in (1, 2):
         claim(exchange, request=request, ends={0: 100})

@@ -42,6 +42,7 @@ class Memory:
         self.rows: list[tuple[int, str]] = []
         self.is_there, self.epoch = False, 0
         self.errors: list[Exception] = []
+        self.refused: list[Exception] = []  # of deliveries alone
         self.marks: list[Mark] = []
 
     def prepare(self, may_make: bool) -> bool:
@@ -62,8 +63,8 @@ class Memory:
         return self.mark
 
     def deliver(self, rows: pa.Table, mark: Mark) -> None:
-        if self.errors:
-            raise self.errors.pop(0)
+        if self.errors or self.refused:
+            raise (self.errors or self.refused).pop(0)
         self.rows += [(int(row["window_start"].timestamp()), row["sip"]) for row in rows.to_pylist()]
         self.mark = mark
         self.marks.append(mark)
@@ -181,6 +182,19 @@ def test_a_target_that_is_away_is_waited_for_ever_longer_and_said(begin, context
     assert one.backoff.period_s > delivery.BACKOFF_S
     assert one.backoff.is_due()
     assert context.sinks.status(one.sink).last_error == ""
+
+
+def test_a_target_that_keeps_no_mark_is_not_back_before_it_takes_something(begin, context, filled, target) -> None:
+    target.keeps_mark, target.refused = False, [TargetAwayError("503") for _ in range(3)]
+    one = begin()
+    until(lambda: context.sinks.status(one.sink).state == "WAITING")
+    since_ms = context.sinks.status(one.sink).since_ms
+    while target.refused:
+        status = context.sinks.status(one.sink)
+        assert (status.state, status.since_ms, status.last_error) == ("WAITING", since_ms, "503") or not target.refused
+    until(lambda: context.sinks.status(one.sink).state == "DELIVERING")
+    assert windows(target) == [0, 0, 60, 60, 120, 120]
+    assert one.backoff.period_s == delivery.BACKOFF_S * 4
 
 
 def test_a_target_that_says_when_to_come_again_is_left_alone_until_then(begin, context, filled, target, monkeypatch) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
 import orjson
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from mars.adapters.target_errors import FencedError, ProgressLostError, RowsRefusedError
+from mars.adapters.kafka import transactions
+from mars.adapters.target_errors import FencedError, ProgressLostError, RowsRefusedError, TargetAwayError
 from mars.errors import NotReadyError
 from mars.model.connections import Connection
 from mars.model.sinks import Into, Mark, Sink
@@ -86,6 +89,38 @@ def test_an_owner_that_stops_in_a_transaction_is_undone_by_the_next(stack, open_
     new.deliver(table(LINES[:2]), Mark(2, PLACE, 2))
     assert len(read(stack.config.kafka_address, open_.name)) == 2
     assert len(read(stack.config.kafka_address, open_.name, "read_uncommitted")) == 3
+
+
+def test_a_call_that_never_returns_is_given_up_and_the_next_try_shuts_it_out(stack, open_, monkeypatch) -> None:
+    monkeypatch.setattr(transactions, "LATE_S", 0.5)
+    target, forever = open_(), threading.Event()
+    target.prepare(may_make=True)
+    target.claim(Mark(1), is_known=False)
+    monkeypatch.setattr(transactions, "TIMEOUT_S", 0.5)
+    target._transactions._producer = Stuck(target._transactions._producer, forever)
+    with pytest.raises(TargetAwayError, match="does not come back"):
+        target.deliver(table(), Mark(1, PLACE, 4))
+    monkeypatch.setattr(transactions, "TIMEOUT_S", 30.0)
+    after = open_()
+    assert after.claim(Mark(1), is_known=True) == Mark(1)
+    after.deliver(table(), Mark(1, PLACE, 4))
+    forever.set()  # the call that was given up goes on, too late
+    assert len(read(stack.config.kafka_address, open_.name)) == len(LINES)
+
+
+class Stuck:
+    """A producer that never comes back from one call."""
+
+    def __init__(self, producer: Producer, until: threading.Event) -> None:
+        self.producer, self.until = producer, until
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.producer, name)
+
+    def send_offsets_to_transaction(self, *arguments: object) -> None:
+        self.until.wait()
+        self.producer.send_offsets_to_transaction(*arguments)
+        self.producer.commit_transaction(30)
 
 
 def test_an_owner_of_a_lower_epoch_that_comes_late_is_told_so(open_) -> None:

@@ -1,5 +1,5 @@
--- over: statement
--- at: 1:39
--- title: EMIT CHANGES is not supported yet
--- hint: write EMIT FINAL; open windows are read with partial=true
-SELECT count(*) FROM s WINDOWING 60 s EMIT CHANGES
+-- over: continuous
+-- at: 1:96
+-- title: EMIT CHANGES does not go with SESSION windows
+-- hint: write WINDOWING 60 s, EVERY or LANDMARK
+SELECT sip, count(*) AS n FROM s GROUP BY sip WINDOWING SESSION GAP 60 s GRACE 5 s FROM LATEST EMIT CHANGES

@@ -1,5 +1,5 @@
--- over: statement
--- at: 1:54
--- title: LATE UPDATE is not supported yet
--- hint: write LATE DROP: late tuples are dropped and counted
-SELECT count(*) FROM s WINDOWING 60 s GRACE 5 s LATE UPDATE
+-- over: continuous
+-- at: 1:51
+-- title: HAVING does not go with LATE UPDATE
+-- hint: give the condition where results are read: WHERE of a SELECT or of a sink
+SELECT count(*) AS n FROM s WINDOWING 60 s HAVING count(*) > 1 LATE UPDATE FOR 5 min

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tests.simulate import bugs_inside, bugs_outside, bugs_readers  # noqa: F401 they enter theirs
+from tests.simulate import bugs_changes, bugs_inside, bugs_outside, bugs_readers  # noqa: F401 they enter theirs
 from tests.simulate.planted import BUGS  # noqa: F401 for whoever looks for one
 
 RARE = frozenset((

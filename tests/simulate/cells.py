@@ -15,6 +15,8 @@ from types import SimpleNamespace
 import pyarrow as pa
 
 from mapper.aggregate import TaskCells
+from mapper.batch import Judged
+from mapper.timing import Limits
 from mars.model.commits import ResultSegment, Segment
 from mars.model.plan import QueryPlan, Stream
 from mars.model.types import to_arrow
@@ -44,11 +46,18 @@ class Batch:
     """A parsed batch: (offset, id, time, Kafka timestamp), and as judged."""
 
     records: list[tuple[int, int, int, int]]
-    timely: list[tuple[int, int, int, int]] = field(default_factory=list)
-    max_event_time: int | None = None
+    judged: dict[int | None, Judged] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.records)
+
+    @property
+    def max_event_time(self) -> int | None:
+        return self.judged[None].max_event_time
+
+    def timely(self, limit: int | None) -> list[tuple[int, int, int, int]]:
+        """The records that are not future by this limit."""
+        return [record for record in self.records if record[1] not in self.judged[limit].future]
 
 
 class Parser:
@@ -66,20 +75,25 @@ def cell(id_: int, time: int) -> int:
     return (time // WINDOW_MS * WINDOW_MS << ID_BITS) | id_
 
 
-def judge(stream: Stream, batch: Batch, messages: object, future_limit_ms: int) -> Batch:
+def judge(stream: Stream, batch: Batch, messages: object, limits: Limits) -> Batch:
     """Stands for mapper.timing.judge."""
-    batch.timely = [record for record in batch.records if record[2] <= record[3] + future_limit_ms]
-    batch.max_event_time = max((min(time, written) for _, _, time, written in batch.timely), default=None)
+    for limit in (None, *limits.own_ms):
+        most = limits.setting_ms if limit is None else limit
+        future = {id_ for _, id_, time, written in batch.records if time > written + most}
+        seen = [min(time, written) for _, id_, time, written in batch.records if id_ not in future]
+        batch.judged[limit] = Judged(future, max(seen, default=None))
     return batch
 
 
 def aggregate_task(plan: QueryPlan, stream: Stream, batch: Batch, partition: int) -> TaskCells:
     """Stands for mapper.aggregate.aggregate_task."""
     parts = [[] for _ in range(stream.key_parts)]
-    for _, id_, time, _ in batch.timely:
+    limit = plan.aggregation.max_ahead_ms
+    for _, id_, time, _ in batch.timely(limit):
         parts[id_ % stream.key_parts].append(cell(id_, time))
     timely = sum(map(len, parts))
-    return TaskCells([Table(sorted(part)) for part in parts], len(batch), 0, len(batch) - timely, 0, timely)
+    return TaskCells([Table(sorted(part)) for part in parts], len(batch), 0, len(batch) - timely, 0, timely,
+                     max_event_time=batch.judged[limit].max_event_time)
 
 
 def encode(table: Table) -> bytes:

@@ -131,8 +131,12 @@ class Checker:
         if goes_on and before.watermark is not None and before.published is None:
             for result in entry.results[len(before.results):]:
                 start = cells.first_pane(self._table(result.segment))
-                if start + cells.WINDOW_MS <= before.watermark:
+                if self._is_shown_again(query, start, before):
                     raise Broken(f"I2: {query} in key part {k}: the window {start} was shown, and is shown again")
+
+    def _is_shown_again(self, query: str, start: int, before: QueryCommit) -> bool:
+        """Had the window closed before?"""
+        return before.watermark is not None and start + cells.WINDOW_MS <= before.watermark
 
     def _results(self, entry: QueryCommit) -> list[ResultSegment]:
         """All result segments, the oldest first."""
@@ -158,6 +162,7 @@ class Checker:
         """I1 to I4, I6: state and results hold exactly the tuples up to the positions, each once, in its window. Of a query
         that has counted what a log has lost nothing is promised, but that it does not go on so (`ends`)."""
         start, wanted, is_past = self.queries.queries[query].start, [], False
+        ahead = self._ahead(self.queries.queries[query])
         for p, log in enumerate(self.topic.logs):
             position = entry.positions.get(p, start.get(p, 0))
             if position > max(log.stable, start.get(p, 0)):
@@ -165,10 +170,14 @@ class Checker:
                     raise Broken(f"I6: {query} in key part {k}: partition {p} is at {position}, past the last stable offset")
                 is_past = True
             wanted += [cell for cell in log.cells[start.get(p, 0):position]
-                       if cell and (cell & cells.IDS) % self.key_parts == k and cell & cells.IDS not in self.topic.ahead]
+                       if cell and (cell & cells.IDS) % self.key_parts == k and cell & cells.IDS not in ahead]
         found = self.held(entry)
         if found != sorted(wanted) and (ends or not (is_past or self._has_lost(found, wanted))):
             self._explain(k, query, entry, found, wanted)
+
+    def _ahead(self, query: Query) -> set[int]:
+        """The tuples that are future for a query."""
+        return self.topic.ahead[query.plan.aggregation.max_ahead_ms]
 
     def _has_lost(self, found: list[int], wanted: list[int]) -> bool:
         """Has it counted what a log has lost, or not what has come in its place?"""
@@ -219,7 +228,7 @@ class Checker:
             rows = sum(len(set(self.held(entry))) for entry in entries)
             wanted = sum(1 for p, log in enumerate(self.topic.logs) for cell in log.cells[query.start.get(p, 0):] if cell)
             counters = entries[0].counters
-            ahead = self.topic.ahead - self.topic.unreadable
+            ahead = self._ahead(query) - self.topic.unreadable
             future = sum(1 for p, log in enumerate(self.topic.logs) for record in log.records[query.start.get(p, 0):]
                          if record and record[0] in ahead)
             if counters["future"] != future:

@@ -10,7 +10,7 @@ from tests.simulate.scripts import Store
 
 def claim(s: Store, generation: int, worker: str, request: int, now: int, server: str, *, lease_ms: int, most: int,
           bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool,
-          least: int = 1) -> dict | None:
+          least: int = 1, rates: dict[str, float] | None = None) -> dict | None:
     """The claim as the script keeps it, or None."""
     s.check(generation)
     s.check_server(server)
@@ -27,11 +27,14 @@ def claim(s: Store, generation: int, worker: str, request: int, now: int, server
         return _give(s, _again(s, s.claims[expired[0][2]], now), worker, request, now, lease_ms)
     if not allow_new:
         return None
-    chosen = _choose(s, most, bound, key_parts, ends, stay, least)
+    rates = rates or {}
+    chosen = _choose(s, most, bound, key_parts, ends, stay, least, rates, now)
     if chosen is None:
         return None
     p, end = chosen["part"], chosen["end"]
     tasks = dict(chosen["members"])
+    if query := chosen.get("limited"):
+        s.rates[query] = _used_up(s, query, rates, now) + (end - chosen["start"]) * 1000 / rates[query]
     for query, incarnation in tasks.items():
         s.lanes[p][query] = (incarnation, end)
     s.counters["claim"] += 1
@@ -85,12 +88,25 @@ def _put_aside(s: Store, held: dict, now: float, changes: dict) -> None:
     s.leases[piece["id"]] = now
 
 
-def _lanes_of(s: Store, p: int) -> dict[int, list[tuple[str, int]]]:
-    """Who rides at each cursor, in the order of the cursors."""
+def _lanes_of(s: Store, p: int, rates: dict[str, float]) -> dict[int, list[tuple[str, int]]]:
+    """Who rides at each cursor, in the order of the cursors; without the queries that have a rate."""
     riders: dict[int, list[tuple[str, int]]] = {}
     for query, (incarnation, cursor) in s.lanes[p].items():
-        riders.setdefault(cursor, []).append((query, incarnation))
+        if query not in rates:
+            riders.setdefault(cursor, []).append((query, incarnation))
     return dict(sorted(riders.items()))
+
+
+def _used_up(s: Store, query: str, rates: dict[str, float], now: float) -> float:
+    """Up to when a query's rate is used up."""
+    oldest = now - max(1000, 1000 / rates[query])
+    used = s.rates.get(query, oldest)
+    return used if oldest <= used <= now else oldest
+
+
+def allowance(s: Store, query: str, rates: dict[str, float], now: float) -> int:
+    """The offsets that a query with a rate may take now."""
+    return math.floor((now - _used_up(s, query, rates, now)) * rates[query] / 1000 + 1e-6)
 
 
 def _range_end(s: Store, p: int, start: int, members: list, following: int | None, most: int, bound: int, key_parts: int,
@@ -105,10 +121,10 @@ def _range_end(s: Store, p: int, start: int, members: list, following: int | Non
 
 
 def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int], stay: int | None,
-            least_length: int) -> dict | None:
+            least_length: int, rates: dict[str, float], now: float) -> dict | None:
     front, behind = None, {}
     for p, last in ends.items():
-        riders = _lanes_of(s, p)
+        riders = _lanes_of(s, p, rates)
         cursors = [*riders]
         for start, following in zip(cursors, [*cursors[1:], None], strict=False):
             score, distance = -math.inf if p == stay else s.progress.get(p, -1e300), cursors[-1] - start
@@ -125,7 +141,25 @@ def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int
                 front = found
             else:
                 behind |= dict.fromkeys(further, found)
+        behind |= _limited(s, p, behind, most, bound, key_parts, last, rates, now)
     given, turns = s.counters["claim"], list({id(behind[name]): behind[name] for name in sorted(behind)}.values())
     if turns and (given % 3 == 0 or front is None):
         return turns[given // 3 % len(turns)]
     return front
+
+
+def _limited(s: Store, p: int, behind: dict, most: int, bound: int, key_parts: int, last: int, rates: dict[str, float],
+             now: float) -> dict[str, dict]:
+    """What the queries with a rate may claim of a partition, where they are further behind than in another one."""
+    found = {}
+    for query, (incarnation, start) in s.lanes[p].items():
+        distance = last - start
+        if query not in rates or distance <= 0 or (query in behind and distance <= behind[query]["distance"]):
+            continue
+        may, members = min(most, allowance(s, query, rates, now)), [(query, incarnation)]
+        if may >= min(distance, most, max(1, math.floor(rates[query] / 10))):
+            end = _range_end(s, p, start, members, None, may, bound, key_parts, last)
+            if end > start:
+                found[query] = {"part": p, "start": start, "end": end, "members": members, "limited": query,
+                                "distance": distance}
+    return found

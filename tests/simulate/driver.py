@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 import orjson
 
 from mars.model.registry import RUNNING
@@ -9,11 +12,12 @@ from tests.simulate.check import Broken
 from tests.simulate.faults import Mix
 from tests.simulate.load import Load
 from tests.simulate.readers import APIS
-from tests.simulate.world import PLAN, WORKERS, World
+from tests.simulate.world import AHEAD, PLAN, WORKERS, World
 
 HEAL_S = 30.0
 CUT_MAX = 6
 TIDIED, TIDY_S = 0.1, 2.0  # so many runs go on until files are deleted
+RATES = (None,) * 9 + (40, 400)  # tuples a second of a query
 # How often each thing happens, before the seed's mixture weighs it.
 LOAD = (("produce", 30), ("burst", 6), ("transaction", 4), ("end_transaction", 6), ("wait", 4))
 TROUBLE = (("kill", 5), ("stop", 3), ("pause", 4), ("cut", 3), ("lose_redis", 4), ("damage", 1), ("poison", 1), ("fill", 2),
@@ -258,7 +262,9 @@ class Driver(Load):
         for p, log in enumerate(logs):
             log.read_to = max(log.read_to, offsets[p])  # who begins at an end has seen it: a log that is cut below it is cut
         name = f"q{number}_{self._now()}"
-        world.call(lambda: world.catalog.create_query(name, PLAN, offsets))
+        plan = AHEAD if number % 2 and world.plan is PLAN else world.plan
+        rate = Random(name).choice(RATES)
+        world.call(lambda: world.catalog.create_query(name, replace(plan, rate=rate), offsets))
         return f"CREATE QUERY {name} FROM {start}"
 
     def query(self) -> str:

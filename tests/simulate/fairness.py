@@ -24,10 +24,13 @@ class Fairness:
     def claim(self, store: Store, arguments: dict, call: Callable[[], dict | None]) -> dict | None:
         """The claim that `call` gives of this store."""
         last, waiting = store.counters["claim"], self._waiting(store, arguments) if arguments["allow_new"] else {}
-        lanes = {p: max((cursor for _, cursor in lane.values()), default=0) for p, lane in store.lanes.items()}
+        rates = arguments.get("rates") or {}
+        lanes = {p: max((cursor for query, (_, cursor) in lane.items() if query not in rates), default=0)
+                 for p, lane in store.lanes.items()}
         made = call()
         if made is not None and made["id"] > last:
-            kind = "front" if made["start"] == lanes[made["partition"]] else "behind"
+            limited = not rates.keys().isdisjoint(made["tasks"])
+            kind = "front" if made["start"] == lanes[made["partition"]] and not limited else "behind"
             self._note(waiting, kind, set(made["tasks"]))
         return made
 
@@ -36,7 +39,7 @@ class Fairness:
         found: Waiting = {}
         most, bound, key_parts, least = (arguments[name] for name in ("most", "bound", "key_parts", "least"))
         for p, last in arguments["ends"].items():
-            riders = claiming._lanes_of(store, p)
+            riders = claiming._lanes_of(store, p, arguments.get("rates") or {})
             cursors = [*riders]
             for start, following in zip(cursors, [*cursors[1:], None], strict=False):
                 members = riders[start]

@@ -14,7 +14,7 @@ from tests.simulate.faults import Network
 from tests.simulate.log import Log
 from tests.simulate.scheduler import Scheduler, Source
 
-FUTURE_LIMIT_MS = 200
+FUTURE_LIMIT_MS, OWN_LIMIT_MS = 200, 350  # the setting, and what some queries have instead
 TOO_LARGE = 0.01  # so often a range holds more bytes than was to be expected
 
 
@@ -27,7 +27,7 @@ class Topic(Source):
         self.logs = [Log() for _ in range(partitions)]
         self.ids = 0
         self.written: dict[int, int] = {}  # id -> Kafka timestamp of the record, in ms
-        self.ahead: set[int] = set()  # ids of future tuples
+        self.ahead: dict[int | None, set[int]] = {None: set(), OWN_LIMIT_MS: set()}  # ids of future tuples, by limit
         self.unreadable: set[int] = set()
         self.disordered = False  # tuples ahead of time make others of their partition late
         self.idle_by_stable = False
@@ -70,8 +70,9 @@ class Topic(Source):
         """The next id, of a record that is written now."""
         self.ids += 1
         self.written[self.ids] = int(self.scheduler.now * 1000)
-        if time > self.written[self.ids] + FUTURE_LIMIT_MS:
-            self.ahead.add(self.ids)
+        for limit, ahead in self.ahead.items():
+            if time > self.written[self.ids] + (limit or FUTURE_LIMIT_MS):
+                ahead.add(self.ids)
 
     def asked(self) -> None:
         """A call of some node: KafkaUnreachable if it is lost."""

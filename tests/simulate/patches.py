@@ -12,6 +12,7 @@ import contextlib
 import functools
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import orjson
@@ -20,6 +21,7 @@ import mapper.claim
 import mapper.ends
 import mapper.fetching
 import mars.model.registry
+import mars.results.changes
 import mars.results.open_windows
 import mars.results.tables
 import reducer.committing.commit
@@ -38,6 +40,7 @@ import reducer.state.merge
 import reducer.state.sharing
 from mars import faults
 from mars.model.plan import QueryPlan
+from tests.plans import changed
 from tests.simulate import cells
 from tests.simulate.world import World
 
@@ -66,6 +69,8 @@ CELLS: list[Change] = [
     (reducer.committing.commit, "Closed", cells.Closed), (reducer.committing.commit, "encode", cells.encode),
     (mars.results.tables, "cells", cells.OPEN), (mars.results.open_windows, "cells", cells.OPEN),
 ]
+# Rows that change are made of real cells (changing.py), few at a time.
+REAL_CELLS: list[Change] = [(mars.results.changes, "CHUNK_ROWS", 2)]
 # Query sets are read and written at a tenth of the cost: each text is read once, and without compression. Whoever asks makes
 # objects of its own from what is read, and changes nothing of it.
 JSON = SimpleNamespace(loads=functools.lru_cache(64)(orjson.loads), dumps=orjson.dumps, Fragment=orjson.Fragment,
@@ -74,15 +79,22 @@ PLAIN = SimpleNamespace(compress=lambda data, level: data, decompress=lambda dat
 
 
 def _query_sets(plan: QueryPlan) -> list[Change]:
-    """All queries have one plan, which is not read each time."""
+    """All queries have this plan, with limits of their own; few, which are not read each time."""
+    @functools.lru_cache
+    def own(max_ahead_ms: int | None, rate: int | None) -> QueryPlan:
+        return replace(changed(plan, max_ahead_ms=max_ahead_ms), rate=rate)
+
+    def read(data: dict) -> QueryPlan:
+        return own(data["aggregation"].get("max_ahead_ms"), data.get("rate"))
+
     return [(mars.model.registry, "orjson", JSON), (mars.model.registry, "zlib", PLAIN),
-            (mars.model.registry, "QueryPlan", SimpleNamespace(from_json=lambda data: plan))]
+            (mars.model.registry, "QueryPlan", SimpleNamespace(from_json=read))]
 
 
 @contextlib.contextmanager
 def installed(world: World, plan: QueryPlan) -> Iterator[None]:
     """The real code works in this world while this lasts, and says nothing to the log."""
-    changes = CONSTANTS + CELLS + _query_sets(plan)
+    changes = CONSTANTS + (REAL_CELLS if plan.aggregation.is_changelog else CELLS) + _query_sets(plan)
     undo = [(module, name, getattr(module, name)) for module, name, _ in changes]
     loggers = [one for name, one in logging.root.manager.loggerDict.items() if name.startswith("mars.")]
     try:

@@ -30,6 +30,7 @@ class Store:
     owners: dict[int, int] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     detached: dict[str, int] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
 
     def check(self, generation: int) -> None:
         """Rule 4."""
@@ -93,6 +94,7 @@ def detach(s: Store, generation: int, epoch: int, query: str, attached: dict[int
         if query in s.lanes[p] and s.lanes[p][query][0] <= incarnation:
             del s.lanes[p][query]
     s.detached[query] = max(s.detached.get(query, 0), *attached.values())
+    s.rates.pop(query, None)
 
 
 def facts(s: Store, generation: int, epoch: int, told: dict[str, object]) -> None:

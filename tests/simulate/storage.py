@@ -136,7 +136,7 @@ class Spill:
         self.kept[path] = ((generation, claim.partition, claim.start, claim.end), batch, scheduler.current, scheduler.now)
         return {"host": self.host, "path": path, "log": log}
 
-    def read(self, stream: object, generation: int, claim: object, columns: object) -> object | None:
+    def read(self, stream: object, generation: int, claim: object, columns: object, own_ms: object) -> object | None:
         if not claim.file or claim.file["host"] != self.host:
             return None
         header, batch, *_ = self.kept.get(claim.file["path"], (None, None))

@@ -24,7 +24,7 @@ from tests.simulate.world import PLAN, World
 @pytest.fixture
 def world() -> Iterator[World]:
     world = World(1, STEPS_MAX)
-    with patches.installed(world, PLAN):
+    with patches.installed(world):
         try:
             world.begin()
             yield world

@@ -22,7 +22,7 @@ from tests.simulate.world import CONFIG, PLAN, STREAM, World
 @pytest.fixture
 def world():
     made = World(1, 2_000_000)
-    with patches.installed(made, PLAN):
+    with patches.installed(made):
         yield made
         made.scheduler.close()
 

@@ -12,7 +12,7 @@ from mapper.steps import Steps
 from mars.config import Config
 from reducer.connections import Connections as ReducerConnections
 from reducer.job import Reducer
-from tests.simulate import cells, kafka, redis, storage, zookeeper
+from tests.simulate import cells, changing, kafka, redis, storage, zookeeper
 
 if TYPE_CHECKING:
     from tests.simulate.world import World
@@ -31,7 +31,7 @@ def mapper(world: World, slot: int) -> Mapper:
     connections = MapperConnections(
         zookeeper.ZooKeeper(world.ensemble, CONFIG.zookeeper_session_ms), redis.Exchange(world.server), world.disk.spill,
         LETTERS, lambda stream: kafka.Reader(world.topic, stream.topic_id))
-    return Mapper(CONFIG, slot, connections, world.runtime, STEPS)
+    return Mapper(CONFIG, slot, connections, world.runtime, changing.STEPS if world.changes else STEPS)
 
 
 def reducer(world: World, slot: int) -> Reducer:

@@ -15,12 +15,14 @@ from mars.errors import InvariantError, MarsError
 from mars.model import names
 from mars.model.expressions import Column
 from mars.model.log_epochs import Epochs
-from mars.model.plan import Key, Output, Stream, StreamColumn, Window
+from mars.model.plan import Key, Output, QueryPlan, Stream, StreamColumn, Window
 from reducer.job import Reducer
 from reducer.keypart import KeyPart
-from tests.plans import made
+from tests.plans import changed, made
 from tests.simulate import ensemble, kafka, redis, storage, threads, zookeeper
 from tests.simulate.cells import WINDOW_MS
+from tests.simulate.changing import ChangingChecker
+from tests.simulate.changing_readers import ChangingReaders
 from tests.simulate.check import Broken, Checker
 from tests.simulate.fairness import Fairness
 from tests.simulate.faults import FATES, STRIKES, Mix, Network
@@ -37,6 +39,7 @@ STREAM = Stream("s", 0, "topic", "topic", COLUMNS, "CSV", "t", "ms", key_parts=2
 PLAN = made(("t", "id"), (Key("id", Column("id", "BIGINT"), "BIGINT"),), (),
             (Output("id", Column("k0", "BIGINT"), "BIGINT"),), window=Window("tumbling", WINDOW_MS), watermark_ms=0,
             idle_ms=400)
+AHEAD = changed(PLAN, max_ahead_ms=kafka.OWN_LIMIT_MS)
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
 
@@ -44,7 +47,8 @@ EXPECTED_ENDS = (Killed, MarsError, KazooException)
 class World:
     """Everything of one run; `checker.broken` and the actors' errors say what went wrong."""
 
-    def __init__(self, seed: int, steps_max: int) -> None:
+    def __init__(self, seed: int, steps_max: int, plan: QueryPlan = PLAN) -> None:
+        self.plan, self.changes = plan, plan.aggregation.is_changelog
         self.scheduler = Scheduler(seed, steps_max)
         self.random = self.scheduler.random
         self.network = Network(self.scheduler)
@@ -69,12 +73,13 @@ class World:
             self.session.ensure(path)
         self.catalog = CatalogStore(self.session)
         stream = self.catalog.create_stream(replace(STREAM, key_parts=self.key_parts), range(PARTITIONS))
-        self.checker = Checker(stream.id, self.key_parts, self.topic, storage.Storage(self.disk), self.server)
+        checker = ChangingChecker if self.changes else Checker
+        self.checker = checker(stream.id, self.key_parts, self.topic, storage.Storage(self.disk), self.server)
         self.ensemble.watch = self.checker.watch
         self.server.fairness = Fairness(self.checker.report)
         shown = Shown(self.key_parts, self.checker.held)
         self.checker.noted = shown.note
-        self.readers = Readers(self, shown)
+        self.readers = (ChangingReaders if self.changes else Readers)(self, shown)
         for name in WORKERS:
             self.start(name)
 

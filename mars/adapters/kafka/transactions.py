@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -12,6 +13,7 @@ from mars.adapters.kafka.security import Security, librdkafka
 from mars.errors import ConflictError, MarsError, NotReadyError
 
 TIMEOUT_S = 30.0
+LATE_S = 5.0  # so much later than its time-out, a call is taken for one that never returns
 LOG = logging.getLogger(__name__)
 Message = tuple[int, bytes] | tuple[int, bytes, bytes]
 
@@ -48,8 +50,9 @@ class Transactions:
                                    "isolation.level": "read_committed"}, logger=LOG)
         self._producer = Producer({**client, "transactional.id": name, "linger.ms": 20,
                                    "message.max.bytes": 100 << 20, **settings}, logger=LOG)
+        self._is_stuck = False
         with self._translated():
-            self._producer.init_transactions(TIMEOUT_S)
+            self._within(self._producer.init_transactions, TIMEOUT_S)
 
     def last(self, topic: str) -> str | None:
         """The id of the last committed transaction into the topic; None if there is none, or Kafka has forgotten it."""
@@ -70,17 +73,39 @@ class Transactions:
                 if self._producer.flush(TIMEOUT_S) or failed:
                     raise self._words.refused(*(failed or [(KafkaError(KafkaError._TIMED_OUT), None)])[0])
                 before_end()
-                self._producer.send_offsets_to_transaction([TopicPartition(topic, 0, 0, metadata=id_)],
-                                                           self._consumer.consumer_group_metadata(), TIMEOUT_S)
+                self._within(self._producer.send_offsets_to_transaction, [TopicPartition(topic, 0, 0, metadata=id_)],
+                             self._consumer.consumer_group_metadata(), TIMEOUT_S)
             except BaseException:
-                with contextlib.suppress(KafkaException):
-                    self._producer.abort_transaction(TIMEOUT_S)
+                if not self._is_stuck:
+                    with contextlib.suppress(KafkaException):
+                        self._within(self._producer.abort_transaction, TIMEOUT_S)
                 raise
-            self._producer.commit_transaction(TIMEOUT_S)
+            self._within(self._producer.commit_transaction, TIMEOUT_S)
 
     def close(self) -> None:
         """Ends the connections."""
         self._consumer.close()
+
+    def _within(self, call: Callable[..., object], *arguments: object) -> None:
+        """Make a call in a thread of its own, and give up if it does not return. librdkafka's send_offsets_to_transaction
+        ignores its time-out while the group's coordinator does not answer, and may then wait for ever (its issue 5456). The
+        thread and the producer stay behind; whoever opens the name again shuts them out."""
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                call(*arguments)
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=run, name="transaction", daemon=True)
+        thread.start()
+        thread.join(TIMEOUT_S + LATE_S)
+        if thread.is_alive():
+            self._is_stuck = True
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the client does not come back from a call"))
+        if failed:
+            raise failed[0]
 
     def _produce(self, topic: str, partition: int, value: bytes, failed: list[tuple[KafkaError, bytes | None]],
                  key: bytes | None = None) -> None:

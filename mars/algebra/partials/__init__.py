@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from mars.algebra import murmur
-from mars.algebra.partials import bins, comoments, counts, earliest, hll, moments, picks, sets, sums
+from mars.algebra.partials import bins, comoments, counts, earliest, hll, moments, picks, sets, stamps, sums
 from mars.algebra.partials.kind import Columns, Input, Kind, Order
 from mars.model.partials import Partial
 
 __all__ = ["KINDS", "Input", "Order", "columns", "merge", "update", "warm"]
 
 KINDS: dict[str, Kind] = {**sums.KINDS, **moments.KINDS, **picks.KINDS, **sets.KINDS, **comoments.KINDS,
-                         **earliest.KINDS, **counts.KINDS, **bins.KINDS, **hll.KINDS}
+                         **earliest.KINDS, **counts.KINDS, **bins.KINDS, **hll.KINDS, **stamps.KINDS}
 
 
 def columns(partial: Partial) -> list[tuple[str, pa.DataType]]:

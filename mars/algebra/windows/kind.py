@@ -99,6 +99,14 @@ class Windows(ABC):
         """The start and the end of each window; `lasts` are the greatest times in them, of a `Joined` kind."""
         return self.start(windows), self.end(windows)
 
+    def shown_end(self, windows: Times, ends: Times) -> Times:
+        """The end of each window as rows show it; `ends` are those by which windows close."""
+        return ends
+
+    def final(self, windows: Times) -> np.ndarray:
+        """bool[n]: is nothing given out of the window any more, once this one is?"""
+        return np.ones(len(windows), np.bool_)
+
     def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
         """(rows, windows): panes[rows[i]] is in windows[i]. Those windows that end in (above, up_to]; None for no bound.
         Without an upper bound an endless series of windows is given up to the first that holds all these panes."""

@@ -12,7 +12,7 @@ from mars.model.plan import Stream, Window
 
 class Stepped(Windows):
     """Windows that end at all k * every + phase, for whole k. A pane is in each window that ends from the first such time
-    after it to its `last_end`."""
+    after it to its `last_end`. A kind may count in something else than time, if its names ascend as ends do."""
 
     panes_are_windows = False
     late = "a tuple whose windows are all closed"
@@ -24,6 +24,12 @@ class Stepped(Windows):
         self.every = stream.units(window.every_ms)
         self.phase = 0
 
+    @property
+    def length(self) -> int:
+        """How long a pane is, in the unit that windows are named in."""
+        assert self.step is not None, self
+        return self.step
+
     def end(self, windows: Times) -> Times:
         return windows
 
@@ -31,8 +37,7 @@ class Stepped(Windows):
     def last_end(self, panes: Times) -> Times: ...
 
     def first_end(self, panes: Times, above: int | None) -> Times:
-        assert self.step is not None, self
-        first = self._at_or_after(panes + self.step)
+        first = self._at_or_after(panes + self.length)
         return first if above is None else np.maximum(first, self._at_or_after(np.array(above + 1)))
 
     def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:

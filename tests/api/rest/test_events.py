@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from api.rest.app import _Server, create_app
-from mars.results.rows import Place, gone
+from mars.results.places import Place
+from mars.results.rows import gone
 
 pytestmark = pytest.mark.services
 

@@ -74,6 +74,15 @@ def test_grouped_windowed_ordered_and_cut(client, stream, on_spark, monkeypatch)
                        ["1970-01-01T00:25:00Z", "1970-01-01T00:33:20Z", 500]]
 
 
+def test_a_rate_makes_it_slower_and_leaves_its_rows(client, stream, on_spark, monkeypatch):
+    monkeypatch.setattr(adhoc, "RANGE_MIN", 300)
+    for sql, rows in ((f"SELECT count(*) FROM {stream} RATE 2000", [[2000]]),
+                      (f"SELECT bytes FROM {stream} WHERE bytes = 7 RATE 2000", [[7]])):
+        begun = time.monotonic()
+        assert client.post("/v1/sql", json={"sql": sql}).json()["rows"] == rows
+        assert time.monotonic() - begun > 0.9
+
+
 @pytest.mark.parametrize(("rest", "reason"), [
     ("sip, count(*) FROM {s} WHERE bytes < 10 GROUP BY sip HAVING count(*) > 1000",
      "of 2001 tuples, 1 cannot be read, 1990 are left out by WHERE, HAVING leaves out every group of the other 10"),

@@ -113,6 +113,18 @@ def test_a_target_that_is_away_is_a_warning(sql, query, away, fresh_name) -> Non
     assert refused["title"] == f"connection {away} goes to POSTGRES"
 
 
+def test_sinks_and_connections_may_be_there_already(sql, query, away, fresh_name) -> None:
+    name = fresh_name("s")
+    made = f"CREATE SINK IF NOT EXISTS {name} FROM {query} INTO KAFKA TOPIC '{name}'"
+    assert sql(made)["notes"] == [f"Topic '{name}' was made."]
+    assert sql(made)["notes"] == [f"There is a sink {name} already; it was left as it is."]
+    assert sql(f"CREATE CONNECTION IF NOT EXISTS {away} TO POSTGRES (HOST 'h', DATABASE 'd', USER 'u')")["notes"] == [
+        f"There is a connection {away} already; it was left as it is."]
+    assert sql(f"DROP SINK IF EXISTS {name}")["kind"] == "dropped"
+    assert sql(f"DROP SINK IF EXISTS {name}")["notes"] == [f"There was no {name}."]
+    assert sql(f"DROP CONNECTION IF EXISTS {name}")["notes"] == [f"There was no {name}."]
+
+
 def test_a_connection_names_secrets_that_are_there_and_shows_none(context, client, sql, away) -> None:
     shown = client.get(f"/v1/connections/{away}").json()
     assert shown["options"] == {"HOST": "127.0.0.1", "PORT": 1, "DATABASE": "d", "USER": "u", "PASSWORD": {"secret": "pw"}}

@@ -15,7 +15,8 @@ import pytest
 from mars.errors import SqlError
 from mars.results import tables
 from mars.results.cursors import Selection
-from mars.results.rows import Choice, Place, first_rows
+from mars.results.places import Place
+from mars.results.rows import Choice, first_rows
 from mars.results.schema import schema_of
 from mars.results.tables import Piece
 from sql.check.compile import compile_select

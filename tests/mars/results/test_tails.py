@@ -7,7 +7,7 @@ import pytest
 from mars.adapters.storage import CorruptFileError
 from mars.errors import GoneError, NotReadyError
 from mars.results import tails
-from mars.results.rows import Place
+from mars.results.places import Place
 from mars.results.tails import Tail, next_block, open_tail
 
 pytestmark = pytest.mark.services

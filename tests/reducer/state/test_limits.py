@@ -78,7 +78,7 @@ def test_texts_of_closed_windows_do_not_count():
     """A dictionary keeps what no row names any more."""
     keys = pa.array([0] * 3, pa.int32())
     state = SimpleNamespace(query=QUERY, stream=STREAM, commit=SimpleNamespace(state=[SimpleNamespace(length=10_000)]),
-                            delta=[], open=[pa.table({
+                            delta=[], held_beside=list, open=[pa.table({
                                 "w": pa.array([0, 10, 20]),
                                 "k0": pa.DictionaryArray.from_arrays(keys, ["short", "long" * 500])})])
     assert limits(query_state_bytes_max=200).judge(state, 0).exceeded == ""

@@ -39,7 +39,7 @@ def test_what_is_shown_otherwise_of_the_same_cells_follows(sql):
     ("SELECT k, count(*), sum(w) FROM s WHERE w > 0 GROUP BY k WINDOWING 10 s",
      "which tuples are bad (it no longer reads v)"),
     ("SELECT k, max(v), sum(w) FROM s WHERE w > 0 GROUP BY k WINDOWING 10 s",
-     "what is kept of each group (it needs another max)")])
+     "what is kept of each group (max(..) needs greatest value of its argument)")])
 def test_what_does_not_follow_is_named(sql, what):
     assert altered(plan(OLD), plan(sql), starts_elsewhere=False) == what
 

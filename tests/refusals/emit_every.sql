@@ -1,5 +1,0 @@
--- over: statement
--- at: 1:39
--- title: EMIT EVERY is not supported yet
--- hint: write EMIT FINAL; open windows are read with partial=true
-SELECT count(*) FROM s WINDOWING 60 s EMIT EVERY 5 s

@@ -1,0 +1,1 @@
+CREATE QUERY q AS SELECT sip, sum(bytes) FROM flows GROUP BY sip WINDOWING 7 DAYS AT TIME ZONE 'Europe/Berlin' EVERY 1 d OFFSET 0 d

@@ -28,7 +28,7 @@ def _window_part(kind: str) -> str:
 PARTS = ("csv", "json", *(f"read {type_}" for type_ in (
     "BOOLEAN", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "TIMESTAMP")),
          *(_window_part(kind) for kind in KINDS if kind), "group", "hash", "max ahead")
-VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1)
+VERSIONS: dict[str, int] = dict.fromkeys((*PARTS, *SCALARS, *AGGREGATES), 1) | {"cast": 2, "round": 2}
 # The versions of plans that record none. Version 0 is numpy's, whose bits depend on the CPU. Never change this.
 UNRECORDED = {"exp": 0, "ln": 0, "log10": 0, "power": 0}
 ZONE = "time zone "  # and a name: the data of each zone are a part, whose version tells all its changes

@@ -99,7 +99,8 @@ def fold_text(text: str, target: str) -> Literal | None:
 def fold_exact(value: Decimal, source: str, target: str) -> Literal | None:
     """An exact number in another type, if that holds it exactly (DOUBLE and FLOAT: correctly rounded)."""
     if target in ("DOUBLE", "FLOAT"):
-        return Literal(float(value), target) if target == "DOUBLE" else None
+        # A DECIMAL has no negative zero: CAST(-0.0 AS DOUBLE) is 0.0.
+        return Literal(float(value) + 0.0, target) if target == "DOUBLE" else None
     parts = decimal_parts(target)
     try:
         if parts:

@@ -39,16 +39,17 @@ def refusal_at(sql: str, place: Place, title: str, detail: str = "", hint: str =
     return refusal(sql, place.start, place.end, title, detail, hint)
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a wrong name most likely means, in its own upper and lower case; or None."""
+def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:
+    """The known name that a wrong name most likely means, in its own upper and lower case; or None. `alike`, from 0 to 1,
+    says how alike they must be."""
     by_lower = {k.lower(): k for k in known}
-    matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
     return by_lower[matches[0]] if matches else None
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", alike: float = 0.6) -> str:
     """The hint for a wrong name: the closest known one, else `otherwise`."""
-    match = closest(name, known)
+    match = closest(name, known, alike)
     return f"did you mean {match}?" if match else otherwise
 
 

@@ -11,7 +11,21 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from mars.algebra.evaluation import arithmetic, casts, comparison, conditional, mathematics, temporal, text
+from mars.algebra.evaluation import (
+    arithmetic,
+    bits,
+    calendar,
+    casts,
+    comparison,
+    conditional,
+    json_path,
+    mathematics,
+    patterned,
+    temporal,
+    text,
+    text_making,
+    text_search,
+)
 from mars.algebra.evaluation.arrays import coded, is_coded, plain, single
 from mars.algebra.evaluation.function import Function, Value
 from mars.model import types
@@ -19,7 +33,8 @@ from mars.model.expressions import Call, Column, Expression, Literal
 
 FUNCTIONS: dict[str, Function] = {
     **arithmetic.FUNCTIONS, **casts.FUNCTIONS, **comparison.FUNCTIONS, **conditional.FUNCTIONS,
-    **mathematics.FUNCTIONS, **temporal.FUNCTIONS, **text.FUNCTIONS,
+    **mathematics.FUNCTIONS, **temporal.FUNCTIONS, **text.FUNCTIONS, **calendar.FUNCTIONS, **patterned.FUNCTIONS,
+    **bits.FUNCTIONS, **json_path.FUNCTIONS, **text_making.FUNCTIONS, **text_search.FUNCTIONS,
 }
 
 

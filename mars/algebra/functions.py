@@ -8,24 +8,12 @@ times are UTC. mars/algebra/evaluate.py computes the same names over Arrow array
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mars.algebra import signatures as rules
 from mars.algebra.aggregate_functions import AGGREGATE_ALIASES, AGGREGATES, UNCALLABLE
-from mars.algebra.signatures import Rule, Signature, fixed
+from mars.algebra.scalars import numbers, texts, times
+from mars.algebra.scalars.function import Function
+from mars.algebra.signatures import Signature, fixed
 from mars.model.expressions import Expression
-
-
-@dataclass(frozen=True)
-class Function:
-    """`maximum` None is any number of arguments. `spelling` is how a user writes it, for operators too."""
-
-    name: str
-    minimum: int
-    maximum: int | None
-    rule: Rule
-    spelling: str
-    doc: str
 
 
 def resolve(name: str, arguments: tuple[Expression, ...]) -> Signature:
@@ -79,9 +67,9 @@ SCALARS = {f.name: f for f in (
     Function("length", 1, 1, fixed(TEXT, "INT"), "length(s)", "number of characters"),
     Function("substring", 2, 3, fixed(("STRING", "INT", "INT"), "STRING"), "substring(s, from[, length])",
              "part of a text, counted from 1; a negative from counts from the end"),
-    Function("trim", 1, 1, fixed(TEXT, "STRING"), "trim(s)", "without spaces at both ends"),
-    Function("ltrim", 1, 1, fixed(TEXT, "STRING"), "ltrim(s)", "without spaces at the start"),
-    Function("rtrim", 1, 1, fixed(TEXT, "STRING"), "rtrim(s)", "without spaces at the end"),
+    Function("trim", 1, 2, rules.trim, "trim([characters,] s)", "without spaces at both ends"),
+    Function("ltrim", 1, 2, rules.trim, "ltrim([characters,] s)", "without spaces at the start"),
+    Function("rtrim", 1, 2, rules.trim, "rtrim([characters,] s)", "without spaces at the end"),
     Function("replace", 2, 3, fixed(("STRING",) * 3, "STRING"), "replace(s, search[, by])",
              "each occurrence replaced"),
     Function("starts_with", 2, 2, fixed(("STRING",) * 2, "BOOLEAN"), "starts_with(s, t)", "s begins with t"),
@@ -92,8 +80,8 @@ SCALARS = {f.name: f for f in (
     Function("abs", 1, 1, rules.numeric_as_is, "abs(a)", "the number without its sign"),
     Function("sign", 1, 1, fixed(NUMBER, "DOUBLE"), "sign(a)", "-1.0, 0.0 or 1.0"),
     Function("round", 1, 2, rules.round_, "round(a[, digits])", "rounded, halves away from 0"),
-    Function("floor", 1, 1, rules.floor_ceil, "floor(a)", "the greatest whole number not above a"),
-    Function("ceil", 1, 1, rules.floor_ceil, "ceil(a)", "the least whole number not below a"),
+    Function("floor", 1, 2, rules.floor_ceil, "floor(a[, digits])", "the greatest whole number not above a"),
+    Function("ceil", 1, 2, rules.floor_ceil, "ceil(a[, digits])", "the least whole number not below a"),
     Function("sqrt", 1, 1, fixed(NUMBER, "DOUBLE"), "sqrt(a)", "square root; NaN for a negative number"),
     Function("power", 2, 2, fixed(("DOUBLE",) * 2, "DOUBLE"), "power(a, b)", "a to the power of b"),
     Function("exp", 1, 1, fixed(NUMBER, "DOUBLE"), "exp(a)", "e to the power of a"),
@@ -102,19 +90,7 @@ SCALARS = {f.name: f for f in (
     Function("greatest", 2, None, rules.greatest, "greatest(a, b, ...)",
              "the greatest value that is not NULL"),
     Function("least", 2, None, rules.greatest, "least(a, b, ...)", "the least value that is not NULL"),
-    Function("year", 1, 1, fixed(("DATE",), "INT"), "year(d)", "year of a date or time (UTC)"),
-    Function("month", 1, 1, fixed(("DATE",), "INT"), "month(d)", "month, 1 to 12"),
-    Function("day", 1, 1, fixed(("DATE",), "INT"), "day(d)", "day of the month, 1 to 31"),
-    Function("hour", 1, 1, fixed(("TIMESTAMP",), "INT"), "hour(t)", "hour of a time (UTC), 0 to 23"),
-    Function("minute", 1, 1, fixed(("TIMESTAMP",), "INT"), "minute(t)", "minute, 0 to 59"),
-    Function("second", 1, 1, fixed(("TIMESTAMP",), "INT"), "second(t)", "second, 0 to 59"),
-    Function("to_date", 1, 1, fixed(("DATE",), "DATE"), "to_date(t)", "the date of a time or text"),
-    Function("date_trunc", 2, 2, rules.date_trunc, "date_trunc('hour', t)",
-             "the time cut down to a unit (UTC)"),
-    Function("from_unixtime", 1, 1, fixed(("BIGINT",), "STRING"), "from_unixtime(seconds)",
-             "seconds since the epoch as 'yyyy-MM-dd HH:mm:ss' (UTC)"),
-    Function("unix_timestamp", 1, 1, fixed(("TIMESTAMP",), "BIGINT"), "unix_timestamp(t)",
-             "whole seconds since the epoch"),
+    *times.FUNCTIONS, *texts.FUNCTIONS, *numbers.FUNCTIONS,
 )}
 
 SCALAR_ALIASES = {
@@ -137,9 +113,14 @@ SCALAR_ALIASES = {
     "startswith": "starts_with",
     "endswith": "ends_with",
     "negative": "negate",
+    "dateadd": "date_add",
+    "sha": "sha1",
+    "position": "locate",
+    "date_diff": "datediff",
 }
 OPERATORS = frozenset({"add", "subtract", "multiply", "divide", "div", "eq", "ne", "lt", "le", "gt", "ge",
-                       "null_safe_eq", "and", "or", "not", "in", "like", "rlike", "case", "cast"})
+                       "null_safe_eq", "and", "or", "not", "in", "like", "rlike", "case", "cast", "time_add",
+                       "yearofweek", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"})
 
 
 def scalar_name(name: str) -> str | None:

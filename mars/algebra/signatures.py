@@ -15,8 +15,6 @@ from mars.model.types import decimal_parts
 
 Signature = tuple[tuple[str, ...], str]
 Rule = Callable[[tuple[Expression, ...]], Signature]
-DATE_TRUNC_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
-                    "microsecond")
 
 
 def fixed(wanted: tuple[str, ...], result: str) -> Rule:
@@ -112,9 +110,22 @@ def numeric_as_is(arguments: tuple[Expression, ...]) -> Signature:
     return (type_,), type_
 
 
+def trim(arguments: tuple[Expression, ...]) -> Signature:
+    """trim(text), or trim(characters, text) with constant characters."""
+    if len(arguments) == 2 and not (isinstance(arguments[0], Literal) and isinstance(arguments[0].value, str)):
+        raise TypeMismatch("the characters must be a constant text", "write trim(BOTH 'x' FROM s)")
+    for argument in arguments:
+        coercion.check_implicit(argument.type, "STRING")
+    return ("STRING",) * len(arguments), "STRING"
+
+
 def floor_ceil(arguments: tuple[Expression, ...]) -> Signature:
-    """A whole number: BIGINT, or DECIMAL without a fraction for DECIMAL."""
+    """A whole number: BIGINT, or DECIMAL without a fraction for DECIMAL. With digits, DECIMAL as round gives it."""
     type_ = arguments[0].type
+    if len(arguments) == 2:
+        coercion.check_calculable(type_)
+        exact = {"FLOAT": "DECIMAL(14,7)", "DOUBLE": "DECIMAL(30,15)"}.get(type_, coercion.as_decimal(type_))
+        return round_((Literal(None, exact), arguments[1]))
     coercion.check_calculable(type_)
     parts = decimal_parts(type_)
     if parts:
@@ -147,17 +158,6 @@ def pattern(arguments: tuple[Expression, ...]) -> Signature:
         raise TypeMismatch("the pattern must be a constant text", "write it in single quotes")
     coercion.check_implicit(arguments[0].type, "STRING")
     return ("STRING", "STRING"), "BOOLEAN"
-
-
-def date_trunc(arguments: tuple[Expression, ...]) -> Signature:
-    """date_trunc('hour', time): the unit is a constant."""
-    unit = arguments[0]
-    if not isinstance(unit, Literal) or str(unit.value).lower() not in DATE_TRUNC_UNITS:
-        raise TypeMismatch(
-            "the unit must be one of " + ", ".join(DATE_TRUNC_UNITS), "write date_trunc('hour', t)"
-        )
-    coercion.check_implicit(arguments[1].type, "TIMESTAMP")
-    return ("STRING", "TIMESTAMP"), "TIMESTAMP"
 
 
 def cast(arguments: tuple[Expression, ...]) -> Signature:

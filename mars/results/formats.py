@@ -35,6 +35,7 @@ def choose(accept: str) -> str:
     raise FormatError("no accepted format", f"Accept is {accept}", f"accept {JSON}, {CSV} or {ARROW}")
 
 
+LEAST_TIME = "-290308-12-21T19:59:05.224192"  # of -2^63 microseconds
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - isoformat of one with a zone would tell the zone
 # The years 1 to 9999.
 CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
@@ -112,11 +113,20 @@ def _timestamps(column: pa.ChunkedArray) -> list[str | None]:
 
 def _written(column: pa.Array, unit: str) -> list[str | None]:
     """Times since the epoch in ISO 8601; a year beyond 9999, which RFC 3339 does not know, has a sign."""
-    # numpy takes the least number for 'no time'.
-    values = np.maximum(column.fill_null(0).to_numpy().astype(np.int64), np.iinfo(np.int64).min + 1)
-    texts = np.datetime_as_string(values.view(f"datetime64[{unit}]")).tolist()
-    return [None if not known else text if text[4] == "-" or text[0] == "-" else f"+{text}"
-            for text, known in zip(texts, column.is_valid().to_pylist(), strict=True)]
+    values = column.fill_null(0).to_numpy().astype(np.int64)
+    least = np.iinfo(np.int64).min  # numpy takes this number for 'no time'
+    texts = np.datetime_as_string(np.maximum(values, least + 1).view(f"datetime64[{unit}]")).tolist()
+    for row in np.flatnonzero(values == least).tolist():
+        texts[row] = LEAST_TIME
+    return [_with_year(text) if known else None for text, known in zip(texts, column.is_valid().to_pylist(), strict=True)]
+
+
+def _with_year(text: str) -> str:
+    """The year with a sign unless it has four digits and is not below 0."""
+    if text[0] == "-":
+        year, _, rest = text[1:].partition("-")
+        return f"-{year.rjust(4, '0')}-{rest}"
+    return text if text[4] == "-" else f"+{text}"
 
 
 def _trimmed(text: str) -> str:

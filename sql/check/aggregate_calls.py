@@ -7,7 +7,7 @@ from sqlglot import exp
 from mars.algebra import coercion, functions
 from mars.algebra.aggregate_functions import AGGREGATES, DISTINCT, Aggregate, Option
 from mars.model import types
-from mars.model.expressions import Constant, Expression, Literal
+from mars.model.expressions import Call, Constant, Expression, Literal
 from mars.model.partials import AggregateCall
 from sql.check.lower import TreeLowering
 from sql.check.lowering import Lowering, Scope
@@ -63,9 +63,11 @@ def read_call(call: exp.Expr, written: str, arguments: list[exp.Expr], lowering:
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = arguments[0].expressions
+    if distinct and function == "count" and len(arguments) > 1:
+        return AggregateCall("count_distinct", one_text(call, arguments, lowering), None, "BIGINT")
     takes = AGGREGATES[function] if function else None
     if (takes is None or (takes.second is None and not takes.options)) and len(arguments) != 1:
-        hint = f"write {written}(DISTINCT concat(a, '|', b))" if distinct else f"write {written}(x)"
+        hint = f"write {written}({'DISTINCT ' if distinct else ''}x)"
         raise lowering.refuse(call, f"{written} takes one argument", f"{len(arguments)} are given", hint)
     assert function is not None, written  # only count_if has none, and takes one argument elsewhere
     star = any(isinstance(argument, exp.Star) for argument in arguments)
@@ -81,6 +83,23 @@ def read_call(call: exp.Expr, written: str, arguments: list[exp.Expr], lowering:
     if distinct:
         function = DISTINCT[function]
     return typed_call(call, AGGREGATES[function], arguments, lowering)
+
+
+def one_text(call: exp.Expr, arguments: list[exp.Expr], lowering: Lowering) -> Expression:
+    """A text for each combination of values, and no other combination; NULL if a value is. All but the last have their
+    length before them."""
+    parts: list[Expression] = []
+    for node in arguments:
+        value = lowering.lower(node)
+        if value.type in ("FLOAT", "DOUBLE"):
+            value = lowering.call("add", (value, Literal(0.0, "DOUBLE")), node)  # -0.0 is 0.0
+        elif value.type == "TIMESTAMP":  # has no text in far years
+            value = Call("cast", (value,), "DECIMAL(20,6)")
+        elif value.type == "DATE":
+            value = lowering.call("datediff", (value, Literal("1970-01-01", "DATE")), node)
+        text = lowering.cast(value, "STRING", node)
+        parts += [lowering.call("length", (text,), node), Literal(":", "STRING"), text]
+    return lowering.call("concat", (*parts[:-3], parts[-1]), call)
 
 
 def typed_call(call: exp.Expr, takes: Aggregate, given: list[exp.Expr], lowering: Lowering) -> AggregateCall:

@@ -53,7 +53,7 @@ class Compiler:
     """The compilation of one statement; it holds what the steps share."""
 
     def __init__(self, select: SelectStatement, stream: Stream, continuous: bool) -> None:
-        self.select = select
+        self.select = select = shape.distinct_grouped(select)
         self.sql = select.sql
         self.tree = select.tree
         self.stream = stream
@@ -145,8 +145,12 @@ class Compiler:
     def result_names(self) -> dict[str, exp.Expr]:
         """For HAVING: the aliases, and the names that calls get, such as count, unless a column has that
         name."""
-        calls = {name_of(item, "").lower(): item for item in reversed(self.tree.expressions)
-                 if not isinstance(item, (exp.Alias, exp.Column))}
+        taken, calls = FreeNames(WINDOW_COLUMNS if self.windowed else ()), dict[str, exp.Expr]()
+        for item in self.tree.expressions:
+            written = name_of(item, "")
+            name = taken.take(written).lower() if written else ""
+            if not isinstance(item, (exp.Alias, exp.Column)):
+                calls.setdefault(name, item)
         known = {column.name.lower() for column in self.stream.columns}
         return {name: item for name, item in calls.items() if name and name not in known} | self.aliases()
 

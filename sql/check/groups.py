@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from mars.model.expressions import Column
 from mars.model.plan import Key, Stream
+from sql.check.aggregate_calls import is_aggregate
 from sql.check.lower import TreeLowering
 from sql.check.lowering import Lowering
 from sql.check.scopes import WINDOW_COLUMNS, TupleScope, check_qualifiers, normal
@@ -36,7 +37,7 @@ def read_groups(
     group = select.tree.args.get("group")
     keys: dict[str, Key] = {}
     time_is_key = False
-    for written in listed(group.expressions if group else []):
+    for written in grouped(select) if group and group.args.get("all") else listed(group.expressions if group else []):
         node = resolved(written, select, scope, aliases, lowering)
         if (
             isinstance(node, exp.Column)
@@ -67,6 +68,12 @@ def check_partition(select: SelectStatement, keys: tuple[Key, ...]) -> None:
     if {name.text.lower() for name in named} != wanted:
         raise refusal(select.sql, named[0].start, named[-1].end, "PARTITION BY differs from GROUP BY",
                       "a session is about one group", "name the same columns in both, or leave out PARTITION BY")
+
+
+def grouped(select: SelectStatement) -> list[exp.Expr]:
+    """GROUP BY ALL: what the select list has without an aggregate in it, but for constants."""
+    items = [item.unalias() for item in select.tree.expressions]
+    return [item for item in items if item.find(exp.Column) and not any(map(is_aggregate, item.walk()))]
 
 
 def listed(terms: list[exp.Expr]) -> list[exp.Expr]:

@@ -22,8 +22,8 @@ BOTH: Parts = ("this", "expression")
 TYPE: Parts = ("this", "to", "safe")
 READ: dict[type[exp.Expr], Parts] = dict.fromkeys((
     *BINARY, exp.NullSafeNEQ, exp.Is, exp.Like, exp.ILike, exp.Escape, exp.RegexpLike, exp.Extract, exp.Filter), BOTH)
-READ |= dict.fromkeys((exp.Neg, exp.Not, exp.Paren, exp.Boolean, exp.IgnoreNulls, exp.RespectNulls, exp.Where, exp.Having,
-                       exp.From), ONE)
+READ |= dict.fromkeys((exp.Neg, exp.BitwiseNot, exp.Not, exp.Paren, exp.Boolean, exp.IgnoreNulls, exp.RespectNulls,
+                       exp.Where, exp.Having, exp.From), ONE)
 READ |= dict.fromkeys((exp.Distinct, exp.Order, exp.Tuple), LIST)
 READ |= dict.fromkeys((exp.Star, exp.Null), NONE)
 READ |= dict.fromkeys((exp.Cast, exp.TryCast), TYPE)
@@ -31,6 +31,9 @@ READ |= {
     exp.Alias: ("this", "alias"), exp.Anonymous: ("this", "expressions"), exp.Between: ("this", "low", "high"),
     exp.Case: ("this", "ifs", "default"), exp.Column: ("this", "table"), exp.Div: (*BOTH, "typed", "safe"),
     exp.DPipe: (*BOTH, "safe"), exp.If: ("this", "true"), exp.In: ("this", "expressions", "query", "field", "unnest"),
+    exp.Interval: ("this", "unit"),
+    exp.Trim: ("this", "expression", "position"), exp.Substring: ("this", "start", "length"),
+    exp.StrPosition: ("this", "substr"), exp.Concat: ("expressions", "safe", "coalesce"),
     exp.Limit: ("expression",), exp.Literal: ("this", "is_string"), exp.Ordered: ("this", "desc", "nulls_first"),
 }
 NO_PART = "are not part of the dialect"

@@ -8,21 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
-from mars.algebra import coercion, functions
-from mars.model import types
-from mars.model.expressions import Call, Expression, Literal
+from mars.algebra import coercion
+from mars.model.expressions import Expression, Literal
 from sql import literals
+from sql.check.calls import lower_call
+from sql.check.casting import lower_cast
+from sql.check.intervals import lower_extract, lower_interval
 from sql.check.lowering import Lowering
-from sql.places import call_name, span
-from sql.refusals import did_you_mean, no_type
+from sql.check.patterns import lower_escape, lower_like, lower_rlike
 
 Method = Callable[[Lowering, Any], Expression]  # the node is of the kind that the method is entered for
 
 BINARY: dict[type[exp.Expr], str] = {
+    exp.BitwiseAnd: "bitwise_and",
+    exp.BitwiseOr: "bitwise_or",
+    exp.BitwiseXor: "bitwise_xor",
+    exp.BitwiseLeftShift: "shiftleft",
+    exp.BitwiseRightShift: "shiftright",
     exp.Add: "add",
     exp.Sub: "subtract",
     exp.Mul: "multiply",
@@ -39,19 +43,6 @@ BINARY: dict[type[exp.Expr], str] = {
     exp.And: "and",
     exp.Or: "or",
     exp.DPipe: "concat",
-}
-KIND = exp.DType
-KINDS = {KIND.BOOLEAN, KIND.INT, KIND.BIGINT, KIND.FLOAT, KIND.DOUBLE, KIND.DECIMAL, KIND.TEXT, KIND.DATE, KIND.TIMESTAMPTZ}
-MEANT = {
-    "window": "write WINDOWING 60 s after GROUP BY",
-    "tumble": "write WINDOWING 60 s after GROUP BY",
-    "hop": "write WINDOWING 60 s after GROUP BY",
-    "now": "a result must not depend on when it is computed",
-    "rand": "a result must not depend on chance",
-    **dict.fromkeys(("quantile", "approx_quantile", "percentile_cont", "percentile_disc"),
-                    "write percentile(x, 0.95), which is exact, or approx_percentile(x, 0.95)"),
-    "topk": "write top_k(x, 10)",
-    "collect_set": "write top_k(x, 100), or array_agg(x, 100)",
 }
 
 
@@ -121,44 +112,6 @@ def lower_between(lowering: Lowering, node: exp.Between) -> Expression:
     )
 
 
-def lower_like(lowering: Lowering, node: exp.Expr, escape: str = "\\") -> Expression:
-    """LIKE with the backslash as its escape; ILIKE by small letters."""
-    value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
-    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
-        text = literals.backslash_pattern(pattern.value, escape)
-        if text is None:
-            raise lowering.refuse(node.expression, "the pattern is not valid",
-                                  f"{escape} must be followed by %, _ or {escape}",
-                                  f"write {escape}{escape} for the character itself"
-                                  + (", and double each of them in a text: \\\\\\\\" if escape == "\\" else ""))
-        pattern = Literal(text.lower() if isinstance(node, exp.ILike) else text, "STRING")
-    if isinstance(node, exp.ILike):
-        value = lowering.call("lower", (value,), node)
-    return lowering.call("like", (value, pattern), node)
-
-
-def lower_escape(lowering: Lowering, node: exp.Escape) -> Expression:
-    """LIKE ... ESCAPE."""
-    escape = node.expression.name
-    if not isinstance(node.this, (exp.Like, exp.ILike)) or len(escape) != 1:
-        raise lowering.refuse(node, "ESCAPE takes one character", "", "write LIKE 'a!%%' ESCAPE '!'")
-    found = lower_like(lowering, node.this, escape)
-    return lowering.call("not", (found,), node) if node.this.args.get("negate") else found
-
-
-def lower_rlike(lowering: Lowering, node: exp.RegexpLike) -> Expression:
-    """RLIKE. The constant pattern is compiled to check that it is valid."""
-    value, pattern = lowering.lower(node.this), lowering.lower(node.expression)
-    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
-        try:
-            pc.match_substring_regex(pa.array(["a"]), pattern.value)
-        except pa.ArrowInvalid as error:
-            raise lowering.refuse(node.expression, "the regular expression is not valid",
-                                  str(error).split(": ", 1)[-1],
-                                  "use RE2's syntax: no look-around, no back references") from None
-    return lowering.call("rlike", (value, pattern), node)
-
-
 def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
     """CASE in both forms; ELSE is always there."""
     arguments: list[Expression] = []
@@ -173,78 +126,33 @@ def lower_case(lowering: Lowering, node: exp.Case) -> Expression:
     return lowering.call("case", tuple(arguments), node)
 
 
-def lower_cast(lowering: Lowering, node: exp.Cast) -> Expression:
-    """cast(x AS type) and x::type. A constant is cast here, if that is exact."""
-    value, written = lowering.lower(node.this), node.to.sql("spark")
-    target = types.normalize(written)
-    if target and node.to.this not in KINDS:
-        # sqlglot writes types of other systems as the nearest one of Spark: a time of day as TIMESTAMP.
-        written, target = node.to.sql(), None
-    if target is None:
-        usual = "write INT, BIGINT, DOUBLE, DECIMAL(p, s) or STRING"
-        raise lowering.refuse(node, *no_type(written, did_you_mean(written, functions_types(), usual)))
-    if not coercion.castable(value.type, target):
-        raise lowering.refuse(node, f"{value.type} cannot be cast to {target}", "", "cast it to TIMESTAMP first")
-    if not isinstance(value, Literal):
-        return value if value.type == target else Call("cast", (value,), target)
-    folded = value if value.type == target else literals.fold(value, target)
-    if folded and coercion.is_whole_constant(folded) and not is_suffixed(lowering, node):
-        return coercion.CastLiteral(folded.value, folded.type)
-    return folded or Call("cast", (value,), target)
-
-
-def is_suffixed(lowering: Lowering, node: exp.Cast) -> bool:
-    """Is it a number with a letter, like 10L? sqlglot turns that into a cast."""
-    number = node.this
-    is_number = isinstance(number, exp.Literal) and not number.is_string
-    return is_number and lowering.sql[slice(*span(node))] != number.this
-
-
-def functions_types() -> tuple[str, ...]:
-    """The types that a cast may name, for did-you-mean."""
-    return tuple(t for t in types.ARROW if t != "VOID")
-
-
 def lower_distinct_from(lowering: Lowering, node: exp.NullSafeNEQ) -> Expression:
     """a IS DISTINCT FROM b as NOT a <=> b."""
     equal = lowering.call("null_safe_eq", (lowering.lower(node.this), lowering.lower(node.expression)), node)
     return lowering.call("not", (equal,), node)
 
 
-def lower_extract(lowering: Lowering, node: exp.Extract) -> Expression:
-    """extract(part FROM t) is part(t)."""
-    part = node.name.lower()
-    if part not in ("year", "month", "day", "hour", "minute", "second"):
-        raise lowering.refuse(
-            node, f"a time has no part {part}", "", "write year, month, day, hour, minute, second"
-        )
-    return lowering.call(part, (lowering.lower(node.expression),), node)
+def lower_trim(lowering: Lowering, node: exp.Trim) -> Expression:
+    """trim(BOTH characters FROM s), LEADING and TRAILING."""
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.args.get("position") or "", "trim")
+    parts = [part for part in (node.args.get("expression"), node.this) if part is not None]
+    return lowering.call(name, tuple(map(lowering.lower, parts)), node)
 
 
-def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
-    """A scalar function."""
-    written = call_name(node)
-    name = functions.scalar_name(written)
-    if name is None:
-        hint = MEANT.get(written.lower()) or did_you_mean(written, functions.callable_names(),
-                                                          "docs/dialect.md lists the functions")
-        raise lowering.refuse(node, f"unknown function {written}", "", hint)
-    function, count = functions.SCALARS[name], len(node.expressions)
-    if count < function.minimum or count > (function.maximum or count):
-        raise lowering.refuse(node, f"{written} does not take {count} argument{'s' * (count != 1)}",
-                              function.doc, f"write {function.spelling}")
-    arguments = tuple(lowering.lower(argument) for argument in node.expressions)
-    return (
-        lower_nullif(lowering, arguments, node) if name == "nullif" else lowering.call(name, arguments, node)
-    )
+def lower_substring(lowering: Lowering, node: exp.Substring) -> Expression:
+    """substring(s FROM a FOR b)."""
+    parts = [part for part in (node.this, node.args.get("start"), node.args.get("length")) if part is not None]
+    return lowering.call("substring", tuple(map(lowering.lower, parts)), node)
 
 
-def lower_nullif(lowering: Lowering, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
-    """nullif(a, b); as CASE if Spark compares in another type than that of a."""
-    equal = lowering.predicate("eq", arguments, node)
-    if equal.arguments[0] == arguments[0]:
-        return Call("nullif", equal.arguments, arguments[0].type)
-    return lowering.call("case", (equal, Literal(None, arguments[0].type), arguments[0]), node)
+def lower_position(lowering: Lowering, node: exp.StrPosition) -> Expression:
+    """position(t IN s)."""
+    return lowering.call("locate", (lowering.lower(node.args["substr"]), lowering.lower(node.this)), node)
+
+
+def lower_texts(lowering: Lowering, node: exp.Concat) -> Expression:
+    """'a' 'b': texts side by side are one."""
+    return Literal("".join(part.name for part in node.expressions), "STRING")
 
 
 def lower_refused(lowering: Lowering, node: exp.Expr) -> Expression:
@@ -262,8 +170,6 @@ REFUSED: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Filter: AGGREGATE_ONLY, exp.Distinct: AGGREGATE_ONLY, exp.IgnoreNulls: AGGREGATE_ONLY,
     exp.RespectNulls: AGGREGATE_ONLY, exp.CurrentDate: CLOCK, exp.CurrentTimestamp: CLOCK, exp.CurrentTime: CLOCK,
     exp.Subquery: SUB_QUERY, exp.Select: SUB_QUERY, exp.Exists: SUB_QUERY,
-    exp.Interval: ("intervals are not part of the dialect", "a time is not a number here",
-                   "calculate with unix_timestamp(t), in seconds"),
     exp.WithinGroup: ("WITHIN GROUP is not part of the dialect", "array_agg and string_agg go by event time",
                       "write percentile(x, 0.95), array_agg(x, 100) or string_agg(x, ', ', 100)"),
     exp.Window: ("OVER is not part of the dialect", "WINDOWING makes windows of time",
@@ -273,7 +179,10 @@ METHODS: dict[type[exp.Expr], Method] = dict.fromkeys(REFUSED, lower_refused) | 
     exp.Literal: lower_literal, exp.Column: lower_column, exp.Neg: lower_negate, exp.Is: lower_is, exp.In: lower_in,
     exp.Between: lower_between, exp.Like: lower_like, exp.ILike: lower_like, exp.Escape: lower_escape,
     exp.RegexpLike: lower_rlike, exp.Case: lower_case, exp.Cast: lower_cast, exp.TryCast: lower_cast,
-    exp.Extract: lower_extract, exp.Anonymous: lower_call, exp.NullSafeNEQ: lower_distinct_from,
+    exp.Extract: lower_extract, exp.Interval: lower_interval,
+    exp.Anonymous: lower_call, exp.NullSafeNEQ: lower_distinct_from,
+    exp.Trim: lower_trim, exp.Substring: lower_substring, exp.StrPosition: lower_position, exp.Concat: lower_texts,
+    exp.BitwiseNot: lambda lowering, node: lowering.call("bitwise_not", (lowering.lower(node.this),), node),
     exp.Paren: lambda lowering, node: lowering.lower(node.this),
     exp.Not: lambda lowering, node: lowering.call("not", (lowering.lower(node.this),), node),
     exp.Boolean: lambda lowering, node: Literal(bool(node.this), "BOOLEAN"),

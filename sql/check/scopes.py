@@ -139,7 +139,8 @@ def unknown_column(node: exp.Column, lowering: Lowering, known: list[str]) -> Sq
 
 
 def normal(node: exp.Expr) -> str:
-    """A text that is equal for expressions that differ only in case, quotes, parentheses and qualifiers."""
+    """A text that is equal for expressions that differ only in case, quotes, parentheses, qualifiers, and the order of
+    the two sides of + and *."""
     root = exp.Paren(this=node.copy())
     for part in list(root.walk()):
         if isinstance(part, exp.Paren) and part is not root:
@@ -148,4 +149,9 @@ def normal(node: exp.Expr) -> str:
             part.replace(exp.column(exp.to_identifier(part.name.lower(), quoted=True)))
         elif isinstance(part, exp.Anonymous):
             part.set("this", part.name.lower())
+    for part in list(root.find_all(exp.Add, exp.Mul, bfs=True))[::-1]:
+        if repr(part.this) > repr(part.expression):
+            left, right = part.this, part.expression
+            part.set("this", right)
+            part.set("expression", left)
     return repr(root.this)  # compare the tree, not its SQL, which would parse differently without the parentheses

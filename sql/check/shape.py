@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from mars.errors import SqlError
@@ -17,7 +19,6 @@ ALLOWED = ("expressions", "from_", "where", "group", "having", "order", "limit")
 INSTEAD = {
     "joins": ("JOIN", "make a query of each stream, and join their results"),
     "laterals": ("LATERAL VIEW", "produce one tuple for each element"),
-    "distinct": ("SELECT DISTINCT", "write GROUP BY the columns, or count(DISTINCT x)"),
     "with_": ("WITH", "write one SELECT over the stream; WITH works over the results of queries"),
     "offset": ("OFFSET", "write LIMIT alone"),
     "qualify": ("QUALIFY", "write HAVING"),
@@ -30,7 +31,6 @@ GROUPINGS = {
     "cube": "CUBE",
     "grouping_sets": "GROUPING SETS",
     "totals": "TOTALS",
-    "all": "ALL",
 }
 
 
@@ -70,10 +70,29 @@ def check_group(select: SelectStatement) -> None:
     """Checks that Checks that GROUP BY is a plain list."""
     group = select.tree.args.get("group")
     for name, value in (group.args.items() if group else ()):
-        if name != "expressions" and value not in (None, []):
-            # sqlglot keeps ALL and DISTINCT as True and False of one part.
+        # sqlglot keeps ALL and DISTINCT as True and False of one part.
+        if name != "expressions" and value not in (None, []) and not (name == "all" and value):
             what = "DISTINCT" if value is False else GROUPINGS.get(name, name.upper())
             raise at(select, group, f"GROUP BY {what} is not part of the dialect", "", "write GROUP BY a, b")
+
+
+def distinct_grouped(select: SelectStatement) -> SelectStatement:
+    """SELECT DISTINCT a, b as SELECT a, b ... GROUP BY ALL."""
+    distinct = select.tree.args.get("distinct")
+    if distinct is None:
+        return select
+    items = select.tree.expressions
+    has_aggregate = any(is_aggregate(node) for item in items for node in item.walk())
+    if distinct.args.get("on") or select.tree.args.get("group") or select.tree.args.get("having") or has_aggregate:
+        raise at(select, items, "SELECT DISTINCT takes plain columns", "it is a GROUP BY of them by itself",
+                 "write GROUP BY without DISTINCT")
+    if is_star(select):
+        raise at(select, items, "SELECT DISTINCT takes columns by their names", "* has the event time, too",
+                 "name the columns")
+    tree = select.tree.copy()
+    tree.set("distinct", None)
+    tree.set("group", exp.Group(all=True))
+    return replace(select, tree=tree)
 
 
 def shows_tuples(select: SelectStatement) -> bool:

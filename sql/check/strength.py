@@ -18,6 +18,8 @@ COMPARISONS: dict[type[exp.Expr], str] = {
 PREDICATES: dict[type[exp.Expr], str] = {
     exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Escape: "LIKE", exp.RegexpLike: "RLIKE", exp.In: "IN",
     exp.Between: "BETWEEN", exp.Is: "IS", exp.Not: "NOT"}
+BITS: dict[type[exp.Expr], str] = {
+    exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>"}
 SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-"}
 
 
@@ -27,6 +29,10 @@ def refuse_ambiguous(sql: str, tree: exp.Expr) -> None:
         if isinstance(node, exp.DPipe) and type(node.expression) in SIGNS:
             sign = SIGNS[type(node.expression)]
             raise refused(sql, node, f"|| before {sign}", "the left operator is computed first", f"write a || (b {sign} c)")
+        for part in (node.this, node.expression) if type(node) in BITS else ():
+            if type(part) in BITS and type(part) is not type(node):
+                what = f"{BITS[type(part)]} beside {BITS[type(node)]}"
+                raise refused(sql, node, what, "they do not bind equally strongly", "write one of them in parentheses")
         for part in (node.this, node.expression) if type(node) in COMPARISONS else ():
             if type(part) in PREDICATES:
                 sign, word = COMPARISONS[type(node)], PREDICATES[type(part)]

@@ -27,6 +27,8 @@ NOT_CALLS = frozenset({
     "LATERAL", "LIKE", "LIMIT", "NOT", "ON", "OR", "ORDER", "OVER", "RLIKE", "REGEXP", "ROLLUP", "SELECT",
     "SETS", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN"
 })
+# Calls that may have such a word between their arguments; then sqlglot reads them.
+SPELLED_OUT = {"TRIM": "FROM", "SUBSTRING": "FROM", "SUBSTR": "FROM", "POSITION": "IN"}
 # Behind these, ANY and SOME are no aggregates.
 QUANTIFIED = ("LIKE", "ILIKE", "RLIKE", "=", "<>", "!=", "<", "<=", ">", ">=", "<=>")
 # Words that begin statements or are calls elsewhere, but have no meaning anywhere in a SELECT over a stream.
@@ -90,11 +92,23 @@ def call_tokens(words: list[Word], index: int) -> tuple[Token, ...]:
     if word.kind == "name" and words[index + 1].is_("("):
         is_call = word.value.upper().split()[-1] not in NOT_CALLS  # GROUP BY is one word
         is_call = is_call and not (word.is_("ANY", "SOME") and words[index - 1].is_(*QUANTIFIED))
+        is_call = is_call and not has_words_inside(words, index)
         if is_call and not (index and words[index - 1].is_("AS", "::")) and not follows_star(words, index):
             return (named(token, CALL + word.value),)
     is_into = word.is_("INTO") and not ends_before(words, index)
     is_name = token.token_type in ALWAYS_NAMES or is_into or is_first_key(words, index)
     return (named(token, token.text),) if word.kind == "name" and is_name else word.tokens
+
+
+def has_words_inside(words: list[Word], index: int) -> bool:
+    """True for a call with SQL's own words between its arguments: trim(BOTH 'x' FROM s)."""
+    inner = SPELLED_OUT.get(words[index].value.upper())
+    depth = 0
+    for word in words[index + 1:] if inner else ():
+        depth += word.is_("(") - word.is_(")")
+        if depth == 0 or (depth == 1 and word.is_(inner or "")):
+            return depth == 1
+    return False
 
 
 def is_first_key(words: list[Word], index: int) -> bool:
@@ -132,6 +146,9 @@ def unreadable(sql: str, words: list[Word], error: ParseError) -> SqlError:
     index = next((i for i, w in enumerate(words) if w.end >= end), len(words) - 1)
     word, description = words[index], found.get("description", "")
     for near in words[max(0, index - 1):index + 1][::-1]:
+        if near.is_("FILTER"):
+            return refusal_at(sql, near, "unexpected FILTER", "it directly follows its aggregate",
+                              "write first(x) FILTER (WHERE ...) IGNORE NULLS")
         is_ours = near.value.upper().split(" ")[0] in KEYWORDS  # GROUP BY is one word
         meant = closest(near.value, KEYWORDS) if near.kind == "name" and not is_ours else None
         if meant:

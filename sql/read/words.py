@@ -80,6 +80,9 @@ def word_of(sql: str, token: Token) -> Word:
     if token.token_type == TokenType.STRING:
         return text_word(sql, start, token)
     if token.token_type == TokenType.IDENTIFIER:
+        if not token.text:
+            raise refusal(sql, start, end, "a name is empty", "there is nothing between the backticks",
+                          "write a name in them, or '' for the empty text")
         return Word("quoted", token.text, start, end, (token,))
     if token.token_type == TokenType.NUMBER:
         return Word("number", token.text, start, end, (token,))

@@ -10,14 +10,16 @@ from mars.model.types import decimal_parts
 
 INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "div": "div"}
 INFIX |= {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "null_safe_eq": "<=>"}
+INFIX |= {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 INFIX |= {"and": "AND", "or": "OR", "like": "LIKE", "rlike": "RLIKE"}
-PREFIX = {"not": "NOT ", "negate": "- "}
+PREFIX = {"not": "NOT ", "negate": "- ", "bitwise_not": "~"}
 POSTFIX = {"is_null": " IS NULL", "is_not_null": " IS NOT NULL"}
 STRENGTH = {
     "or": 1,
     "and": 2,
     "not": 3,
     "add": 6,
+    "time_add": 6,
     "subtract": 6,
     "multiply": 7,
     "divide": 7,
@@ -25,7 +27,8 @@ STRENGTH = {
     "div": 7,
 }
 STRENGTH |= dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "null_safe_eq", "like", "rlike", "in"), 4)
-STRENGTH |= {"is_null": 4, "is_not_null": 4, "negate": 8}
+STRENGTH |= {"is_null": 4, "is_not_null": 4, "negate": 8, "bitwise_not": 8}
+STRENGTH |= dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), 5)
 SPARK_NAMES = {"starts_with": "startswith", "ends_with": "endswith", "is_nan": "isnan"}
 
 
@@ -45,7 +48,7 @@ def unparse(expression: Expression, names: Mapping[str, str] | None = None, plai
 def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...], type_: str) -> str:
     """A call whose arguments are texts already; operators inside operators get parentheses."""
     mine = STRENGTH.get(function, 9)
-    chains = [mine == 4 or (place > 0 and function not in ("and", "or")) for place in range(len(texts))]
+    chains = [mine in (4, 5) or (place > 0 and function not in ("and", "or")) for place in range(len(texts))]
     inner = [f"({text})" if strength(argument) < mine + chained else text
              for text, argument, chained in zip(texts, arguments, chains, strict=True)]
     if function in INFIX:
@@ -54,6 +57,10 @@ def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...]
         return PREFIX[function] + inner[0]
     if function in POSTFIX:
         return inner[0] + POSTFIX[function]
+    if function == "time_add" and isinstance(arguments[1], Literal):
+        return f"{inner[0]} + {interval(int(arguments[1].value or 0))}"
+    if function == "yearofweek":
+        return f"extract(yearofweek FROM {texts[0]})"
     if function == "in":
         return f"{inner[0]} IN ({', '.join(texts[1:])})"
     if function == "cast":
@@ -62,6 +69,14 @@ def call_text(function: str, texts: list[str], arguments: tuple[Expression, ...]
         branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(texts[:-1:2], texts[1::2], strict=True))
         return f"CASE {branches} ELSE {texts[-1]} END"
     return f"{SPARK_NAMES.get(function, function)}({', '.join(texts)})"
+
+
+def interval(micros: int) -> str:
+    """A constant interval of days and smaller units."""
+    days, rest = divmod(abs(micros), 86_400_000_000)
+    seconds, fraction = divmod(rest, 1_000_000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}" + (f".{fraction:06}" if fraction else "")
+    return f"INTERVAL '{'-' if micros < 0 else ''}{days} {clock}' DAY TO SECOND"
 
 
 def strength(expression: Expression) -> int:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mapper.batch import Messages, ParsedBatch
 from mapper.parse import Parser
@@ -31,6 +33,7 @@ from tests.mars.algebra import kept
 from tests.mars.algebra.test_evaluate_against_spark import typed
 from tests.mars.answers_values import CALLS, CSV, JSON, TEXTS, VALUES
 
+DAYS = (date.min.toordinal() - date(1970, 1, 1).toordinal(), date.max.toordinal() - date(1970, 1, 1).toordinal())
 WINDOWS = (Window("hopping", 60_000, 25_000, -7_000), Window("landmark each", 600_000, 40_000),
            Window("landmark from", 90_000, 90_000, from_us=-1_000_000), Window("emitted", 60_000, 25_000))
 DAY_MS = 86_400_000
@@ -71,6 +74,10 @@ def bits(array: pa.Array) -> bytes:
         array = array.dictionary_decode()
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.int64())
+    if pa.types.is_date(array.type):
+        days = array.cast(pa.int32())
+        outside = pc.or_(pc.less(days, DAYS[0]), pc.greater(days, DAYS[1]))
+        array = days if pc.any(outside).as_py() else array  # Python has no such dates
     if not pa.types.is_floating(array.type):
         return repr(array.to_pylist()).encode()
     values = array.fill_null(0).to_numpy().astype(np.float64)

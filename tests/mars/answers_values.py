@@ -23,7 +23,8 @@ VALUES = {
 # What cannot be tried on two columns of one type: see typed().
 CALLS = {
     "cast": [("STRING", t) for t in VALUES] + [(t, "STRING") for t in VALUES]
-            + [(s, t) for s in ("INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)") for t in VALUES if t != "DATE"],
+            + [(s, t) for s in ("INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)") for t in VALUES if t != "DATE"]
+            + [("TIMESTAMP", "DECIMAL(38,6)"), ("TIMESTAMP", "DECIMAL(12,1)")],
     "like": [("STRING", ("like", "a", "'a%")), ("STRING", ("like", "a", "'_"))],
     "rlike": [("STRING", ("rlike", "a", "'^[0-9.]+$"))],
     "in": [("INT", ("in", "a", 1, 7)), ("DOUBLE", ("in", "a", 1, None)), ("STRING", ("in", "a", "'a", "'1"))],
@@ -34,8 +35,27 @@ CALLS = {
     "left": [("STRING", ("left", "a", 2))], "right": [("STRING", ("right", "a", 2))],
     "date_trunc": [("TIMESTAMP", ("date_trunc", "'" + unit, "a")) for unit in (
         "year", "week", "day", "hour", "millisecond")],
+    "regexp_extract": [("STRING", ("regexp_extract", "a", "'([a-z]+)([0-9 ]*)", group)) for group in (0, 1, 2)],
+    "regexp_replace": [("STRING", ("regexp_replace", "a", "'([a-z])", "'<$1>"))],
+    "split_part": [("STRING", ("split_part", "a", "'-", n)) for n in (1, 2, -1)],
+    **{name: [("STRING", (name, "a", 5)), ("STRING", (name, "a", 9, "'x日"))] for name in ("lpad", "rpad")},
+    "repeat": [("STRING", ("repeat", "a", 2))], "translate": [("STRING", ("translate", "a", "'ab2日", "'xyz"))],
+    "sha2": [("STRING", ("sha2", "a", bits)) for bits in (0, 224, 384, 512)],
+    "get_json_object": [("STRING", ("get_json_object", "a", "'$")),
+                        ("STRING", ("get_json_object", ("concat", '\'{"a":["', "a", '\'"]}'), "'$.a[0]"))],
+    "log": [("DOUBLE", ("log", "a", "b"))],
+    **{name: [(type_, (name, "a", n)) for type_ in ("INT", "BIGINT") for n in (1, 33)] for name in (
+        "shiftleft", "shiftright", "shiftrightunsigned")},
+    "trunc": [("DATE", ("trunc", "a", "'" + unit)) for unit in ("year", "quarter", "month", "week")],
+    **{name: [("DATE", (name, "a", count)) for count in (1, -13, 400)] for name in ("date_add", "date_sub", "add_months")},
+    "time_add": [("TIMESTAMP", ("time_add", "a", micros)) for micros in (1, -86_400_000_000, 5_025_500_000)],
+    "date_format": [("TIMESTAMP", ("date_format", "a", "'" + pattern)) for pattern in (
+        "yyyy-MM-dd HH:mm:ss.SSSSSS", "y yy yyyyy M MMM MMMM d D DDD E EEEE", "h 'h' a S")],
+    "to_timestamp": [("STRING", ("to_timestamp", "a", "'" + pattern)) for pattern in (
+        "yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss.SSSSSS", "y", "'1'")],
     "round": [(type_, ("round", "a", *digits)) for type_ in ("BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)")
-              for digits in ((), (2,), (-1,))],
+              for digits in ((), (2,), (-1,))]
+             + [("FLOAT", ("round", ("multiply", ("multiply", "a", "a"), 9085), 1))],  # 90.85, which is 90.8499984741211
 }
 TEXTS = ["0", "1", "-7", "+5", " 12 ", "007", "2147483648", "9223372036854775807", "9223372036854775808", "1.5", "-.5", "5.",
          "1e3", "1E-2", "0.1", "123456789.123456789", "1e23", "9007199254740993", "2.2250738585072011e-308", "5e-324",

@@ -57,13 +57,35 @@ type - 1 - 2 - 3 ; type / 2 / 3 ; 2 * type / 4 * 3 ; bytes % 7 % 4 ; ok IS NOT D
 NOT type = 6 IS DISTINCT FROM ok ; sip = 'a' IS TRUE ; CASE type WHEN 6 THEN sip || dip ELSE 'z' END LIKE '%b'
 cast(type AS STRING) || 1 = '61' ; NOT type < 7 ; type IN (1) OR type IN (6) ; ok = (sip LIKE 'a') ; (sip LIKE 'a') = ok
 (type = 6) IN (true) ; (type > 5) BETWEEN false AND true ; ok = (NOT type IN (7)) ; sip LIKE 'b' OR type BETWEEN 6 AND 6"""
-VALUES += [value.strip() for line in ORDERS.splitlines() for value in line.split(" ; ")]
+TIMES = """seen + INTERVAL '1' DAY ; seen - INTERVAL 90 SECONDS ; INTERVAL 1 HOUR + seen ; d + INTERVAL '1' DAY
+d - INTERVAL 2 WEEKS ; d + INTERVAL 1 HOUR ; d - INTERVAL '1' MONTH ; d + INTERVAL 2 YEARS
+seen + INTERVAL '1.5' SECOND ; seen - INTERVAL '-1' MINUTE ; seen + INTERVAL 1 DAY 2 HOURS
+seen + INTERVAL '3' MILLISECOND - INTERVAL '2' MICROSECONDS ; d + 7 ; 7 + d ; d - type ; seen + INTERVAL 1 DAY > seen
+extract(week FROM seen) ; extract(dow FROM d) ; extract(dow_iso FROM d) ; extract(doy FROM d) ; extract(qtr FROM seen)
+extract(yearofweek FROM d) ; extract(mons FROM d) ; extract(dayofweek_iso FROM d) * 2 ; trunc(d, 'MON')
+date_trunc('mon', seen) ; date_trunc('YY', d) ; date_trunc('dd', seen) ; trunc(seen, 'yyyy')
+to_date('31/01/2026', 'dd/MM/yyyy') ; unix_timestamp('31/01/2026', 'dd/MM/yyyy') ; from_unixtime(bytes, 'yyyy D')
+to_timestamp(d) ; to_timestamp('2026-01-31 1:02', 'y-M-d H:mm') ; to_timestamp(seen, 'yyyy')
+date_format(d, 'dd.MM.yy') ; datediff(seen, '2020-01-01') ; dateadd(d, 3) ; date_diff(d, seen)"""
+OTHERS = """trim(BOTH 'a' FROM sip) ; trim(LEADING 'ab' FROM sip) ; trim(TRAILING FROM sip) ; trim('a' FROM sip)
+trim(BOTH FROM sip) ; substring(dip FROM 2) ; substr(dip FROM 1 FOR 1) ; position('b' IN dip) ; position('b', dip)
+'a' 'b' ; 'a' 'b''c' || sip ; sip LIKE ANY ('x', 'a%') ; sip NOT LIKE ANY ('x', 'a%') ; sip LIKE ALL ('a', 'x')
+sip NOT LIKE ALL ('y', 'x') ; sip LIKE ANY ('a') ; NOT sip LIKE ANY ('a', 'b') ; sip ILIKE ANY ('A', 'x') ; type & 3
+type | 8 = 14 ; type ^ bytes ; ~type + 1 ; type & 3 + 1 ; type << 2 ; bytes >> 1 ; (type | 1) & 3 ; type & (1 | 2)
+(type ^ 1) ^ 3 ; -(~type) ; shiftleft(bytes, 40) ; ~bytes & 7 ; int(ratio) ; string(type) ; bigint(sip)
+decimal(ratio) ; timestamp(d) ; date(seen) ; double(price) ; float(type) ; boolean(type) ; nvl2(sip, 1, 2)
+nvl2(NULL, type, bytes) ; nvl(NULL, type) ; ifnull(sip, 'x') ; regexp_like(sip, '^a') ; floor(ratio, 1)
+ceil(type, -1) ; regexp_replace(dip, '(b)', '$1-\\\\$') ; regexp_extract(dip, 'b', 0)
+concat_ws('-', sip, NULL, type) ; log(8) ; sha(sip) ; get_json_object('{"a b": [1, 2]}', '$[''a b''][1]')
+trim('a', sip) ; lpad(type, 4, '0') ; bytes - 1 & 3 ; pmod(price, -3)"""
+VALUES += [value.strip() for lines in (ORDERS, TIMES, OTHERS) for line in lines.splitlines() for value in line.split(" ; ")]
 
 
 @pytest.mark.parametrize("value", [
     "type || bytes - 1", "sip LIKE 'a' = ok", "ok = sip LIKE 'a'", "sip NOT LIKE 'a' = ok", "ok <> type IN (6)",
     "type IN (6) = ok", "type = 6 IN (true)", "type > 5 BETWEEN false AND true", "type BETWEEN 1 AND 10 = true",
-    "type < 5 IN (true, false)", "sip RLIKE 'a' <= ok", "ok = NOT ok", "NOT type < 7 IN (true)", "sip < dip ILIKE 'true'"])
+    "type < 5 IN (true, false)", "sip RLIKE 'a' <= ok", "ok = NOT ok", "NOT type < 7 IN (true)", "sip < dip ILIKE 'true'",
+    "type | 1 & 3", "type & 1 | 3", "type ^ 1 & 3", "type & 1 << 2", "type << 1 & 2"])
 def test_what_spark_reads_in_another_order_is_refused(flows: Stream, value: str) -> None:
     with pytest.raises(SqlError, match="needs parentheses"):
         compile_select(parse(f"SELECT {value} FROM tuples"), flows, continuous=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +42,18 @@ def _modulo(left: Value, right: Value) -> pa.Array:
     return masked(rest, valid, columns[0].type)
 
 
+def _pmod(arguments: list[Value], type_: str) -> pa.Array:
+    """The remainder r, or (r + divisor) % divisor if it is negative."""
+    left, right = arrays(arguments)
+    rest = MODULO.compute([left, right], type_)
+    if pa.types.is_decimal(rest.type):
+        moved = decimals.add(rest, right, rest.type)
+        below = pc.and_(pc.less(rest, pa.scalar(Decimal(0), rest.type)),
+                        pc.greater(right, pa.scalar(Decimal(0), right.type)))
+        return pc.if_else(below, moved, rest)
+    return pc.if_else(pc.less(rest, pa.scalar(0, rest.type)), _modulo(pc.add(rest, right), right), rest)
+
+
 def _div(arguments: list[Value], type_: str) -> pa.Array:
     left, right = arguments
     if pa.types.is_decimal(left.type):
@@ -51,12 +64,13 @@ def _div(arguments: list[Value], type_: str) -> pa.Array:
     return pc.if_else(minus_one, pc.negate(left), quotient)
 
 
+MODULO = _binary(_modulo, decimals.modulo)
 FUNCTIONS = {
     "add": _binary(pc.add, decimals.add),
     "subtract": _binary(pc.subtract, lambda left, right, type_: decimals.add(left, right, type_, sign=-1)),
     "multiply": _binary(pc.multiply, decimals.multiply),
     "divide": _binary(_divide, decimals.divide),
-    "modulo": _binary(_modulo, decimals.modulo),
+    "modulo": MODULO, "pmod": Function(_pmod),
     "div": Function(_div),
     "negate": Function(lambda arguments, type_: pc.negate(arguments[0])),
     "abs": Function(lambda arguments, type_: pc.abs(arguments[0])),

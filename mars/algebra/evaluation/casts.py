@@ -115,6 +115,8 @@ def _from_timestamp(column: pa.Array, type_: pa.DataType) -> pa.Array:
         limit = 1 << (type_.bit_width - 1)
         fits = (seconds >= -limit) & (seconds <= limit - 1)
         return masked(seconds, fits if valid is None else fits & valid, INT64).cast(type_)
+    if pa.types.is_decimal(type_):
+        return decimals.convert(decimals.from_unscaled(micros.astype(object), valid, pa.decimal128(38, 6)), type_)
     return cast(masked(micros / SECOND, valid, DOUBLE), type_)
 
 

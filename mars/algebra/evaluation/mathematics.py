@@ -41,15 +41,26 @@ def _sign(values: np.ndarray) -> np.ndarray:
 def _logarithm(logarithm: Callable[[np.ndarray], np.ndarray]) -> Function:
     """NULL unless the number is above 0 (NaN gives NaN)."""
     def compute(arguments: list[Value], type_: str) -> pa.Array:
-        argument = pc.if_else(pc.less_equal(arguments[0], 0.0), pa.scalar(None, pa.float64()), arguments[0])
-        return on_doubles(logarithm)([argument], type_)
+        return on_doubles(logarithm)([_positive(arguments[0])], type_)
     return Function(compute)
+
+
+def _log(arguments: list[Value], type_: str) -> pa.Array:
+    """The quotient of both natural logarithms, as in Spark."""
+    base, value = (_positive(argument) for argument in arguments)
+    return on_doubles(lambda b, x: elementary.ln(x) / elementary.ln(b))([base, value], type_)
+
+
+def _positive(value: Value) -> Value:
+    return pc.if_else(pc.less_equal(value, 0.0), pa.scalar(None, pa.float64()), value)
 
 
 def _whole(direction: np.ufunc) -> Function:
     """floor and ceil: BIGINT stays, DOUBLE becomes BIGINT, DECIMAL becomes one without a fraction."""
     def compute(arguments: list[Value], type_: str) -> pa.Array:
         column = arguments[0]
+        if len(arguments) == 2:
+            return _whole_units(column, arguments[1].as_py(), direction is np.floor, types.to_arrow(type_))
         if pa.types.is_decimal(column.type):
             values, unit = decimals.unscaled(column), 10 ** column.type.scale
             whole = values // unit if direction is np.floor else -(-values // unit)
@@ -57,7 +68,15 @@ def _whole(direction: np.ufunc) -> Function:
         if not pa.types.is_floating(column.type):
             return column
         return masked(to_long(direction(numbers(column))), valid_mask(column), pa.int64())
-    return Function(compute)
+    return Function(compute, setting=1)
+
+
+def _whole_units(column: pa.Array, digits: int, down: bool, type_: pa.Decimal128Type) -> pa.Array:
+    """floor and ceil of DECIMALs to so many digits."""
+    digits = max(-DIGITS_MAX, min(digits, column.type.scale))
+    values, unit = decimals.unscaled(column), 10 ** (column.type.scale - digits)
+    whole = values // unit if down else -(-values // unit)
+    return decimals.from_unscaled(whole * 10 ** max(-digits, 0), valid_mask(column), type_)
 
 
 def _round(arguments: list[Value], type_: str) -> pa.Array:
@@ -70,10 +89,9 @@ def _round(arguments: list[Value], type_: str) -> pa.Array:
         return _round_decimals(column, digits, types.to_arrow(type_))
     if pa.types.is_integer(column.type):
         return column if digits >= 0 else _round_integers(column, -digits)
-    if column.type == pa.float32():
-        # Spark rounds the decimal digits that a FLOAT prints, which differ from those of the same DOUBLE.
-        column = column.cast(pa.string()).cast(pa.float64())
-    return masked(round_doubles(numbers(column), digits), valid_mask(column), pa.float64()).cast(
+    # A FLOAT is rounded as the DOUBLE that it is: 90.85 is 90.8499984741211, and rounds to 90.8.
+    values = numbers(column).astype(np.float64)
+    return masked(round_doubles(values, digits), valid_mask(column), pa.float64()).cast(
         types.to_arrow(type_), safe=False)
 
 
@@ -124,5 +142,6 @@ FUNCTIONS = {
     "sqrt": Function(on_doubles(np.sqrt)), "exp": Function(on_doubles(elementary.exp)),
     "power": Function(on_doubles(powers.power)), "sign": Function(on_doubles(_sign)),
     "ln": _logarithm(elementary.ln), "log10": _logarithm(elementary.log10),
+    "log": Function(_log), "log2": Function(lambda arguments, type_: _log([pa.scalar(2.0), *arguments], type_)),
     "floor": _whole(np.floor), "ceil": _whole(np.ceil), "round": Function(_round, setting=1),
 }

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from mars.algebra.evaluation.arrays import masked, numbers, valid_mask
 from mars.algebra.evaluation.function import Function, Value
+from mars.algebra.evaluation.patterned import date_format
 from mars.algebra.evaluation.to_text import from_timestamp
 
 SECOND = 1_000_000
@@ -38,9 +39,9 @@ def _shifted(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
     return masked(values - cycles * cycle, valid_mask(column), pa.from_numpy_dtype(values.dtype)).cast(column.type), cycles
 
 
-def _year(arguments: list[Value], type_: str) -> pa.Array:
-    near, cycles = _shifted(arguments[0])
-    return pc.add(pc.year(near).cast(pa.int32()), pa.array(cycles * CYCLE_YEARS, pa.int32()))
+def _year(column: pa.Array, arrow: Callable) -> pa.Array:
+    near, cycles = _shifted(column)
+    return pc.add(arrow(near).cast(pa.int32()), pa.array(cycles * CYCLE_YEARS, pa.int32()))
 
 
 def _date_trunc(arguments: list[Value], type_: str) -> pa.Array:
@@ -57,7 +58,8 @@ def _date_trunc(arguments: list[Value], type_: str) -> pa.Array:
 
 
 def _from_unixtime(arguments: list[Value], type_: str) -> pa.Array:
-    return from_timestamp(pc.multiply(arguments[0], SECOND).cast(INSTANT))
+    times = pc.multiply(arguments[0], SECOND).cast(INSTANT)
+    return from_timestamp(times) if len(arguments) == 1 else date_format(times, arguments[1].as_py())
 
 
 def _unix_timestamp(arguments: list[Value], type_: str) -> pa.Array:
@@ -65,9 +67,13 @@ def _unix_timestamp(arguments: list[Value], type_: str) -> pa.Array:
 
 
 FUNCTIONS = {
-    "year": Function(_year), "month": _date_part(pc.month), "day": _date_part(pc.day), "hour": _part(pc.hour),
+    "dayofweek": _date_part(lambda days: pc.day_of_week(days, count_from_zero=False, week_start=7)),
+    "weekday": _date_part(pc.day_of_week), "dayofyear": _date_part(pc.day_of_year), "quarter": _date_part(pc.quarter),
+    "weekofyear": _date_part(pc.iso_week), "yearofweek": Function(lambda arguments, type_: _year(arguments[0], pc.iso_year)),
+    "year": Function(lambda arguments, type_: _year(arguments[0], pc.year)),
+    "month": _date_part(pc.month), "day": _date_part(pc.day), "hour": _part(pc.hour),
     "minute": _part(pc.minute), "second": _part(pc.second),
     "to_date": Function(lambda arguments, type_: arguments[0]),
-    "date_trunc": Function(_date_trunc, setting=0), "from_unixtime": Function(_from_unixtime),
+    "date_trunc": Function(_date_trunc, setting=0), "from_unixtime": Function(_from_unixtime, setting=1),
     "unix_timestamp": Function(_unix_timestamp),
 }

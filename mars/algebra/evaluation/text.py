@@ -15,7 +15,7 @@ from mars.algebra.evaluation.to_text import by_distinct
 from mars.algebra.grouping import group
 
 
-def _with_constants(compute: Callable) -> Function:
+def with_constants(compute: Callable) -> Function:
     """A function of a text and constants that Arrow takes as options; NULL if any argument is.
 
     If the other arguments are columns, it is computed once for each combination of their values.
@@ -67,18 +67,18 @@ def _substring(column: pa.Array, start: int, length: int | None = None) -> pa.Ar
         return pc.utf8_slice_codeunits(column, begin)
     end = begin + length
     if length <= 0 or (begin >= 0 and end > 1 << 31):
-        return _substring(column, start) if length > 0 else _empty(column)
+        return _substring(column, start) if length > 0 else empty(column)
     if begin < 0 <= end:
         return pc.utf8_slice_codeunits(column, begin)
     return pc.utf8_slice_codeunits(column, begin, end)
 
 
-def _empty(column: pa.Array) -> pa.Array:
+def empty(column: pa.Array) -> pa.Array:
     return pc.if_else(column.is_valid(), pa.scalar(""), pa.scalar(None, STRING))
 
 
 def _right(column: pa.Array, length: int) -> pa.Array:
-    return pc.utf8_slice_codeunits(column, -length) if length > 0 else _empty(column)
+    return pc.utf8_slice_codeunits(column, -length) if length > 0 else empty(column)
 
 
 def _replace(column: pa.Array, search: str, by: str = "") -> pa.Array:
@@ -104,7 +104,14 @@ def _like(column: pa.Array, pattern: str) -> pa.Array:
 
 
 def _trimmed(arrow: Callable) -> Function:
-    return Function(lambda arguments, type_: arrow(arguments[0], characters=" "))
+    """trim(text) or trim(characters, text)."""
+    def compute(arguments: list[Value], type_: str) -> pa.Array:
+        characters = " "
+        if len(arguments) == 2:
+            constant = arguments[0]
+            characters = (constant if isinstance(constant, pa.Scalar) else constant[0]).as_py()
+        return arrow(arguments[-1], characters=characters) if characters else arguments[-1]
+    return Function(compute)
 
 
 def _concat(arguments: list[Value], type_: str) -> pa.Array:
@@ -115,12 +122,12 @@ FUNCTIONS = {
     "concat": Function(_concat),
     "upper": _changed_case(pc.utf8_upper, str.upper), "lower": _changed_case(pc.utf8_lower, str.lower),
     "length": Function(lambda arguments, type_: pc.utf8_length(arguments[0])),
-    "substring": _with_constants(_substring),
-    "left": _with_constants(lambda column, length: _substring(column, 1, length)), "right": _with_constants(_right),
+    "substring": with_constants(_substring),
+    "left": with_constants(lambda column, length: _substring(column, 1, length)), "right": with_constants(_right),
     "trim": _trimmed(pc.utf8_trim), "ltrim": _trimmed(pc.utf8_ltrim), "rtrim": _trimmed(pc.utf8_rtrim),
-    "replace": _with_constants(_replace),
-    "starts_with": _with_constants(lambda column, text: pc.starts_with(column, pattern=text)),
-    "ends_with": _with_constants(lambda column, text: pc.ends_with(column, pattern=text)),
-    "contains": _with_constants(lambda column, text: pc.match_substring(column, pattern=text)),
-    "like": _with_constants(_like), "rlike": _with_constants(pc.match_substring_regex),
+    "replace": with_constants(_replace),
+    "starts_with": with_constants(lambda column, text: pc.starts_with(column, pattern=text)),
+    "ends_with": with_constants(lambda column, text: pc.ends_with(column, pattern=text)),
+    "contains": with_constants(lambda column, text: pc.match_substring(column, pattern=text)),
+    "like": with_constants(_like), "rlike": with_constants(pc.match_substring_regex),
 }

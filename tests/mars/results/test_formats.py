@@ -79,3 +79,9 @@ def test_a_full_page_is_fast():
     began = time.thread_time()  # of the processor, so that others at work do not count
     to_json({}, table)
     assert time.thread_time() - began < 4.0
+
+
+def test_years_below_0_have_four_digits_and_the_least_time_is_itself():
+    times = pa.chunked_array([pa.array([-(2**63), -(2**63) + 1, -84_000_000_000_000_000, None], pa.timestamp("us", "UTC"))])
+    assert formats._converter(times.type)(times) == [
+        "-290308-12-21T19:59:05.224192Z", "-290308-12-21T19:59:05.224193Z", "-0692-02-23T18:40:00Z", None]

@@ -249,3 +249,44 @@ def test_other_texts_that_are_no_numbers_are_refused(flows: Stream) -> None:
         plan_of("SELECT count(*) FROM flows WHERE ratio = 'nann'", flows)
     with pytest.raises(SqlError, match="is not a valid FLOAT"):
         plan_of("SELECT count(*) FROM flows WHERE cast(ratio AS FLOAT) = '1,5'", flows)
+
+
+def test_having_takes_the_numbered_names_of_calls(flows: Stream) -> None:
+    plan = plan_of("SELECT sip, count(*), count(bytes) FROM flows GROUP BY sip HAVING count_2 > 1", flows)
+    assert names(plan) == ["sip", "count", "count_2"]
+    assert plan.presentation.having == Call("gt", (Column("a1", "BIGINT"), Literal(1, "BIGINT")), "BOOLEAN")
+
+
+@pytest.mark.parametrize(("word", "expected"), [("AND", False), ("OR", True)])
+def test_a_chain_of_any_length_is_a_few_levels(flows: Stream, word: str, expected: bool) -> None:
+    chain = f" {word} ".join(f"type <> {i}" for i in range(2_000))
+    where = plan_of(f"SELECT sip FROM flows WHERE {chain}", flows).aggregation.where
+    assert evaluate(where, {"type": pa.array([1_999, None, 2_000], pa.int32())}, 3).to_pylist() == [expected, None, True]
+
+
+def test_a_constant_decimal_zero_has_no_sign(flows: Stream) -> None:
+    plan = plan_of("SELECT CAST(-0.0 AS DOUBLE) AS z, -0e0 AS signed FROM flows", flows)
+    assert [str(key.expression.value) for key in plan.aggregation.keys] == ["0.0", "-0.0"]
+
+
+@pytest.mark.parametrize("sql", ["SELECT sip, bytes + 1 AS more, 7 AS seven FROM flows GROUP BY ALL",
+                                 "SELECT DISTINCT sip, bytes + 1 AS more, 7 AS seven FROM flows"])
+def test_group_by_all_and_distinct_group_by_what_has_no_aggregate(flows: Stream, sql: str) -> None:
+    plan = plan_of(sql, flows)
+    assert [unparse(key.expression) for key in plan.aggregation.keys] == ["`sip`", "`bytes` + 1L"]
+    assert (names(plan), plan.grouped) == (["sip", "more", "seven"], True)
+
+
+def test_a_key_may_be_written_with_its_sides_exchanged(flows: Stream) -> None:
+    plan = plan_of("SELECT (1 + type) * 2, 2 * (type + 1) FROM flows GROUP BY type + 1", flows)
+    assert [unparse(output.expression) for output in plan.presentation.outputs] == ["`k0` * 2", "2 * `k0`"]
+
+
+def test_count_distinct_of_several_tells_all_combinations_apart(flows: Stream) -> None:
+    plan = plan_of("SELECT count(DISTINCT sip, dip, ratio) FROM flows", flows)
+    [call] = plan.presentation.aggregates
+    rows = [("a", "b:1", 0.0), ("a", "b:1", -0.0), ("a:1", "b", 0.0), ("1", "1:1", 1.0), ("11", ":1", 1.0), (None, "b", 0.0)]
+    columns = {name: pa.array(values, type_) for name, values, type_ in zip(
+        ("sip", "dip", "ratio"), zip(*rows, strict=True), (pa.string(), pa.string(), pa.float64()), strict=True)}
+    texts = evaluate(call.argument, columns, len(rows)).to_pylist()
+    assert (call.function, len(set(texts)), texts[0] == texts[1], texts[-1]) == ("count_distinct", 5, True, None)

@@ -31,7 +31,7 @@ class Fairness:
         if made is not None and made["id"] > last:
             limited = not rates.keys().isdisjoint(made["tasks"])
             kind = "front" if made["start"] == lanes[made["partition"]] and not limited else "behind"
-            self._note(waiting, kind, set(made["tasks"]))
+            self._note(waiting, kind, set(made["tasks"]), len(rates))
         return made
 
     @staticmethod
@@ -49,11 +49,11 @@ class Fairness:
                     found.setdefault("behind" if following is not None else "front", set()).update(q for q, _ in members)
         return found
 
-    def _note(self, waiting: Waiting, got: str, tasks: set[str]) -> None:
+    def _note(self, waiting: Waiting, got: str, tasks: set[str], limited: int) -> None:
         queries = set().union(*waiting.values()) if waiting else set()
         passed = {kind: self.passed[kind] + 1 for kind in waiting if kind != got}
         passed |= {query: self.passed[query] + 1 for query in queries - tasks}
         self.passed = Counter(passed)
         for name, count in passed.items():
-            if count > (KIND_MAX if name in waiting else QUERY_MAX * len(queries)):
+            if count > (KIND_MAX if name in waiting else QUERY_MAX * (len(queries) + limited)):
                 self.report(f"I7: {name} had tuples to claim, and {count} claims in a row went to others: {waiting}")

@@ -48,15 +48,16 @@ REVISED = _plan(AggregateCall("revision", None, None, "BIGINT"), "FINAL", late="
 
 def aggregate_task(plan: QueryPlan, stream: Stream, batch: cells.Batch, partition: int) -> TaskCells:
     """Stands for mapper.aggregate.aggregate_task: the real cells of each key part, in which the ids have their own."""
-    parts: list[pa.Table] = []
-    timely = batch.timely(plan.aggregation.max_ahead_ms)
+    limit, parts = plan.aggregation.max_ahead_ms, list[pa.Table]()
+    timely = batch.timely(limit)
     for part in range(stream.key_parts):
         chosen = [record for record in timely if record[1] % stream.key_parts == part]
         offsets, ids, times = (np.array([record[i] for record in chosen], np.int64) for i in range(3))
         columns = {"id": pa.array(ids), "k": pa.array(key_of(ids, stream.key_parts))}
         parts.append(algebra.aggregate(plan.aggregation, stream, columns, times, None, partition, offsets,
                                        np.zeros(len(chosen), np.int32)))
-    return TaskCells(parts, len(batch), 0, len(batch) - len(timely), 0, len(timely), max_event_time=batch.max_event_time)
+    return TaskCells(parts, len(batch), 0, len(batch) - len(timely), 0, len(timely),
+                     max_event_time=batch.judged[limit].max_event_time)
 
 
 def key_of(ids: np.ndarray, key_parts: int) -> np.ndarray:

@@ -48,7 +48,7 @@ def are_any(snapshot: Snapshot, after: Changes) -> bool:
 def lost(tables: ResultTables, snapshot: Snapshot, after: Changes) -> bool:
     """Have changes behind a place been deleted by the retention? A key part of which nothing was read begins with what is
     kept."""
-    return any(part is not None and 0 < step[0] < _gone(tables, part)
+    return any(part is not None and step[0] > 0 and step < (_gone(tables, part), ALL, ALL)
                for part, step in zip(snapshot.parts, after.parts, strict=True))
 
 

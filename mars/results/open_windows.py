@@ -34,18 +34,19 @@ class OpenFileError(CorruptFileError):
 @dataclass(frozen=True)
 class _Open:
     """What was merged from a key part's commit: how many commits had changed the query, its state segments, its
-    watermark, when it last fell back, the open cells and their rows."""
+    watermark, when it last fell back, the open cells and their rows. Readers of changes make rows of few cells, so there are
+    none of theirs."""
 
     commits: int
     segments: tuple[Segment, ...]
     watermark: int | None
     fell_at: int
     cells: pa.Table
-    rows: pa.Table
+    rows: pa.Table | None
 
 
 def _bytes(one: _Open) -> int:
-    return one.cells.nbytes + one.rows.nbytes + 1
+    return one.cells.nbytes + (0 if one.rows is None else one.rows.nbytes) + 1
 
 
 class OpenWindows:
@@ -63,7 +64,8 @@ class OpenWindows:
     def rows(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
         """The rows that the open windows of key part `number` would give if they closed now, in no order. OpenFileError
         if a file with their state cannot be read."""
-        return self._of(snapshot, number, part).rows
+        held = self._of(snapshot, number, part)
+        return _rows(snapshot, held.cells, held.watermark) if held.rows is None else held.rows
 
     def cells(self, snapshot: Snapshot, number: int, part: QueryCommit) -> pa.Table:
         """The cells of these windows, with their stamps."""
@@ -104,15 +106,20 @@ class OpenWindows:
         merged = cells.merge(plan.aggregation, stream, tables)
         if watermark is not None:
             [merged] = cells.unclosed(plan.aggregation, stream, [merged], watermark)
-        return _Open(part.commits, segments, watermark, part.fell_at, merged,
-                     cells.finish(plan, stream, cells.of_windows(plan.aggregation, stream, merged, before=watermark),
-                                  ordered=False).cast(schema_of(plan)))
+        rows = None if plan.presentation.emission == "CHANGES" else _rows(snapshot, merged, watermark)
+        return _Open(part.commits, segments, watermark, part.fell_at, merged, rows)
 
     def _keep(self, key: tuple[str, int], found: _Open) -> None:
         with self._lock:
             newer = self._held.peek(key)
             if newer is None or newer.commits <= found.commits:
                 self._held.put(key, found)
+
+
+def _rows(snapshot: Snapshot, merged: pa.Table, watermark: int | None) -> pa.Table:
+    stream, plan = snapshot.stream, snapshot.query.plan
+    found = cells.of_windows(plan.aggregation, stream, merged, before=watermark)
+    return cells.finish(plan, stream, found, ordered=False).cast(schema_of(plan))
 
 
 def _not_before(watermark: int | None, other: int | None) -> bool:

@@ -275,30 +275,8 @@ class Explain:
 
 
 Statement = (
-    CreateStream
-    | DropStream
-    | CreateQuery
-    | AlterQuery
-    | DropQuery
-    | PauseQuery
-    | ResumeQuery
-    | ShowStreams
-    | ShowQueries
-    | ShowDeadLetters
-    | RedriveDeadLetters
-    | Describe
-    | Peek
-    | Explain
-    | CreateConnection
-    | CreateSink
-    | DropSink
-    | PauseSink
-    | ResumeSink
-    | ReplaySink
-    | DropConnection
-    | ShowSinks
-    | ShowConnections
-    | ExplainSink
-    | SelectStatement
-    | SelectFromQuery
+    CreateStream | DropStream | CreateQuery | AlterQuery | DropQuery | PauseQuery | ResumeQuery | ShowStreams
+    | ShowQueries | ShowDeadLetters | RedriveDeadLetters | Describe | Peek | Explain | CreateConnection | CreateSink
+    | DropSink | PauseSink | ResumeSink | ReplaySink | DropConnection | ShowSinks | ShowConnections | ExplainSink
+    | SelectStatement | SelectFromQuery
 )

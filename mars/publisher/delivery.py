@@ -28,7 +28,7 @@ from mars.model.sinks import (
     SinkStatus,
 )
 from mars.publisher.batch import Batch
-from mars.publisher.desk import Desk, Stopped
+from mars.publisher.desk import Desk, Stopped, behind, lacks_first_rows
 from mars.publisher.target import Shape, Target
 from mars.publisher.targets import open_target
 from mars.results import emitted
@@ -222,7 +222,7 @@ class Delivery:
             block = next_block(self.source, tail)
         except GoneError as error:
             if self.sink.accepts != BEHIND_RETENTION:
-                raise self._behind(error.detail) from error
+                raise behind(error.detail) from error
             self.sink = self.desk.store.accepted(self.sink)
             tail.place = tail.above_us = tail.changes = None
             return next_block(self.source, tail)
@@ -233,21 +233,13 @@ class Delivery:
         return block
 
     def _require_nothing_lost(self, snapshot: Snapshot) -> None:
-        """A sink that has delivered nothing yet begins with the oldest rows that are kept, but they must be those that it
-        would have begun with when it was made."""
         gone_us = self.source.tables.gone_us(snapshot)
-        first_us = self.sink.first_us
-        if gone_us is None or (self.sink.gone_us is not None and gone_us <= self.sink.gone_us) \
-                or (first_us is not None and gone_us <= first_us):
+        if gone_us is None or not lacks_first_rows(self.sink, gone_us):
             return
         if self.sink.accepts != BEHIND_RETENTION:
-            raise self._behind(f"result_retention_days have passed for windows up to {timestamp_text(gone_us)}, "
-                               "of which none was delivered")
+            raise behind(f"result_retention_days have passed for windows up to {timestamp_text(gone_us)}, of which none was "
+                         "delivered")
         self.sink = replace(self.desk.store.accepted(self.sink), gone_us=gone_us)
-
-    def _behind(self, detail: str) -> Stopped:
-        return Stopped(BEHIND_RETENTION, f"rows that were not delivered yet are no longer kept: {detail}. RESUME SINK "
-                       "leaves them out, and goes on with the oldest rows that are kept")
 
     def _rest(self, tail: Tail, mark: Mark, batch: Batch) -> None:
         """Wait for rows, or for the time of those that are held."""

@@ -104,7 +104,7 @@ class RevisedState(QueryState):
         if commit.revised_until is None:
             return numbers
         kind = windows.of(kept, self.stream)
-        again = kind.end(panes_of(changed)) <= kind.closed_end(commit.revised_until)
+        again = kind.end(panes_of(changed)) <= kind.closed_time(commit.revised_until)
         return np.where(again, np.maximum(numbers, commit.revised_from), numbers)
 
     def adopt(self, commit: QueryCommit, tables: list[pa.Table]) -> None:
@@ -122,7 +122,7 @@ def first_kept(aggregation: Aggregation, stream: Stream, watermark: int | None) 
     watermark."""
     if watermark is None:
         return None
-    return windows.of(aggregation, stream).closed_end(watermark - stream.units(aggregation.late_for_ms))
+    return windows.of(aggregation, stream).closed_time(watermark - stream.units(aggregation.late_for_ms))
 
 
 def still_revised(aggregation: Aggregation, stream: Stream, watermark: int | None, results: Sequence[ResultSegment]

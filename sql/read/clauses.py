@@ -128,10 +128,15 @@ def read_late(reader: Reader, word: Word) -> dict:
 
 
 def read_emit(reader: Reader, word: Word) -> dict:
-    """EMIT FINAL | CHANGES | EVERY d."""
+    """EMIT FINAL | CHANGES | EVERY d; that windows close by the clock is refused."""
     if reader.accept("EVERY"):
         return {"emission": "EVERY", "emit_every_ms": reader.take_duration("EMIT EVERY")}
-    return {"emission": reader.take("FINAL", "CHANGES", hint="write EMIT FINAL, EMIT CHANGES or EMIT EVERY d").value.upper()}
+    found = reader.take("FINAL", "CHANGES", hint="write EMIT FINAL, EMIT CHANGES or EMIT EVERY d")
+    if found.is_("FINAL") and reader.word.is_("TIMEOUT"):
+        raise not_supported(reader.sql, word.start, reader.word.end, "EMIT FINAL TIMEOUT",
+                            "write EMIT FINAL; the last windows close with the next tuple, and partial=true shows them "
+                            "before")
+    return {"emission": found.value.upper()}
 
 
 def read_start(reader: Reader, word: Word) -> dict:

@@ -10,6 +10,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
+from api.statements.dispatch import execute
 from mars.results import event_ids
 from mars.results.formats import rows as json_rows
 from mars.results.formats import timestamp_text
@@ -84,9 +85,13 @@ class Changing:
         return {(timestamp_text((BASE_S + 60 * minute) * 1_000_000), key): count
                 for (minute, key), count in self.sent.items() if minute < last}
 
-    def in_kafka(self) -> list[tuple]:
+    def in_kafka(self, topic: str = "out") -> list[tuple]:
         return [tuple(orjson.loads(value).values()) for _, value in read(self.cluster.config.kafka_address,
-                                                                        f"{self.name}_out")]
+                                                                        f"{self.name}_{topic}")]
+
+    def selected(self) -> list[tuple]:
+        """What a SELECT over the query gives."""
+        return [tuple(row) for row in json_rows(execute(self.cluster.context, f"SELECT * FROM {self.query}").table)]
 
     def in_files(self) -> list[tuple]:
         return [tuple(row) for path in sorted(self.folder.glob("*.parquet")) for row in json_rows(pq.read_table(path))]
@@ -137,3 +142,19 @@ def test_rows_that_change_end_right_everywhere(cluster, postgres, kind) -> None:
     else:
         assert any(not row[-1] for row in query.shown()), "the last window is open, and shown"
         assert not all(row[-1] for row in query.events)
+    assert sorted(query.selected()) == sorted(query.shown())
+    _begins_with_the_latest(query)
+
+
+def _begins_with_the_latest(query: Changing) -> None:
+    """A sink that is made now gets what changes from now on."""
+    before = set(query.shown())
+    query.cluster.sql(f"CREATE SINK {query.name}_late FROM {query.query} INTO KAFKA TOPIC '{query.name}_late' FROM LATEST")
+    query.send(6)
+
+    def later() -> bool:
+        found = [row for row in query.in_kafka("late") if query.kind == "revised" or row[-1]]
+        return {row[2] for row in found if row[0] == timestamp_text((BASE_S + 180) * 1_000_000)} == set(KEYS)
+
+    query.cluster.wait(later, LONG_S, f"the sink has {query.in_kafka('late')}", [query.query])
+    assert before.isdisjoint(query.in_kafka("late"))

@@ -1,5 +1,5 @@
 -- over: statement
 -- at: 1:44
 -- title: unexpected SOMETIMES
--- hint: write EMIT FINAL or EMIT CHANGES
+-- hint: write EMIT FINAL, EMIT CHANGES or EMIT EVERY d
 SELECT count(*) FROM s WINDOWING 60 s EMIT SOMETIMES

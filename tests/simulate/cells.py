@@ -155,17 +155,18 @@ class Closed:
     """Stands for reducer.committing.closed.Closed."""
 
     plan: QueryPlan
+    stream: Stream
     table: Table
 
     @staticmethod
     def of(plan: QueryPlan, stream: Stream, closed: Table, once: object) -> Closed:
-        return Closed(plan, closed)
+        return Closed(plan, stream, closed)
 
     def together(self, blobs: list[bytes], are_cells: bool) -> Closed:
-        return Closed(self.plan, Table(cell for data in blobs for cell in decode(data)))
+        return Closed(self.plan, self.stream, Table(cell for data in blobs for cell in decode(data)))
 
     def none(self) -> Closed:
-        return Closed(self.plan, Table())
+        return Closed(self.plan, self.stream, Table())
 
     def blob(self) -> bytes:
         return encode(self.table)

@@ -25,8 +25,8 @@ from tests.simulate import cells
 from tests.simulate.cells import WINDOW_MS
 from tests.simulate.check import Broken, Checker
 
-KEYS = 3  # rows of a window in each key part
-LATE_MS = 3 * WINDOW_MS
+KEYS = 1  # rows of a window in each key part
+LATE_MS = 12 * WINDOW_MS
 IDS = AggregateCall("array_agg", Column("id", "BIGINT"), None, "STRING", options=(1_000,))
 Row = tuple[int, int]  # start of the window in ms, key
 

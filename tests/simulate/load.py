@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.simulate.world import World
 
 PARTITIONS_MAX, PILE_MAX = 4, 60
-BURST_MS, AHEAD_MS = 300, (150, 450)
+BURST_MS, AHEAD_MS, BEHIND_MS = 300, (150, 450), (400, 1_800)
 
 
 class Load:
@@ -32,6 +32,8 @@ class Load:
         p, ahead = self._partition(), 0
         if self.world.topic.disordered and self.random.random() < 0.3:
             ahead = self.random.randint(*AHEAD_MS)
+        elif self.world.plan.aggregation.late == "UPDATE" and self.random.random() < 0.4:
+            ahead = -self.random.randint(*BEHIND_MS)  # so little that it counts still
         for _ in range(self.random.randint(1, 5)):
             self._append(p, self._now() + ahead)
 

@@ -132,6 +132,10 @@ class Windows(ABC):
         possible, as the cells of panes that are in the same open windows may be merged."""
         return panes
 
-    def closed_end(self, watermark: int) -> int:
-        """The windows that end at or before it are closed at this watermark, and no others."""
+    def closed_time(self, watermark: int) -> int:
+        """The windows whose end is at or before this time are closed at this watermark, and no others."""
         return watermark - self.delay
+
+    def closed_end(self, watermark: int) -> int:
+        """The same, as `first_end` and `last_end` tell ends: of a kind that does not name windows by times, a name."""
+        return self.closed_time(watermark)

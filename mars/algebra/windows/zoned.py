@@ -36,7 +36,7 @@ class Zoned(Stepped):
         return self.zone.begins(days) * self._second
 
     def closed_end(self, watermark: int) -> int:
-        return int(self.at(np.array([watermark - self.delay]))[0])
+        return int(self.at(np.array([self.closed_time(watermark)]))[0])
 
     def at(self, times: Times) -> Times:
         """The greatest name that a window can have which ends at or before each instant."""

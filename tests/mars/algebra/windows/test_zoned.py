@@ -15,6 +15,7 @@ import pytest
 from mars.algebra import cells, windows
 from mars.algebra.windows.kind import Windows
 from mars.model.plan import Window
+from reducer.state.changelog import first_kept
 from reducer.state.merge import QueryState
 from tests.mars.algebra.windows.test_zones import info_of, shown
 from tests.plans import changed
@@ -147,6 +148,14 @@ def test_names_ascend_with_ends_and_a_watermark_closes_what_has_ended(unit):
         assert (np.diff(starts) >= 0).all()
         for name, end in zip(names.tolist(), ends.tolist(), strict=True):
             assert kind.closed_end(end + kind.delay) >= name > kind.closed_end(end + kind.delay - 1)
+
+
+def test_what_late_tuples_may_still_change_is_told_by_time():
+    """The names of these windows are none."""
+    window = Window("days", DAY_MS, DAY_MS, zone="Europe/Berlin")
+    kept = replace(changed(PLAN, window=window).aggregation, late="UPDATE", late_for_ms=5_000)
+    watermark = int(datetime(2026, 3, 29, tzinfo=UTC).timestamp())
+    assert first_kept(kept, STREAM, watermark) == watermark - 5 - GRACE
 
 
 def test_days_are_counted_from_the_first_of_1970():

@@ -106,6 +106,7 @@ def check_calculable(type_: str) -> None:
     if is_numeric(type_):
         return
     hints = {"STRING": "write cast(... AS DOUBLE)", "TIMESTAMP": "write unix_timestamp(...)",
+             "DATE": "write date_add(d, days) or datediff(end, start)",
              "BOOLEAN": "write if(..., 1, 0)"}
     raise TypeMismatch(f"a number is needed, but this is {type_}", hints.get(type_, ""))
 

@@ -39,6 +39,9 @@ def read_aggregate(node: exp.Expr, tuples: Scope, outer: Lowering) -> AggregateC
     written, arguments = call_name(call), call.expressions
     if len(arguments) == 1 and isinstance(arguments[0], exp.IgnoreNulls):
         ignore_nulls, arguments = True, [arguments[0].this]
+    picks = functions.aggregate_name(written) in ("first", "last")
+    if picks and len(arguments) == 2 and isinstance(arguments[1], exp.Boolean):
+        ignore_nulls, arguments = ignore_nulls or bool(arguments[1].this), arguments[:1]  # first(x, true)
     if written.lower() == "count_if" and len(arguments) == 1:
         conditions.append(lowering.lower(arguments[0]))
         made = AggregateCall("count", None, None, "BIGINT")

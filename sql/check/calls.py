@@ -33,7 +33,6 @@ MEANT = {
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "cbrt", "log1p", "expm1"),
                     "its last digits depend on the CPU: calculate it from the results"),
     **dict.fromkeys(("xxhash64", "hash"), "write crc32(s), or sha2(s, 256)"),
-    "bround": "write round(x, digits), whose halves go away from 0",
     "collect_set": "write top_k(x, 100), or array_agg(x, 100)",
 }
 
@@ -41,8 +40,12 @@ MEANT = {
 def lower_call(lowering: Lowering, node: exp.Anonymous) -> Expression:
     """A scalar function."""
     written = call_name(node)
-    if written.lower() in OTHERWISE and OTHERWISE[written.lower()][0] == len(node.expressions):
-        return OTHERWISE[written.lower()][1](lowering, node)
+    if written.lower() in OTHERWISE:
+        wanted, lower = OTHERWISE[written.lower()]
+        if wanted != len(node.expressions):
+            raise lowering.refuse(node, f"{written} takes {wanted} argument{'s' * (wanted != 1)}", "",
+                                  f"write {written}({', '.join('abc'[:wanted])})")
+        return lower(lowering, node)
     name = functions.scalar_name(written)
     if name is None:
         hint = MEANT.get(written.lower()) or did_you_mean(written, [*functions.callable_names(), *OTHERWISE],

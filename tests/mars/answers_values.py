@@ -43,6 +43,8 @@ CALLS = {
     "sha2": [("STRING", ("sha2", "a", bits)) for bits in (0, 224, 384, 512)],
     "get_json_object": [("STRING", ("get_json_object", "a", "'$")),
                         ("STRING", ("get_json_object", ("concat", '\'{"a":["', "a", '\'"]}'), "'$.a[0]"))],
+    "bround": [(type_, ("bround", "a", *digits)) for type_ in ("BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)")
+               for digits in ((), (2,), (-1,))],
     "log": [("DOUBLE", ("log", "a", "b"))],
     **{name: [(type_, (name, "a", n)) for type_ in ("INT", "BIGINT") for n in (1, 33)] for name in (
         "shiftleft", "shiftright", "shiftrightunsigned")},

@@ -7,7 +7,7 @@ ceil, + - * /). numpy's exp, log, log10 and power run different code on differen
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 import pyarrow as pa
@@ -79,38 +79,49 @@ def _whole_units(column: pa.Array, digits: int, down: bool, type_: pa.Decimal128
     return decimals.from_unscaled(whole * 10 ** max(-digits, 0), valid_mask(column), type_)
 
 
-def _round(arguments: list[Value], type_: str) -> pa.Array:
-    column = arguments[0]
-    digits = arguments[1].as_py() if len(arguments) == 2 else 0
-    if digits is None:
-        return pa.nulls(len(column), column.type)
-    digits = max(-DIGITS_MAX, min(digits, DIGITS_MAX))
-    if pa.types.is_decimal(column.type):
-        return _round_decimals(column, digits, types.to_arrow(type_))
-    if pa.types.is_integer(column.type):
-        return column if digits >= 0 else _round_integers(column, -digits)
-    # A FLOAT is rounded as the DOUBLE that it is: 90.85 is 90.8499984741211, and rounds to 90.8.
-    values = numbers(column).astype(np.float64)
-    return masked(round_doubles(values, digits), valid_mask(column), pa.float64()).cast(
-        types.to_arrow(type_), safe=False)
+def _rounded(even: bool) -> Function:
+    """round, whose halves go away from 0, and bround, whose halves go to the even digit."""
+    def compute(arguments: list[Value], type_: str) -> pa.Array:
+        column = arguments[0]
+        digits = arguments[1].as_py() if len(arguments) == 2 else 0
+        if digits is None:
+            return pa.nulls(len(column), column.type)
+        digits = max(-DIGITS_MAX, min(digits, DIGITS_MAX))
+        if pa.types.is_decimal(column.type):
+            return _round_decimals(column, digits, types.to_arrow(type_), even)
+        if pa.types.is_integer(column.type):
+            return column if digits >= 0 else _round_integers(column, -digits, even)
+        # A FLOAT is rounded as the DOUBLE that it is: 90.85 is 90.8499984741211, and rounds to 90.8.
+        values = round_doubles(numbers(column).astype(np.float64), digits, even)
+        return masked(values, valid_mask(column), pa.float64()).cast(types.to_arrow(type_), safe=False)
+    return Function(compute, setting=1)
 
 
-def _round_decimals(column: pa.Array, digits: int, type_: pa.Decimal128Type) -> pa.Array:
-    values = decimals.rescaled(decimals.unscaled(column), column.type.scale, min(digits, column.type.scale))
+def _round_decimals(column: pa.Array, digits: int, type_: pa.Decimal128Type, even: bool) -> pa.Array:
+    places = column.type.scale - min(digits, column.type.scale)
+    values = _divided(decimals.unscaled(column), 10 ** places, even)
     if digits < 0:
         values = values * 10 ** -digits
     return decimals.from_unscaled(values, valid_mask(column), type_)
 
 
-def _round_integers(column: pa.Array, zeros: int) -> pa.Array:
+def _round_integers(column: pa.Array, zeros: int, even: bool) -> pa.Array:
     unit = 10 ** zeros
-    values = decimals.divided(numbers(column).astype(object), unit) * unit
+    values = _divided(numbers(column).astype(object), unit, even) * unit
     low = (values & decimals.WORD).astype(np.uint64).view(np.int64)
     return masked(low.astype(column.type.to_pandas_dtype()), valid_mask(column), column.type)
 
 
-def round_doubles(values: np.ndarray, digits: int) -> np.ndarray:
-    """Doubles rounded half away from zero in the decimal digits that they print, as Spark does.
+def _divided(values: np.ndarray, unit: int, even: bool) -> np.ndarray:
+    """Integers divided and rounded, halves away from 0 or to the even quotient."""
+    if not even:
+        return decimals.divided(values, unit)
+    below, rest = values // unit, values % unit
+    return below + ((2 * rest > unit) | ((2 * rest == unit) & (below % 2 == 1)))
+
+
+def round_doubles(values: np.ndarray, digits: int, even: bool = False) -> np.ndarray:
+    """Doubles rounded in the decimal digits that they print, as Spark does: halves away from zero, or to the even digit.
 
     |x| lies in [n, n + 1) / 10^digits, and is rounded up if it is at least the double next to the midpoint: for
     integers below 2^52 that quotient is correctly rounded. Values beyond go through decimal one by one.
@@ -125,17 +136,18 @@ def round_doubles(values: np.ndarray, digits: int) -> np.ndarray:
         n = np.floor(whole / unit * scale)
         n -= n * unit / scale > whole
         n += (n + 1) * unit / scale <= whole
-        n += (2 * n + 1) * unit / (2 * scale) <= whole
+        middle = (2 * n + 1) * unit / (2 * scale)
+        n += (middle < whole) | ((middle == whole) & (n % 2 == 1)) if even else middle <= whole
         rounded = np.copysign(n * unit / scale, values)
     rest = np.isfinite(values) & ~plain
     rounded[~plain] = values[~plain]
-    rounded[rest] = [_round_printed(x, digits) for x in values[rest].tolist()]
+    rounded[rest] = [_round_printed(x, digits, ROUND_HALF_EVEN if even else ROUND_HALF_UP) for x in values[rest].tolist()]
     return rounded + 0.0
 
 
-def _round_printed(value: float, digits: int) -> float:
+def _round_printed(value: float, digits: int, mode: str) -> float:
     with localcontext(prec=800):
-        return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+        return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), mode))
 
 
 FUNCTIONS = {
@@ -143,5 +155,5 @@ FUNCTIONS = {
     "power": Function(on_doubles(powers.power)), "sign": Function(on_doubles(_sign)),
     "ln": _logarithm(elementary.ln), "log10": _logarithm(elementary.log10),
     "log": Function(_log), "log2": Function(lambda arguments, type_: _log([pa.scalar(2.0), *arguments], type_)),
-    "floor": _whole(np.floor), "ceil": _whole(np.ceil), "round": Function(_round, setting=1),
+    "floor": _whole(np.floor), "ceil": _whole(np.ceil), "round": _rounded(even=False), "bround": _rounded(even=True),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mars.algebra import coercion
 from mars.algebra.coercion import TypeMismatch
 from mars.algebra.scalars.function import Function
-from mars.algebra.signatures import Signature, arithmetic, fixed
+from mars.algebra.signatures import Signature, arithmetic, fixed, round_
 from mars.model.expressions import Expression
 
 
@@ -40,6 +40,7 @@ FUNCTIONS = (
     Function("shiftright", 2, 2, _shifted, "shiftright(a, n)", "the bits n places to the right, with the sign"),
     Function("shiftrightunsigned", 2, 2, _shifted, "shiftrightunsigned(a, n)", "likewise, filled with 0"),
     Function("pmod", 2, 2, arithmetic("modulo"), "pmod(a, b)", "remainder that is not negative, for b > 0"),
+    Function("bround", 1, 2, round_, "bround(a[, digits])", "rounded, halves to the even digit"),
     Function("log", 1, 2, fixed(("DOUBLE",) * 2, "DOUBLE"), "log([base,] a)",
              "logarithm to a base; NULL unless both are > 0"),
     Function("log2", 1, 1, fixed(("DOUBLE",), "DOUBLE"), "log2(a)", "logarithm to base 2; NULL unless a > 0"),

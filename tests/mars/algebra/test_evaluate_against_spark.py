@@ -70,7 +70,8 @@ ALL = (*((name, "a", "b") for name in (*COMPARISONS, "nullif", "coalesce", "grea
        ("is_null", "a"), ("is_not_null", "a"))
 NUMERIC = (*((name, "a", "b") for name in ("add", "subtract", "multiply", "divide", "modulo", "div")),
            ("negate", "a"), ("abs", "a"), ("sign", "a"), ("floor", "a"), ("ceil", "a"), ("round", "a"),
-           *(("round", "a", digits) for digits in (1, 2, 5, -1, -2)), ("sqrt", "a"), ("is_nan", "a"), ("exp", "a"),
+           *((name, "a", digits) for name in ("round", "bround") for digits in (0, 1, 2, 5, -1, -2)),
+           ("sqrt", "a"), ("is_nan", "a"), ("exp", "a"),
            ("ln", "a"), ("log10", "a"), ("power", "a", "b"), ("in", "a", 1, 15, 2), ("in", "a", 1, None),
            ("case", ("gt", "a", "b"), "a", ("eq", "a", "b"), 0, "b"), ("if", ("lt", "a", "b"), "a", None),
            ("pmod", "a", "b"), ("pmod", "a", 3), ("log", "a", "b"), ("log2", "a"),

@@ -290,3 +290,8 @@ def test_count_distinct_of_several_tells_all_combinations_apart(flows: Stream) -
         ("sip", "dip", "ratio"), zip(*rows, strict=True), (pa.string(), pa.string(), pa.float64()), strict=True)}
     texts = evaluate(call.argument, columns, len(rows)).to_pylist()
     assert (call.function, len(set(texts)), texts[0] == texts[1], texts[-1]) == ("count_distinct", 5, True, None)
+
+
+def test_first_takes_ignore_nulls_as_an_argument(flows: Stream) -> None:
+    plan = plan_of("SELECT first(bytes, true), last(bytes) IGNORE NULLS, first(bytes, false) FROM flows", flows)
+    assert [call.filter is not None for call in plan.presentation.aggregates] == [True, True, False]

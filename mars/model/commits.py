@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import orjson
-from pydantic import BeforeValidator, TypeAdapter
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 TRACK = ("positions", "max_event_time", "leader_epochs")  # how far a query has read
 COUNTERS = ("tuples", "bad", "late", "future", "filtered", "duplicates_skipped")
@@ -31,8 +31,7 @@ class ResultSegment:
     """Closed windows of one query: how many rows they are at most, the least and greatest window_start in it, the greatest
     window_end, when it was committed, and the least window_end (None if an earlier version wrote it). It holds their cells
     (mars/algebra/cells_wire.py) if `are_cells`, else their rows (an Arrow IPC stream of mars.algebra.cells.finish's table).
-    The first one of an index may have no rows: then it describes the segments that the retention has deleted. Where rows
-    change after they were given out, the cells are of the query's commits from `first_change` to `last_change`."""
+    The first one of an index may have no rows: then it describes the segments that the retention has deleted."""
 
     segment: Segment
     rows: int
@@ -42,13 +41,39 @@ class ResultSegment:
     committed_ms: int
     first_end_us: int | None = None
     are_cells: bool = False
-    first_change: int = 0
-    last_change: int = 0
 
     @property
     def ends_from_us(self) -> int:
         """No window in it ends before this."""
         return self.first_start_us if self.first_end_us is None else self.first_end_us
+
+    @property
+    def first_change(self) -> int:
+        """The first of the query's commits that its cells are of, where rows change; 0 where they do not."""
+        return 0
+
+    @property
+    def last_change(self) -> int:
+        """The last one of them."""
+        return 0
+
+
+@dataclass(frozen=True)
+class ChangingResults(ResultSegment):
+    """Closed windows of a query whose rows change: of the first and the last of these commits."""
+
+    changes: tuple[int, int] = field(kw_only=True)
+
+    @property
+    def first_change(self) -> int:
+        return self.changes[0]
+
+    @property
+    def last_change(self) -> int:
+        return self.changes[1]
+
+
+Results = Annotated[ChangingResults | ResultSegment, Field(union_mode="left_to_right")]
 
 
 def _with_offsets(epochs: dict) -> dict:
@@ -84,7 +109,7 @@ class QueryCommit:
     counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
     bad_reasons: dict[str, int] = field(default_factory=dict)
     state: list[Segment] = field(default_factory=list)
-    results: list[ResultSegment] = field(default_factory=list)
+    results: list[Results] = field(default_factory=list)
     results_index: Segment | None = None
     commits: int = 0
     published: int | None = None
@@ -123,6 +148,8 @@ class Manifest:
         queries = {}
         for id_, query in self.queries.items():
             entry = dict(query.__dict__)
+            if query.revised_until is None:  # as almost always
+                del entry["revised_from"], entry["revised_until"]
             track = _dump({name: entry.pop(name) for name in TRACK})
             queries[id_] = {**entry, "track": tracks.setdefault(track, len(tracks))}
         return _dump({**self.__dict__, "queries": queries, "tracks": [orjson.Fragment(track) for track in tracks]})
@@ -167,7 +194,7 @@ class Pointer:
         return _POINTER.validate_json(data) if data else None
 
 
-_QUERY_COMMIT, _POINTER, _INDEX = TypeAdapter(QueryCommit), TypeAdapter(Pointer), TypeAdapter(list[ResultSegment])
+_QUERY_COMMIT, _POINTER, _INDEX = TypeAdapter(QueryCommit), TypeAdapter(Pointer), TypeAdapter(list[Results])
 
 
 def gone_us(results: list[ResultSegment]) -> int | None:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from mars.algebra import cells, cells_finish, cells_stamps, windows
 from mars.algebra.cells_finish import instants
 from mars.algebra.cells_layout import lasts_of, panes_of
-from mars.model.commits import ResultSegment, Segment
+from mars.model.commits import ChangingResults, ResultSegment, Segment
 from mars.model.plan import QueryPlan, Stream
 from reducer.state.once import Once
 
@@ -63,9 +63,9 @@ class Closed:
         else:
             times = [self.table[name] for name in ("window_start", "window_end")]
         starts, ends = (pc.min_max(column.cast(pa.int64())) for column in times)
-        changes: tuple[int, ...] = ()
-        if self.plan.aggregation.is_changelog:
-            changed = cells_stamps.stamps_of(self.plan.aggregation, self.table, "changed")
-            changes = int(changed.min()), int(changed.max())
-        return ResultSegment(segment, len(self.table), starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(),
-                             now_ms, ends["min"].as_py(), self.is_cells, *changes)
+        place = (segment, len(self.table), starts["min"].as_py(), starts["max"].as_py(), ends["max"].as_py(), now_ms,
+                 ends["min"].as_py(), self.is_cells)
+        if not self.plan.aggregation.is_changelog:
+            return ResultSegment(*place)
+        changed = cells_stamps.stamps_of(self.plan.aggregation, self.table, "changed")
+        return ChangingResults(*place, changes=(int(changed.min()), int(changed.max())))

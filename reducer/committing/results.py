@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import dropwhile
 
 from mars.adapters.storage import CorruptFileError, NewFile, StateAwayError, Storage
-from mars.model.commits import QueryCommit, ResultSegment, Segment, dump_index
+from mars.model.commits import ChangingResults, QueryCommit, ResultSegment, Segment, dump_index
 from reducer.committing.closed import Closed
 from reducer.state.changelog import still_revised
 from reducer.state.once import Once
@@ -114,8 +114,12 @@ def _index(file: NewFile, older: list[ResultSegment] | None, gathered: list[Resu
     if not gone:
         return kept + new
     blank = file.add(closed.none().blob())
-    changes = max(result.last_change for result in results[:len(results) - len(kept)]) if len(kept) < len(results) else 0
-    return [ResultSegment(blank, 0, max(gone), max(gone), max(gone), since_ms, last_change=changes), *kept, *new]
+    until = max(gone)
+    described = ResultSegment(blank, 0, until, until, until, since_ms)
+    if closed.plan.aggregation.is_changelog:
+        changes = max((result.last_change for result in results[:len(results) - len(kept)]), default=0)
+        described = ChangingResults(blank, 0, until, until, until, since_ms, changes=(0, changes))
+    return [described, *kept, *new]
 
 
 def _put_together(storage: Storage, results: list[ResultSegment], closed: Closed

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from tests.simulate import bugs_changes, bugs_inside, bugs_outside, bugs_readers  # noqa: F401 they enter theirs
-from tests.simulate.planted import BUGS  # noqa: F401 for whoever looks for one
+from tests.simulate.planted import BUGS
+
+OF_CHANGES = frozenset(name for name in BUGS if name in vars(bugs_changes))
 
 RARE = frozenset((
     "late_trims_lower_positions", "late_attaches_take_a_newer_lane", "late_attaches_bring_back_what_was_detached",

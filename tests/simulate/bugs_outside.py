@@ -57,8 +57,8 @@ def tasks_are_frozen_anew(world: World) -> Iterator[None]:
 def lanes_join_before_they_are_equal(world: World) -> Iterator[None]:
     real = claiming._lanes_of
 
-    def lanes_of(store: scripts.Store, p: int) -> dict:
-        riders = real(store, p)
+    def lanes_of(store: scripts.Store, p: int, rates: dict[str, float]) -> dict:
+        riders = real(store, p, rates)
         return {max(riders): [rider for at in riders.values() for rider in at]} if riders else {}
 
     with patch.object(claiming, "_lanes_of", lanes_of):

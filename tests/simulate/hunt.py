@@ -20,8 +20,8 @@ def is_shown(result: Run) -> bool:
 
 
 def first_broken(bug: str, first: int, most: int, rounds: int = ROUNDS) -> int | None:
-    """The first of `most` seeds from `first` on that shows the bug by an invariant, and holds without it. Only those are tried
-    whose rows can show it: rows that change, or others."""
+    """The first of `most` seeds from `first` on that shows the bug by an invariant, and holds without it. Only those are
+    tried whose rows can show it: rows that change, or others."""
     changes = bug in OF_CHANGES
     return next((seed for seed in range(first, first + most)
                  if (seed % TURNS in CHANGING) == changes

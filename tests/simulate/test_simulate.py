@@ -22,7 +22,7 @@ from tests.simulate.run import run
 from tests.simulate.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNT, TRIES = 400, 1500
+COUNT, TRIES = 300, 1500
 
 
 def end_with_parent() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from api.instance.identity import FILE, FORMAT, Identity
+from mars import computing
 from mars.adapters.letters import LetterStore
 from mars.adapters.storage import Storage
 from mars.adapters.view import read_stream
@@ -68,7 +69,12 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
     view = read_stream(znodes, stream)
     parts = [KeyPart.load(Config(), znodes, None, storage, Assignment.read(znodes, view, number, 1))
              for number in range(stream.key_parts)]
+    gone_on = 0
     for query in view.queries.queries.values():
+        if reason := computing.refusal(query.plan, stream):
+            assert "cast of version 1, where this Mars has 2" in reason
+            continue
+        gone_on += 1
         commits = [part.truth.manifest.queries[query.id] for part in parts]
         closed = [ResultTables(storage).rows(found, query.plan, stream)
                   for commit in commits for found in result_segments(storage, commit)]
@@ -80,6 +86,7 @@ def test_key_parts_go_on_from_what_an_earlier_version_committed(kept):
         found = [row for row in as_json(pa.concat_tables(opened)) if row["window_start"] not in shown]
         assert by_window(row for row in wanted["all"] if row["window_start"] not in shown) == by_window(found)
         assert {name: sum(commit.counters[name] for commit in commits) for name in wanted["counters"]} == wanted["counters"]
+    assert gone_on
 
 
 def test_earlier_commits_and_letters_read(kept):

@@ -95,7 +95,7 @@ class Reader:
 def view(**queries: int) -> SimpleNamespace:
     """A stream with running queries: their incarnations by id."""
     known = {id_: SimpleNamespace(incarnation=i, state="RUNNING", plan=PLAN) for id_, i in queries.items()}
-    return SimpleNamespace(stream=SimpleNamespace(id=1, name="s", key_parts=2), generation=1,
+    return SimpleNamespace(stream=SimpleNamespace(id=1, name="s", key_parts=2), generation=1, rates={},
                            queries=SimpleNamespace(queries=known, running=lambda: known))
 
 

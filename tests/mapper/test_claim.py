@@ -59,7 +59,7 @@ def test_small_ranges_are_not_left_lying_for_longer_than_a_moment():
     exchange = SimpleNamespace(memory_share=lambda: 0.0, claim=lambda *_, least, **__: asked.append((clock.now_s, least)))
     claimer = Claimer(exchange, CONFIG, "w", Sizes(bytes_per_offset=100.0), clock)
     claimer.ends.known = {0: 10}
-    view = SimpleNamespace(stream=SimpleNamespace(id=1, key_parts=2), generation=1)
+    view = SimpleNamespace(stream=SimpleNamespace(id=1, key_parts=2), generation=1, rates={})
     for _ in range(20):
         claimer.next(view, only_batches=True)
         clock.now_s += 0.125

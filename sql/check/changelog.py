@@ -6,7 +6,7 @@ from __future__ import annotations
 from mars.model.expressions import Column
 from mars.model.partials import AggregateCall
 from mars.model.plan import Key, Output
-from sql.places import span
+from sql.check import replaced
 from sql.refusals import refusal
 from sql.statements import SelectStatement
 
@@ -37,20 +37,7 @@ def check(select: SelectStatement, keys: tuple[Key, ...], outputs: tuple[Output,
         raise refusal(select.sql, start, end, f"{words} does not go with {window.kind.upper()} windows",
                       "such windows themselves change with each tuple, so no row takes the place of another",
                       "write WINDOWING 60 s, EVERY or LANDMARK")
-    having = select.tree.args.get("having")
-    if having is not None:
-        raise refusal(select.sql, *span(having.this), f"HAVING does not go with {words}", "a row that was given out cannot "
-                      "be taken back when it no longer meets the condition", "give the condition where results are read: "
-                      "WHERE of a SELECT or of a sink")
-    shown = {output.expression.name for output in outputs if isinstance(output.expression, Column)}
-    for number, key in enumerate(keys):
-        if f"k{number}" not in shown:
-            raise refusal(select.sql, start, end, f"{words} needs the key {key.name} in the SELECT list",
-                          "window and keys say which row a newer one replaces", f"add {key.name} to the SELECT list")
-    name = COLUMNS[keyword].function
-    if any(output.name.lower() == name for output in outputs):
-        raise refusal(select.sql, start, end, f"the column {name} is there twice",
-                      f"{words} adds a last column of this name", "give yours another name with AS")
+    replaced.check(select, keys, outputs, words=words, place=(start, end), column=COLUMNS[keyword].function)
 
 
 def added(select: SelectStatement, calls: tuple[AggregateCall, ...], outputs: tuple[Output, ...]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mars.model.durations import format_duration
 from mars.model.expressions import Column
 from mars.model.plan import Key, Output, Window
-from sql.places import span
+from sql.check import replaced
 from sql.refusals import refusal
 from sql.statements import SelectStatement
 
@@ -31,19 +31,7 @@ def check(select: SelectStatement, keys: tuple[Key, ...], outputs: tuple[Output,
     if clauses.late_for_ms:
         raise refusal(sql, *clauses.places["LATE"], "LATE UPDATE does not go with EMIT EVERY",
                       "a row is either final or revised", "remove one of the two, or make a query for each")
-    having = select.tree.args.get("having")
-    if having is not None:
-        raise refusal(sql, *span(having.this), "HAVING does not go with EMIT EVERY", "a row that was given out cannot be "
-                      "taken back when it no longer meets the condition",
-                      "give the condition where results are read: WHERE of a SELECT or of a sink")
-    shown = {output.expression.name for output in outputs if isinstance(output.expression, Column)}
-    for number, key in enumerate(keys):
-        if f"k{number}" not in shown:
-            raise refusal(sql, *place, f"EMIT EVERY needs the key {key.name} in the SELECT list",
-                          "window and keys say which row a newer one replaces", f"add {key.name} to the SELECT list")
-    if any(output.name.lower() == FINAL.name for output in outputs):
-        raise refusal(sql, *place, f"the column {FINAL.name} is there twice",
-                      "EMIT EVERY adds a last column of this name", "give yours another name with AS")
+    replaced.check(select, keys, outputs, words="EMIT EVERY", place=place, column=FINAL.name)
 
 
 def window_of(select: SelectStatement) -> Window | None:

@@ -152,11 +152,7 @@ def read_start(reader: Reader, word: Word) -> dict:
 
 def read_rate(reader: Reader, word: Word) -> dict:
     """RATE n: tuples a second."""
-    text = reader.word.value
-    if reader.word.kind != "number" or not text.isascii() or not text.isdigit() or not 0 < int(text[:20]) <= RATE_MAX:
-        raise reader.expected(f"a whole number of tuples a second, 1 to {RATE_MAX:,}", "write RATE 100000")
-    reader.advance()
-    return {"rate": int(text)}
+    return {"rate": reader.take_whole(RATE_MAX, "write RATE 100000")}
 
 
 READERS = {"WINDOWING": read_windowing, "WATERMARK": read_watermark, "GRACE": read_grace, "LATE": read_late,

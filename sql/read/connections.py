@@ -103,9 +103,7 @@ def _value(reader: Reader, option: str, rule: Option) -> str | int:
     word = reader.word
     following = reader.words[min(reader.position + 1, len(reader.words) - 1)]
     if rule.is_number:
-        if word.kind != "number" or not word.value.isdigit() or not 1 <= int(word.value) <= NUMBER_MAX:
-            raise reader.expected(f"a whole number from 1 to {NUMBER_MAX}", f"write {option} {rule.default or 1}")
-        return int(reader.advance().value)
+        return reader.take_whole(NUMBER_MAX, f"write {option} {rule.default or 1}")
     if rule.choices:
         if word.kind not in ("name", "text") or word.value.upper() not in rule.choices:
             raise reader.expected(" or ".join(rule.choices), f"write {option} {rule.choices[0]}", rule.choices)

@@ -63,8 +63,4 @@ def _condition(reader: Reader, following: str) -> Name | None:
 
 
 def _limit(reader: Reader) -> int:
-    word = reader.word
-    if word.kind != "number" or not word.value.isdigit() or not 1 <= int(word.value) <= 100_000:
-        raise reader.expected("a whole number from 1 to 100000", "write LIMIT 10")
-    reader.advance()
-    return int(word.value)
+    return reader.take_whole(100_000, "write LIMIT 10")

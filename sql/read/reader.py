@@ -84,6 +84,13 @@ class Reader:
                           "a duration must be above 0 and at most a hundred years", f"write {clause} 60 s")
         return milliseconds or 0
 
+    def take_whole(self, most: int, hint: str) -> int:
+        """Takes a whole number from 1 to `most`."""
+        text = self.word.value
+        if self.word.kind != "number" or not (text.isascii() and text.isdigit()) or not 1 <= int(text[:20]) <= most:
+            raise self.expected(f"a whole number from 1 to {most}", hint)
+        return int(self.advance().value)
+
     def take_end(self) -> None:
         """Takes the end of the statement, with or without a semicolon."""
         self.accept(";")

@@ -15,7 +15,7 @@ from api.rest.problems import of_error
 from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
 from mars.errors import GoneError, MarsError, NotFoundError, NotReadyError
-from mars.results import emitted, event_ids
+from mars.results import event_ids
 from mars.results.blocks import Block
 from mars.results.formats import named_types, rows, timestamp_text
 from mars.results.snapshot import FRESH_S
@@ -107,7 +107,7 @@ def _events(tail: Tail, block: Block) -> Iterator[bytes]:
     about = {"columns": named_types(block.table.schema), "commit": tail.snapshot.commit,
              "watermark": timestamp_text(tail.snapshot.watermark_us)}
     # Convert the block at once, because small chunks one by one would take much longer.
-    values, begin = rows(emitted.shown(tail.query.plan, block.table)), 0
+    values, begin = rows(block.table), 0
     for chunk in block.chunks:
         data = orjson.dumps({**about, "rows": values[begin:begin + chunk.rows]}).decode()
         id_ = event_ids.dump(tail.query.shown_id, chunk.behind, tail.selection)

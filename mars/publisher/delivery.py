@@ -31,7 +31,6 @@ from mars.publisher.batch import Batch
 from mars.publisher.desk import Desk, Stopped, behind, lacks_first_rows
 from mars.publisher.target import Shape, Target
 from mars.publisher.targets import open_target
-from mars.results import emitted
 from mars.results.blocks import Block
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
@@ -133,8 +132,8 @@ class Delivery:
                 self._guarded(partial(target.deliver, batch.take(), mark))
                 faults.point("publisher.committed")
                 if not target.keeps_mark:
-                    self._keep(mark)
                     self._answered()
+                    self._keep(mark)
                 self.renewals.begin()
                 self._say(mark, None if tail.place is None else tail.place.start_us)
         finally:
@@ -175,19 +174,20 @@ class Delivery:
         if accepts:
             self.sink = self.desk.store.accepted(self.sink)
         self.status = replace(self.status, mark=mark)
-        self._answered(tells=True) if target.keeps_mark else self.desk.tell(self.sink, self.epoch, self.status)
+        if target.keeps_mark:
+            self._answered()
+        self.desk.tell(self.sink, self.epoch, self.status)
         return mark
 
-    def _answered(self, tells: bool = False) -> None:
+    def _answered(self) -> bool:
         """The target has taken something, or nothing waits for it. A target that keeps no mark was not asked by `claim`, so
-        only its first delivery shows whether it is back."""
+        only its first delivery shows whether it is back. True if that is another status, which is to be told."""
         assert self.status is not None
-        if self.status.state != DELIVERING or self.status.last_error:
-            self.status = replace(self.status, state=DELIVERING, last_error="", since_ms=self._now_ms(), next_try_ms=None)
-            tells = True
-        if tells:
-            self.desk.tell(self.sink, self.epoch, self.status)
         self.backoff.reset()
+        if self.status.state == DELIVERING and not self.status.last_error:
+            return False
+        self.status = replace(self.status, state=DELIVERING, last_error="", since_ms=self._now_ms(), next_try_ms=None)
+        return True
 
     def _guarded(self, call: Callable[[], T]) -> T:
         """The call's result. What no retry changes stops the sink."""
@@ -212,7 +212,7 @@ class Delivery:
         """Add the next rows until the batch is full; none if there are none now."""
         before = batch.rows
         while not batch.is_full() and (block := self._next(tail)) is not None:
-            batch.add(emitted.shown(tail.query.plan, block.table))
+            batch.add(block.table)
         if batch.rows > before:
             faults.point("publisher.read")
 
@@ -246,7 +246,9 @@ class Delivery:
         if batch.rows:
             self.wake.wait(min(LOOK_S, batch.due_in_s()))
             return
-        self._answered()
+        if self._answered():
+            assert self.status is not None
+            self.desk.tell(self.sink, self.epoch, self.status)
         until_us = None if tail.place is None else tail.place.start_us
         if tail.above_us is not None and tail.snapshot is not None:
             until_us = tail.above_us - tail.snapshot.delay_us

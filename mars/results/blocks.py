@@ -22,7 +22,8 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows, and the chunks that they consist of, in order. They are of many small windows, or a part of a large one."""
+    """Rows as they are shown, and the chunks that they consist of, in order. They are of many small windows, or a part of
+    a large one."""
 
     table: pa.Table
     chunks: list[Chunk]

@@ -11,7 +11,6 @@ PLACE = re.compile(r"\d{1,19}(,-?\d{1,19},-?\d{1,19})?(;\d{1,19}(,-?\d{1,19},-?\
 Step = tuple[int, int, int]  # a commit, a window, a hash of keys: all changes up to it
 
 
-
 @dataclass(frozen=True)
 class Place:
     """A place in a result: after `skip` rows of the window [start_us, end_us)."""

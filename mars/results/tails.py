@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from mars.adapters.storage import CorruptFileError
 from mars.errors import GoneError, NotFoundError, NotReadyError
-from mars.model.plan import Stream
+from mars.model.plan import QueryPlan, Stream
 from mars.model.registry import Query
-from mars.results import changes, event_ids
+from mars.results import changes, emitted, event_ids
 from mars.results.blocks import CHUNK_ROWS, Block, Chunk
 from mars.results.cursors import Selection
 from mars.results.places import Changes, Place, begun
@@ -126,7 +126,7 @@ def _begin(source: ResultSource, tail: Tail) -> Iterator[Block] | None:
     above_us = tail.above_us if after is None else after.end_us + tail.snapshot.delay_us - 1
     pieces = source.tables.closed(tail.snapshot, visible, above_us, tail.selection.first_us)
     choice = Choice.of(tail.query.plan, tail.selection, source.compile_condition, after, by_end=True)
-    tail.waiting = _blocks(all_rows(choice, pieces), after)
+    tail.waiting = _blocks(tail.query.plan, all_rows(choice, pieces), after)
     return tail.waiting
 
 
@@ -155,19 +155,19 @@ def _require_kept(source: ResultSource, tail: Tail, snapshot: Snapshot) -> None:
         raise gone(tail.place or Place(end_us, end_us, 0), gone_us)
 
 
-def _blocks(tables: Iterator[pa.Table], after: Place | None) -> Iterator[Block]:
-    """The rows of tables that begin after `after`, in blocks of at most CHUNK_ROWS."""
+def _blocks(plan: QueryPlan, tables: Iterator[pa.Table], after: Place | None) -> Iterator[Block]:
+    """The rows of tables that begin after `after`, as they are shown, in blocks of at most CHUNK_ROWS."""
     for table in tables:
         begin = end = 0
         held: list[Chunk] = []
         for chunk in _chunks(table, after):
             if end - begin + chunk.rows > CHUNK_ROWS:
-                yield Block(table.slice(begin, end - begin), held)
+                yield Block(emitted.shown(plan, table.slice(begin, end - begin)), held)
                 begin, held = end, []
             held.append(chunk)
             end += chunk.rows
         if held:
-            yield Block(table.slice(begin), held)
+            yield Block(emitted.shown(plan, table.slice(begin)), held)
 
 
 def _chunks(table: pa.Table, after: Place | None) -> Iterator[Chunk]:

@@ -15,7 +15,6 @@ from mars.errors import MarsError
 from mars.model.plan import Window
 from mars.results import pages
 from mars.results.cursors import Selection
-from mars.results.emitted import shown
 from mars.results.formats import rows as json_rows
 from mars.results.formats import timestamp_text
 from mars.results.tails import next_block, open_tail
@@ -24,7 +23,7 @@ from tests.mars.algebra.windows.test_emitted import given
 from tests.plans import changed
 from tests.postgres import Postgres
 from tests.publisher.consume import read
-from tests.publisher.world import LONG_S
+from tests.publisher.world import LONG_S, cluster_with_warehouse
 from tests.reducer.pieces import PLAN
 
 pytestmark = [pytest.mark.services, pytest.mark.faults]
@@ -35,12 +34,8 @@ TUPLES = 400
 
 @pytest.fixture(scope="module")
 def cluster(stack, postgres, tmp_path_factory) -> Iterator[Cluster]:
-    made = Cluster(stack, tmp_path_factory.mktemp("emitted"), 1, 1, publishers=1, batch_tuples=20, run_tuples_max=20)
-    try:
-        made.wait_for_workers()
-        made.context.secrets.set("wh_pw", Postgres.password.encode())
-        made.sql(f"CREATE CONNECTION wh TO POSTGRES (HOST '127.0.0.1', PORT {postgres.port}, DATABASE {postgres.database}, "
-                 f"USER {postgres.user}, PASSWORD SECRET wh_pw)")
+    folder = tmp_path_factory.mktemp("emitted")
+    with cluster_with_warehouse(stack, postgres, folder, 1, 1, publishers=1, batch_tuples=20, run_tuples_max=20) as made:
         made.create_topic("flow", 1)
         made.sql("CREATE STREAM flow (t BIGINT, k STRING) FROM KAFKA 'flow' FORMAT CSV TIMESTAMP t UNIT s")
         made.sql("CREATE QUERY sofar AS SELECT k, count(*) FROM flow GROUP BY k WINDOWING 1 min EMIT EVERY 20 s "
@@ -48,8 +43,6 @@ def cluster(stack, postgres, tmp_path_factory) -> Iterator[Cluster]:
         made.sql("CREATE SINK sofar_topic FROM sofar INTO KAFKA TOPIC 'sofar_out'")
         made.sql("CREATE SINK sofar_table FROM sofar INTO POSTGRES wh TABLE 'public.sofar'")
         yield made
-    finally:
-        made.close()
 
 
 def tuples() -> list[tuple[int, int]]:
@@ -122,7 +115,7 @@ def events(cluster: Cluster) -> list[tuple]:
     source = cluster.context.results
     tail, found = open_tail(source, "sofar", None, None, None), []
     while (block := next_block(source, tail)) is not None:
-        found += json_rows(shown(tail.query.plan, block.table))
+        found += json_rows(block.table)
     return found
 
 

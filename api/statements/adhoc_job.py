@@ -151,11 +151,11 @@ def _aggregate_range(task: Task, range_: OffsetRange) -> list[Part]:
     parts: list[list[pa.Table]] = [[] for _ in range(stream.key_parts)]
     counts: dict[str, int] = {}
     reader, parser = _reader(config, stream), Parser(stream, plan.aggregation.columns)
-    rate = plan.rate and plan.rate / PACED
+    rate, limits = plan.rate and plan.rate / PACED, Limits.of([plan], config.future_limit_ms)
     try:
         for messages in _chunks(config, reader, [range_], config.batch_tuples, bool, rate or math.inf):
             begun = time.monotonic()
-            batch = judge(stream, parser.parse(messages), messages, Limits.of([plan], config.future_limit_ms))
+            batch = judge(stream, parser.parse(messages), messages, limits)
             made = aggregate_task(plan, stream, batch, range_[0])
             counts = add_counts([counts, made.counts, {f"bad: {r}": n for r, n in made.bad_reasons.items()}])
             for held, table in zip(parts, made.parts, strict=True):

@@ -129,7 +129,13 @@ local function used_up(query)
   if not used or used > now or used < oldest then return oldest end
   return used
 end
-local function allowance(query) return math.floor((now - used_up(query)) * rates[query] / 1000 + 1e-6) end
+local allowances = {}  -- by query: a partition asks for it after the other
+local function allowance(query)
+  if not allowances[query] then
+    allowances[query] = math.floor((now - used_up(query)) * rates[query] / 1000 + 1e-6)
+  end
+  return allowances[query]
+end
 
 -- The bound (rule 8): the least committed position of the lane's queries over all key parts.
 local function least_committed(part, members, cursor)

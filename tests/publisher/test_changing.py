@@ -18,7 +18,7 @@ from mars.results.tails import next_block, open_tail
 from tests.cluster import Cluster
 from tests.postgres import Postgres
 from tests.publisher.consume import read
-from tests.publisher.world import BASE_S, LONG_S
+from tests.publisher.world import BASE_S, LONG_S, cluster_with_warehouse
 
 pytestmark = [pytest.mark.services, pytest.mark.faults, pytest.mark.timeout(600)]
 KEYS = ("a", "b", "c", "d", "e")
@@ -28,15 +28,8 @@ CLAUSES = {"changes": "EMIT CHANGES", "revised": "LATE UPDATE FOR 1 d"}
 
 @pytest.fixture(scope="module")
 def cluster(stack, postgres, tmp_path_factory) -> Iterator[Cluster]:
-    made = Cluster(stack, tmp_path_factory.mktemp("changing"), 1, 2, publishers=2)
-    try:
-        made.wait_for_workers()
-        made.context.secrets.set("wh_pw", Postgres.password.encode())
-        made.sql(f"CREATE CONNECTION wh TO POSTGRES (HOST '127.0.0.1', PORT {postgres.port}, DATABASE {postgres.database}, "
-                 f"USER {postgres.user}, PASSWORD SECRET wh_pw)")
+    with cluster_with_warehouse(stack, postgres, tmp_path_factory.mktemp("changing"), 1, 2, publishers=2) as made:
         yield made
-    finally:
-        made.close()
 
 
 class Changing:

@@ -29,6 +29,7 @@ from tests.publisher.world import (
     ParquetFeed,
     PostgresFeed,
     WebhookFeed,
+    cluster_with_warehouse,
     stopped_at,
     wake,
 )
@@ -46,15 +47,8 @@ long = pytest.mark.skipif(not os.environ.get("LONG_TESTS"), reason="takes minute
 @pytest.fixture(scope="module")
 def cluster(stack, postgres, tmp_path_factory) -> Iterator[Cluster]:
     """Two publishers, so that one takes over from the other."""
-    made = Cluster(stack, tmp_path_factory.mktemp("sinks"), 1, 1, publishers=2)
-    try:
-        made.wait_for_workers()
-        made.context.secrets.set("wh_pw", Postgres.password.encode())
-        made.sql(f"CREATE CONNECTION wh TO POSTGRES (HOST '127.0.0.1', PORT {postgres.port}, DATABASE {postgres.database}, "
-                 f"USER {postgres.user}, PASSWORD SECRET wh_pw)")
+    with cluster_with_warehouse(stack, postgres, tmp_path_factory.mktemp("sinks"), 1, 1, publishers=2) as made:
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture(scope="module")

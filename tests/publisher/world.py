@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import orjson
 import pyarrow.parquet as pq
@@ -14,6 +17,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from api.statements import sink_status
 from mars.results.formats import rows as json_rows
 from tests.cluster import Cluster
+from tests.conftest import Stack
 from tests.postgres import Postgres
 from tests.publisher.consume import read
 from tests.publisher.hooks import Receiver
@@ -24,6 +28,21 @@ BASE_S = 1_700_000_040 - 1_700_000_040 % 60
 PAGES = ("home", "shop", "", "it's \\ \"quoted\"", "é")
 SELECT = ("SELECT page, count(*) AS n, sum(v) AS total, avg(v) AS mean, max(price) AS top FROM {stream} GROUP BY page "
           "WINDOWING 60 s WATERMARK 0 s IDLE OFF")
+
+
+@contextlib.contextmanager
+def cluster_with_warehouse(stack: Stack, postgres: Postgres, folder: Path, mappers: int, reducers: int, **settings: int
+                           ) -> Iterator[Cluster]:
+    """A cluster whose connection `wh` goes to the Postgres."""
+    made = Cluster(stack, folder, mappers, reducers, **settings)
+    try:
+        made.wait_for_workers()
+        made.context.secrets.set("wh_pw", Postgres.password.encode())
+        made.sql(f"CREATE CONNECTION wh TO POSTGRES (HOST '127.0.0.1', PORT {postgres.port}, DATABASE {postgres.database}, "
+                 f"USER {postgres.user}, PASSWORD SECRET wh_pw)")
+        yield made
+    finally:
+        made.close()
 
 
 class Feed:

@@ -92,9 +92,9 @@ def _query_sets(plan: QueryPlan) -> list[Change]:
 
 
 @contextlib.contextmanager
-def installed(world: World, plan: QueryPlan) -> Iterator[None]:
+def installed(world: World) -> Iterator[None]:
     """The real code works in this world while this lasts, and says nothing to the log."""
-    changes = CONSTANTS + (REAL_CELLS if plan.aggregation.is_changelog else CELLS) + _query_sets(plan)
+    changes = CONSTANTS + (REAL_CELLS if world.changes else CELLS) + _query_sets(world.plan)
     undo = [(module, name, getattr(module, name)) for module, name, _ in changes]
     loggers = [one for name, one in logging.root.manager.loggerDict.items() if name.startswith("mars.")]
     try:

@@ -60,7 +60,7 @@ def _run(seed: int, rounds: int, bug: str) -> Run:
     world = World(seed, STEPS_MAX, plan)
     result = Run(seed)
     with ExitStack() as stack:
-        stack.enter_context(patches.installed(world, plan))
+        stack.enter_context(patches.installed(world))
         if bug:
             stack.enter_context(BUGS[bug](world))
         try:

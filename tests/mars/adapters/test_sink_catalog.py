@@ -73,8 +73,8 @@ def test_a_connection_that_is_used_stays(store) -> None:
 
 def test_what_is_written_reads_back() -> None:
     into = Into("KAFKA", "t", None, ("a b", "c"))
-    sink = Sink("s1", "one", "q", "q1", into, "n > 1", {"value": True}, 1, 2, 3, "PAUSED", "why", 4, "FAILED", True, 5,
-                "CREATE SINK")
+    sink = Sink("s1", "one", "q", "q1", into, "n > 1", {"value": True}, 1, 2, 3, "PAUSED", "why", 4, "FAILED", 5, True,
+                (6, 7), 8, "CREATE SINK")
     found = SinkSet(7, {"s1": sink}, {"wh": Connection("wh", "KAFKA", {"ADDRESS": "a:1"}, {"PASSWORD": "p"}, 9)})
     assert SinkSet.load(found.dump()) == found
     assert sink.into.shown() == "KAFKA TOPIC 't' KEY (`a b`, c) FORMAT JSON"

@@ -85,6 +85,8 @@ class Computing:
             self.shared.let_go(view, claim)
             self.shared.clock.sleep(AWAY_S)
         finally:
+            if self.shared.stopping.is_set():  # it may not be pushed: then others need not wait for its lease
+                self.shared.let_go(view, claim)
             self.shared.leases.drop(view.stream.id, claim)
             self.spill.delete(file)
 

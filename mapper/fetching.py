@@ -18,6 +18,7 @@ from mars import faults
 from mars.adapters.exchange import ExchangeFullError, StaleEpochError, StaleGenerationError
 from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, TopicRecreated, UnknownTopic
 from mars.adapters.view import StreamView, read_stream, stop_queries
+from mars.adapters.workforce import is_retired
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
 from mars.errors import NotReadyError
 from mars.model import names
@@ -34,6 +35,7 @@ VIEW_AGE_S = 0.5  # how old a view may be without news, because ZooKeeper's noti
 REST_S = 0.2  # the pause after ZooKeeper or Redis did not answer
 AWAY_MS = 1_000  # how long a claim rests that Kafka does not give
 GIVEN_TO_SPLIT = 2  # a claim that counts as given this often is split when it is given again (mars/lua/claim.lua)
+FINISH_S = 10.0  # how long a mapper that retires may compute the batch at hand; then others may have it, too
 RUNS_MAX = 4  # a range after sparse ones may hold more than expected: above this many runs in bytes, it is split
 
 
@@ -58,12 +60,18 @@ class Fetching:
         self._looks = Every(VIEW_AGE_S, shared.clock)
 
     def run(self) -> None:
-        """Claim and fetch until the mapper stops."""
-        while not self.shared.stopping.is_set():
+        """Claim and fetch until the mapper stops, or retires. Then others may have what waits for the computing thread."""
+        while not self.shared.is_ending():
             self._refresh_views()
             worked = [self._fetch_one(view, self._reading(view)) for view in self.views.values()]
             if not any(worked):
                 self._await_tuples()
+        if self.shared.retiring.is_set():
+            for fetched in self.shared.handoff.take_back():
+                self.shared.hand_over(fetched.view, fetched.claim)
+            self.shared.handoff.wait_idle(FINISH_S)
+        for reading in self.readings.values():
+            reading.reader.close()
 
     def _refresh_views(self) -> None:
         """Look for changes in ZooKeeper. While it does not answer, the old view does no harm."""
@@ -73,6 +81,8 @@ class Fetching:
         try:
             if self.shared.cache.get(names.STOP) is not None:
                 self.shared.stopping.set()
+            if is_retired(self.shared.cache, self.shared.path):
+                self.shared.retiring.set()
             self.views = self.shared.cache.streams()
         except ZOOKEEPER_AWAY as error:
             log.warning("waiting: %r", error)
@@ -83,7 +93,7 @@ class Fetching:
 
     def _fetch_one(self, view: StreamView, reading: Reading) -> bool:
         """Claim a range of a stream and fetch it, once there is room. False if there was nothing to do."""
-        if not _is_active(view, reading) or not self.shared.handoff.reserve(PLACE_S):
+        if self.shared.is_ending() or not _is_active(view, reading) or not self.shared.handoff.reserve(PLACE_S):
             return False
         claim, fetched = None, None
         try:
@@ -189,7 +199,7 @@ class Fetching:
             stop_queries(self.shared.zookeeper, view.stream, plans, state_of(claim, error), why(claim, error))
             return Fetched(view, claim, {}, None)
         if got is None:
-            self.shared.let_go(view, claim)  # the mapper is told to stop
+            self.shared.hand_over(view, claim)  # the mapper is told to stop
             return None
         # Learn the size before the next claim, so that no claim is too large.
         reading.claimer.sizes.learn_bytes(claim.end - claim.start, got.bytes)
@@ -202,7 +212,7 @@ class Fetching:
         read_to, epoch = reading.read_to.get(claim.partition, (-1, -1))
         got = reading.reader.read(
             claim.partition, claim.start, claim.end, self.config.run_bytes_max * 5 // 4,  # and the bytes that Kafka adds
-            last_epoch=epoch if read_to == claim.start else -1, should_stop=self.shared.stopping.is_set,
+            last_epoch=epoch if read_to == claim.start else -1, should_stop=self.shared.is_ending,
             range_bytes_max=math.inf if claim.grouped else RUNS_MAX * self.config.run_bytes_max)
         if got is not None:
             reading.read_to[claim.partition] = (claim.end, got.leader_epoch)

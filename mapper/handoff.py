@@ -73,6 +73,16 @@ class Handoff:
         with self._changed:
             return bool(self._changed.wait_for(self.is_idle, timeout_s))
 
+    def take_back(self) -> list[Fetched]:
+        """All batches that wait: the computing thread does not get them any more."""
+        with self._changed:
+            waiting = list(self._waiting)
+            self._waiting.clear()
+            self._free += len(waiting)
+            self._undone -= len(waiting)
+            self._changed.notify_all()
+            return waiting
+
     # -- the computing thread -------------------------------------------------------------------------------------
 
     def take(self, timeout_s: float) -> Fetched | None:

@@ -21,7 +21,6 @@ from mars.adapters.computability import admit_worker
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import NotReadyError
-from mars.model import names
 from mars.runtime.system import SYSTEM, Runtime
 
 TAKE_S = 0.2  # how often the computing thread checks whether to stop
@@ -29,7 +28,8 @@ FETCHER_ENDS_S = 15.0  # how long a call of the fetching thread may take; then t
 
 
 def run_mapper(config_json: str, slot: int) -> None:
-    """Work as mapper `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
+    """Work as mapper `slot` until the stop znode appears, or a mark at its own znode. Raises if the ZooKeeper session may be
+    lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
     admit_worker(config)
@@ -80,8 +80,7 @@ class Mapper:
 
     def _register(self) -> None:
         known = {"id": self.shared.id, "pid": os.getpid(), "host": self.shared.connections.spill.host, "slot": self.slot}
-        self.shared.zookeeper.client.create(f"{names.MAPPERS}/{self.shared.id}", json.dumps(known).encode(), ephemeral=True,
-                                            makepath=True)
+        self.shared.zookeeper.client.create(self.shared.path, json.dumps(known).encode(), ephemeral=True, makepath=True)
 
     def _fetch(self) -> None:
         try:

@@ -17,12 +17,14 @@ from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
 from mars.config import Config
 from mars.errors import MarsError, NotReadyError
+from mars.model import names
 from mars.model.claims import Claim
 from mars.runtime.system import SYSTEM, Runtime
 
 log = logging.getLogger("mars.mapper")
 T = TypeVar("T")
 GIVEN_BACK_MS = 200  # the lease of a claim that somebody else may try soon
+HANDED_OVER_MS = 1  # the lease of a claim that somebody else may have now; 0 would leave its mark on it (renew.lua)
 INSIST_S = 0.1  # between calls that are repeated: Redis restarts within some of them
 
 
@@ -30,19 +32,25 @@ class Shared:
     """One mapper's connections, and what goes between its threads.
 
     `sizes` are what offsets of each stream hold, by the ids of the streams that there are; `news` says that something in
-    ZooKeeper has changed.
+    ZooKeeper has changed; `retiring` that this mapper was asked to end: it claims nothing more, and ends once the batch at
+    hand is pushed.
     """
 
     def __init__(self, config: Config, slot: int, connections: Connections, runtime: Runtime = SYSTEM) -> None:
         self.config, self.runtime, self.clock = config, runtime, runtime.clock
         self.id = f"{slot}-{runtime.new_id()[:8]}"
+        self.path = f"{names.MAPPERS}/{self.id}"
         self.connections, self.zookeeper, self.exchange = connections, connections.zookeeper, connections.exchange
         self.leases = LeaseKeeper(self.exchange, config.lease_ms, runtime)
-        self.news, self.stopping = runtime.event(), runtime.event()
+        self.news, self.stopping, self.retiring = (runtime.event() for _ in range(3))
         self.cache = ViewCache(self.zookeeper, self.news.set, runtime)
         self.handoff = Handoff(runtime)
         self.isolation = Isolation(self.zookeeper, self.exchange, self.handoff, self.stopping)
         self.sizes: dict[int, Sizes] = {}
+
+    def is_ending(self) -> bool:
+        """Is nothing to be claimed any more?"""
+        return self.stopping.is_set() or self.retiring.is_set()
 
     def view_was_wrong(self) -> None:
         """Something was refused that the view allows: read it again."""
@@ -60,6 +68,13 @@ class Shared:
         if self.leases.drop(view.stream.id, claim):
             with contextlib.suppress(MarsError):
                 self.exchange.renew(view.stream.id, view.generation, claim, GIVEN_BACK_MS)
+
+    def hand_over(self, view: StreamView, claim: Claim) -> None:
+        """This mapper retires: let others have a claim now, as if it had never been given. If Redis is away, they have to
+        wait for its lease."""
+        if self.leases.drop(view.stream.id, claim):
+            with contextlib.suppress(MarsError):
+                self.exchange.renew(view.stream.id, view.generation, claim, HANDED_OVER_MS, claim.given - 1)
 
     def insist(self, call: Callable[[], T]) -> T | None:
         """Repeat a call whose repetition is harmless until Redis answers; its result, or None once the mapper stops."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from mars.workers import KINDS
+from mars.workers import KINDS, Kind
 
 MIB = 1024 * 1024
 _ADDRESS = r"^$|^[^\s,:/]+:\d{1,5}$"
@@ -30,13 +30,17 @@ class Settings(BaseModel):
     zookeeper_address: str = Field("", pattern=_ADDRESSES, description=(
         "The ZooKeeper to attach to, host:port[,host:port]. Empty: Mars starts its own."))
     spark_master: str = Field("", pattern=r"^$|^(local\[|spark://|k8s://|yarn$)", description=(
-        "Spark master that runs the workers. Empty: this machine, local[all workers + 2]."))
+        "Spark master that runs the workers. Empty: this machine, local[the most workers + 2]."))
     state_uri: str = Field("", pattern=r"^$|^file:///", description=(
         "file:// URI of the folder for state and results, seen by all workers. Empty: in the data folder."))
 
     # How many workers there are, and how the work is divided.
     mappers: int = Field(2, ge=1, le=1024, description="Mapper workers, each one long Spark task.")
     reducers: int = Field(2, ge=1, le=1024, description="Reducer workers, each one long Spark task.")
+    mappers_max: int = Field(0, ge=0, le=1024, description=(
+        "The most mappers that ALTER WORKERS may ask for; Spark has a slot for each. 0: as many as mappers."))
+    reducers_max: int = Field(0, ge=0, le=1024, description=(
+        "The most reducers that ALTER WORKERS may ask for; Spark has a slot for each. 0: as many as reducers."))
     publishers: int = Field(1, ge=1, le=64, description=(
         "Publisher workers, each one long Spark task, which deliver to sinks. None runs while there is no sink."))
     key_parts: int = Field(2, ge=1, le=256, description=(
@@ -141,10 +145,14 @@ class Settings(BaseModel):
     def _absolute_file(cls, file: str) -> str:
         return file and str(Path(file).expanduser().absolute())  # server and workers run in folders of their own
 
+    def most(self, kind: Kind) -> int:
+        """How many workers of a kind there may be."""
+        return max(getattr(self, kind.plural), getattr(self, f"{kind.plural}_max") if kind.is_scaled else 0)
+
     @property
     def workers(self) -> int:
-        """How many workers there are, of all kinds."""
-        return sum(getattr(self, kind.plural) for kind in KINDS)
+        """How many workers there may be, of all kinds."""
+        return sum(self.most(kind) for kind in KINDS)
 
     @property
     def spark_master_url(self) -> str:

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from mars.settings import Settings
+from mars.workers import SCALED
 
 SASL = ("kafka_sasl_mechanism", "kafka_sasl_username", "kafka_sasl_password")
 TLS = ("kafka_tls_ca", "kafka_tls_certificate", "kafka_tls_key")
@@ -15,6 +16,10 @@ def contradictions(settings: Settings) -> Iterator[str]:
     """Each contradiction as one sentence that names the settings, and shows no secret."""
     if settings.run_tuples_max < settings.batch_tuples:
         yield f"run_tuples_max ({settings.run_tuples_max}) must not be below batch_tuples ({settings.batch_tuples})"
+    for kind in SCALED:
+        most = getattr(settings, f"{kind.plural}_max")
+        if 0 < most < (count := getattr(settings, kind.plural)):
+            yield f"{kind.plural}_max ({most}) must be 0, or not below {kind.plural} ({count})"
     yield from _api(settings)
     yield from _kafka(settings)
 

@@ -17,12 +17,14 @@ from mars.model import names
 class Kind:
     """`job` names the module and function that such a worker runs. It is called with the configuration as JSON and the
     number of the slot, and returns when the worker is to end. Live ones have a znode each in `folder`. A kind with
-    `needed_by` is started while that znode has children."""
+    `needed_by` is started while that znode has children. The number of a kind that `is_scaled` may change while Mars
+    runs, up to the setting `<plural>_max`."""
 
     name: str
     job: tuple[str, str]
     folder: str
     needed_by: str | None = None
+    is_scaled: bool = False
 
     @property
     def plural(self) -> str:
@@ -36,7 +38,8 @@ class Kind:
 
 
 KINDS = (
-    Kind("mapper", ("mapper.job", "run_mapper"), names.MAPPERS),
-    Kind("reducer", ("reducer.job", "run_reducer"), names.REDUCERS),
+    Kind("mapper", ("mapper.job", "run_mapper"), names.MAPPERS, is_scaled=True),
+    Kind("reducer", ("reducer.job", "run_reducer"), names.REDUCERS, is_scaled=True),
     Kind("publisher", ("mars.publisher.job", "run_publisher"), names.PUBLISHERS, names.SINKS),
 )
+SCALED = tuple(kind for kind in KINDS if kind.is_scaled)

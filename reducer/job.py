@@ -15,6 +15,7 @@ from mars.adapters.outside import OUTSIDE, remedy_of
 from mars.adapters.view import StreamView
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.wakeups import Wakeups
+from mars.adapters.workforce import is_retired
 from mars.allocator import keep_large_blocks
 from mars.config import Config
 from mars.errors import InvariantError, NotReadyError, Remedy
@@ -37,7 +38,8 @@ AGAIN_S = 0.1  # before the next try while ZooKeeper does not answer
 
 
 def run_reducer(config_json: str, slot: int) -> None:
-    """Work as reducer `slot` until the stop znode appears; ends the process if the ZooKeeper session may be lost."""
+    """Work as reducer `slot` until the stop znode appears, or a mark at its own znode. Raises if the ZooKeeper session may be
+    lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
     admit_worker(config)
@@ -150,7 +152,7 @@ class Reducer:
             return
         self.news.clear()
         self.follow_at = self.clock.monotonic_s() + VIEW_AGE_S
-        if self.cache.get(names.STOP) is not None:
+        if self.cache.get(names.STOP) is not None or is_retired(self.cache, self.path):
             self.stopping.set()
         self.views = self.cache.streams()
         self.holdings.follow(self.views, self._owned())
@@ -167,8 +169,11 @@ class Reducer:
         return owned
 
     def _show_leader(self) -> None:
+        """Say in our registration whether we lead. Others may write there too, so nothing else of it is changed."""
         leads = self.candidate.epoch is not None
-        if leads != self.known["leader"]:
-            known = {**self.known, "leader": leads}
-            self.zookeeper.client.set(self.path, orjson.dumps(known))
+        if leads == self.known["leader"]:
+            return
+        node = self.zookeeper.get(self.path)
+        known = {**(orjson.loads(node.data) if node else self.known), "leader": leads}
+        if node and self.zookeeper.transact(("set", self.path, orjson.dumps(known), node.version)):
             self.known = known  # noted only now, so that a lost call is made again

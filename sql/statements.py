@@ -264,6 +264,19 @@ class ExplainSink:
 
 
 @dataclass(frozen=True)
+class AlterWorkers:
+    """`counts` are (mappers or reducers, how many are wanted, the place of that number)."""
+
+    counts: tuple[tuple[str, int, Name], ...]
+    sql: str
+
+
+@dataclass(frozen=True)
+class ShowWorkers:
+    pass
+
+
+@dataclass(frozen=True)
 class Explain:
     """Of a SELECT, or of a running query. `format` is TEXT or SPARK; `why` asks why a query's results are as
     they are."""
@@ -278,5 +291,5 @@ Statement = (
     CreateStream | DropStream | CreateQuery | AlterQuery | DropQuery | PauseQuery | ResumeQuery | ShowStreams
     | ShowQueries | ShowDeadLetters | RedriveDeadLetters | Describe | Peek | Explain | CreateConnection | CreateSink
     | DropSink | PauseSink | ResumeSink | ReplaySink | DropConnection | ShowSinks | ShowConnections | ExplainSink
-    | SelectStatement | SelectFromQuery
+    | AlterWorkers | ShowWorkers | SelectStatement | SelectFromQuery
 )

@@ -17,7 +17,7 @@ from mars.workers import KINDS, Kind
 
 LOG = logging.getLogger("mars.jobs")
 PAUSE_S, PAUSE_MAX_S = 0.2, 2.0  # before a slot gets another worker: one that dies at its start must not fill the log
-LOOK_S = 1.0  # between looks whether a kind of workers is needed by now
+LOOK_S = 0.5  # between looks whether a slot is wanted by now
 HEALTHY_S = 10.0  # a worker that lived this long did not die at its start
 
 
@@ -39,15 +39,15 @@ def reason_of(error: Exception) -> str:
 
 
 class Workers:
-    """Keeps a worker in every slot from `start` to `stop`, by one thread a slot, as long as its kind
-    `is_needed`."""
+    """Keeps a worker in every slot that there may be, from `start` to `stop`, by one thread a slot, as long as the slot
+    `is_wanted`. A worker in a slot that is not wanted any more is asked to end by others (workforce.py)."""
 
-    def __init__(self, spark: SparkSession, config: Config, is_needed: Callable[[Kind], bool]) -> None:
+    def __init__(self, spark: SparkSession, config: Config, is_wanted: Callable[[Kind, int], bool]) -> None:
         self.spark = spark
-        self.is_needed = is_needed
+        self.is_wanted = is_wanted
         self.config_json = config.to_json()
         self.stopping = threading.Event()
-        slots = [(kind, slot) for kind in KINDS for slot in range(getattr(config, kind.plural))]
+        slots = [(kind, slot) for kind in KINDS for slot in range(config.most(kind))]
         self.threads = {_group(*place): threading.Thread(target=self._keep, args=place, daemon=True) for place in slots}
 
     def start(self) -> None:
@@ -65,16 +65,20 @@ class Workers:
             if thread.is_alive():
                 cancel(self.spark, group)
 
+    def cancel(self, kind: Kind, slot: int) -> None:
+        """Kill the worker in a slot."""
+        cancel(self.spark, _group(kind, slot))
+
     def _keep(self, kind: Kind, slot: int) -> None:
         group, backoff = _group(kind, slot), Backoff(PAUSE_S, PAUSE_MAX_S)
         while not self.stopping.is_set():
-            if not self.is_needed(kind):
+            if not self.is_wanted(kind, slot):
                 self.stopping.wait(LOOK_S)
                 continue
             began = time.monotonic()
             try:
                 run_task(self.spark, group, task(kind, self.config_json, slot))
-                LOG.warning("%s returned", group)
+                LOG.info("%s returned", group)
             except Exception as error:  # whatever ended the worker, its slot gets a new one
                 LOG.warning("%s died: %s", group, reason_of(error))
             if time.monotonic() - began > HEALTHY_S:

@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from pyspark.sql import SparkSession
@@ -26,6 +26,7 @@ from api.instance import processes, spark_session
 from api.instance.identity import Identity, admit, guard, hold, hold_first
 from api.instance.jobs import Workers
 from api.instance.services import ports
+from api.instance.workforce import Workforce
 from mars.adapters.changes import PATIENCE_S, answering
 from mars.adapters.computability import require_computable
 from mars.adapters.exchange import Exchange, ExchangeFullError
@@ -55,12 +56,16 @@ def run(events: IO[bytes], messages: Iterator[dict]) -> None:
     zookeeper = ZooKeeper(config.zookeeper_address, config.zookeeper_session_ms)
     identity = identify(config, zookeeper, is_redis_own=not first.redis_address)
     answering(zookeeper, lambda: forget_last_run(zookeeper), PATIENCE_S)
-    workers = Workers(spark, config, lambda kind: is_needed(zookeeper, kind))
+    workers = Workers(spark, config, lambda kind, slot: workforce.wants(kind, slot) and is_needed(zookeeper, kind))
+    workforce = Workforce(zookeeper, config, workers.cancel)
+    answering(zookeeper, workforce.look, PATIENCE_S)
     workers.start()
     ending = threading.Event()
     try:
         threading.Thread(target=guard, args=(config, identity, ending), name="guard", daemon=True).start()
-        threading.Thread(target=announce, args=(events, config, zookeeper), daemon=True).start()
+        threading.Thread(target=workforce.run, args=(ending,), name="workforce", daemon=True).start()
+        threading.Thread(target=announce, args=(events, config, zookeeper, lambda kind: workforce.counts[kind.plural]),
+                         daemon=True).start()
         import mars.warm
         from api.rest.app import create_app, serve
         from api.statements.context import Context, connect
@@ -101,13 +106,12 @@ def end_with_spark(spark: SparkSession) -> None:
     os._exit(1)
 
 
-def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper) -> None:
-    """Say that the instance is ready once each slot has registered and the API answers; end it if one does
-    not."""
+def announce(events: IO[bytes], config: Config, zookeeper: ZooKeeper, wanted: Callable[[Kind], int]) -> None:
+    """Say that the instance is ready once as many workers have registered as are wanted, and the API answers; end it if
+    they do not."""
     deadline = time.monotonic() + WORKERS_S
     for kind in (kind for kind in KINDS if kind.needed_by is None):
-        count = getattr(config, kind.plural)
-        while (there := registered(zookeeper, kind)) < count:
+        while (there := registered(zookeeper, kind)) < (count := wanted(kind)):
             if time.monotonic() > deadline:
                 processes.tell(events, processes.event(NotReadyError(
                     f"Only {there} of {count} {kind.plural} came up in {WORKERS_S:.0f} s",

@@ -14,7 +14,7 @@ from api.rest import openapi, problems
 from api.rest.body_limit import BodyLimit
 from api.rest.foreign_pages import ForeignPages
 from api.rest.problems import UnauthorizedError
-from api.rest.routes import connections, letters, queries, results, sinks, sql, system
+from api.rest.routes import connections, letters, queries, results, sinks, sql, system, workers
 from api.statements.context import Context
 from mars.config import Config
 from mars.settings_checks import is_loopback
@@ -30,7 +30,7 @@ def create_app(context: Context) -> FastAPI:
                   responses=openapi.EVERY)
     app.state.context = context
     problems.install(app)
-    for module in (sql, queries, results, letters, sinks, connections, system):
+    for module in (sql, queries, results, letters, sinks, connections, workers, system):
         app.include_router(module.router)
     is_open = not is_loopback(context.config.api_host)
     openapi.install(app, OPEN_PATHS, is_open)

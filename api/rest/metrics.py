@@ -16,7 +16,7 @@ from api.statements.context import Context
 from mars.adapters.storage import CorruptFileError
 from mars.model.commits import COUNTERS
 from mars.model.registry import RUNNING
-from mars.workers import KINDS
+from mars.workers import KINDS, SCALED
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 LABELS = ("query", "stream")
@@ -54,6 +54,11 @@ class _Now(Collector):
         for kind in KINDS:
             alive.add_metric([kind.name], len(status.workers(self.context, kind)))
         yield alive
+        wanted = GaugeMetricFamily("mars_workers_wanted", "Workers that are wanted.", labels=["kind"])
+        counts = self.context.workforce.wanted()
+        for kind in SCALED:
+            wanted.add_metric([kind.name], counts[kind.plural])
+        yield wanted
 
     def _documents(self) -> Iterator[tuple[list[str], dict, int | None]]:
         for stream, query in self.context.catalog.queries():

@@ -16,6 +16,7 @@ from mars.adapters.kafka.wire import Wire
 from mars.adapters.secrets import SecretStore
 from mars.adapters.sink_catalog import SinkStore
 from mars.adapters.storage import Storage
+from mars.adapters.workforce import WorkforceStore
 from mars.adapters.zookeeper import ZooKeeper
 from mars.config import Config
 from mars.results.embedded.engine import Engine
@@ -76,6 +77,7 @@ class Context:
         self.catalog = CatalogStore(self.zk, GLANCE_S, self.snapshots.cache)
         self.definitions = CatalogStore(self.zk, PATIENCE_S, changed=self.snapshots.cache.forget)
         self.sinks, self.sink_definitions = SinkStore(self.zk, GLANCE_S), SinkStore(self.zk, PATIENCE_S)
+        self.workforce = WorkforceStore(self.zk, self.config)
         self.secrets = SecretStore(self.zk, self.config, PATIENCE_S)
         self.tables = ResultTables(self.storage, self.runtime)
         partial_pages = PartialPages(self.runtime)

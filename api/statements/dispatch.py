@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from api.statements import alter, connections, define, letters, select_results, select_stream, show, sink_status, sinks
+from api.statements import (
+    alter,
+    connections,
+    define,
+    letters,
+    select_results,
+    select_stream,
+    show,
+    sink_status,
+    sinks,
+    workforce,
+)
 from api.statements.answers import Answer
 from api.statements.context import Context
 from sql import statements as kinds
@@ -50,4 +61,6 @@ RUN: dict[type[kinds.Statement], Callable[[Context, Any], Answer]] = {
     kinds.ReplaySink: sinks.replay_sink,
     kinds.ShowSinks: sink_status.show_sinks,
     kinds.ExplainSink: sink_status.explain_sink,
+    kinds.AlterWorkers: workforce.alter_workers,
+    kinds.ShowWorkers: workforce.show_workers,
 }

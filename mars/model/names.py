@@ -13,6 +13,7 @@ ELECTION = f"{ROOT}/election"
 MAPPERS = f"{ROOT}/mappers"
 REDUCERS = f"{ROOT}/reducers"
 PUBLISHERS = f"{ROOT}/publishers"
+WORKFORCE = f"{ROOT}/workforce"  # how many workers are wanted (mars/model/workforce.py)
 STREAMS = f"{ROOT}/streams"
 SINKS = f"{ROOT}/sinks"  # sinks.SinkSet; the znodes of each sink are below it
 SECRETS = f"{ROOT}/secrets"  # each secret by name is below it, encrypted

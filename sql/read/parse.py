@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mars.errors import SqlError
-from sql.read import connections, create, letters, queries, sinks
+from sql.read import connections, create, letters, queries, sinks, workers
 from sql.read.from_query import read_from_query, sources
 from sql.read.reader import Reader, as_name
 from sql.read.select import read_select
@@ -32,6 +32,7 @@ from sql.statements import (
     ShowQueries,
     ShowSinks,
     ShowStreams,
+    ShowWorkers,
     Statement,
 )
 
@@ -185,15 +186,19 @@ def read_resume(reader: Reader) -> Statement:
 
 
 def read_alter(reader: Reader) -> Statement:
-    """ALTER QUERY | SINK name ..."""
-    if reader.take("QUERY", "SINK", hint="write ALTER QUERY q AS SELECT ..., or ALTER SINK s REPLAY ...").is_("QUERY"):
+    """ALTER QUERY | SINK name ... | ALTER WORKERS SET ..."""
+    hint = "write ALTER QUERY q AS SELECT ..., ALTER SINK s REPLAY ..., or ALTER WORKERS SET MAPPERS n"
+    word = reader.take("QUERY", "SINK", "WORKERS", hint=hint)
+    if word.is_("QUERY"):
         return queries.read_alter_query(reader)
+    if word.is_("WORKERS"):
+        return workers.read_alter_workers(reader)
     return sinks.read_alter_sink(reader, read_name(reader, "the sink"))
 
 
 def read_show(reader: Reader) -> Statement:
-    """SHOW STREAMS | QUERIES | SINKS | CONNECTIONS | DEAD LETTERS ..."""
-    hint = "write SHOW STREAMS, SHOW QUERIES, SHOW SINKS, SHOW CONNECTIONS or SHOW DEAD LETTERS FROM stream"
+    """SHOW STREAMS | QUERIES | SINKS | CONNECTIONS | WORKERS | DEAD LETTERS ..."""
+    hint = "write SHOW STREAMS, SHOW QUERIES, SHOW SINKS, SHOW CONNECTIONS, SHOW WORKERS or SHOW DEAD LETTERS FROM stream"
     kind = reader.take(*SHOWS, "DEAD", hint=hint).value.upper()
     if kind == "DEAD":
         return letters.read_show_letters(reader)
@@ -258,7 +263,8 @@ DROPS: dict[str, Callable[[Name, bool], Statement]] = {
 PAUSES: dict[str, Callable[[Name], Statement]] = {"QUERY": PauseQuery, "SINK": PauseSink}
 RESUMES: dict[str, Callable[[Name], Statement]] = {"QUERY": ResumeQuery, "SINK": ResumeSink}
 SHOWS: dict[str, Callable[[], Statement]] = {
-    "STREAMS": ShowStreams, "QUERIES": ShowQueries, "SINKS": ShowSinks, "CONNECTIONS": ShowConnections}
+    "STREAMS": ShowStreams, "QUERIES": ShowQueries, "SINKS": ShowSinks, "CONNECTIONS": ShowConnections,
+    "WORKERS": ShowWorkers}
 STATEMENTS = {
     "CREATE": read_create,
     "DROP": read_drop,

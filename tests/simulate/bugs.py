@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tests.simulate import bugs_changes, bugs_inside, bugs_outside, bugs_readers  # noqa: F401 they enter theirs
+from tests.simulate import bugs_changes, bugs_inside, bugs_outside, bugs_readers, bugs_retiring  # noqa: F401 they enter theirs
 from tests.simulate.planted import BUGS
 
 OF_CHANGES = frozenset(name for name in BUGS if name in vars(bugs_changes))

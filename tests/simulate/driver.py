@@ -10,8 +10,8 @@ import orjson
 from mars.model.registry import RUNNING
 from tests.simulate.check import Broken
 from tests.simulate.faults import Mix
-from tests.simulate.load import Load
 from tests.simulate.readers import APIS
+from tests.simulate.scaling import Scaling
 from tests.simulate.world import AHEAD, PLAN, WORKERS, World
 
 HEAL_S = 30.0
@@ -22,11 +22,10 @@ RATES = (None,) * 9 + (40, 400)  # tuples a second of a query
 LOAD = (("produce", 30), ("burst", 6), ("transaction", 4), ("end_transaction", 6), ("wait", 4))
 TROUBLE = (("kill", 5), ("stop", 3), ("pause", 4), ("cut", 3), ("lose_redis", 4), ("damage", 1), ("poison", 1), ("fill", 2),
            ("query", 3), ("change_query", 4), ("add_partition", 2), ("delete_records", 1), ("make_topic_anew", 0.2),
-           ("cut_log", 1), ("depose", 1), ("read", 6), ("cut_api", 1),
-           ("deafen", 2))
+           ("cut_log", 1), ("depose", 1), ("read", 6), ("cut_api", 1), ("deafen", 2), ("scale", 5))
 
 
-class Driver(Load):
+class Driver(Scaling):
     """Makes things happen, one after the other."""
 
     def __init__(self, world: World) -> None:
@@ -120,10 +119,6 @@ class Driver(Load):
         return any(q in running and running[q].incarnation == i for q, i, _ in orjson.loads(marker)["tasks"])
 
     # -- faults ---------------------------------------------------------------------------------------------------
-
-    def _worker(self) -> str | None:
-        free = [n for n in WORKERS if n not in self.world.restart_at and n not in self.world.scheduler.paused]
-        return self.random.choice(free) if free else None
 
     def kill(self) -> str:
         name = self._worker()

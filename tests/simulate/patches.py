@@ -49,6 +49,7 @@ Change = tuple[ModuleType, str, object]  # a name of a module, and what it stand
 # Waits that only make a run longer, and limits and sweeps that no short run would come to.
 CONSTANTS: list[Change] = [
     (mapper.fetching, "VIEW_AGE_S", 0.2), (mapper.fetching, "PAUSE_S", 0.2), (mapper.fetching, "BUSY_S", 0.03),
+    (mapper.fetching, "FINISH_S", 0.5),
     (mapper.claim, "EMPTY_S", 0.1), (mapper.ends, "LOOK_S", 0.05),
     (reducer.job, "VIEW_AGE_S", 0.1), (reducer.holdings, "REFUSED_S", 0.06), (reducer.keypart, "SHARE_S", 0.3),
     (reducer.committing.sweep, "SWEEP_S", 0.5), (reducer.committing.sweep, "KEEP_UNUSED_S", 1.0),

@@ -74,7 +74,6 @@ UNREACHED = {
     "mapper/connections.py:connect": PROCESS,
     "reducer/job.py:run_reducer": PROCESS,
     "reducer/connections.py:*": PROCESS,
-    "reducer/holdings.py:Holdings.commit": "as a process that is asked to end: here each one is killed, or its session ends",
     "reducer/remedies.py:Remedies.recover": "an invariant is broken by bugs, or a Redis that was set back unseen",
     "reducer/breach.py:*": "as Remedies.recover",
     "reducer/committing/closed.py:Closed.none": TUPLES,

@@ -48,4 +48,6 @@ def reducer(world: World, slot: int) -> Reducer:
     return made
 
 
-WORKERS: dict[str, Callable[[World, int], Mapper | Reducer]] = {"m0": mapper, "m1": mapper, "r0": reducer, "r1": reducer}
+Start = Callable[["World", int], Mapper | Reducer]
+WORKERS: dict[str, Start] = {"m0": mapper, "m1": mapper, "r0": reducer, "r1": reducer}
+SPARE: dict[str, Start] = {"m2": mapper, "r2": reducer}  # which run only while more are wanted than at the start

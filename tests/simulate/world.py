@@ -1,8 +1,10 @@
-"""A cluster in the simulation: two mappers and two reducers of the real code, one stream, and their outside systems."""
+"""A cluster in the simulation: mappers and reducers of the real code, one stream, and their outside systems."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -29,7 +31,7 @@ from tests.simulate.faults import FATES, STRIKES, Mix, Network
 from tests.simulate.readers import Readers
 from tests.simulate.scheduler import Actor, Killed, Scheduler
 from tests.simulate.shown import Shown
-from tests.simulate.workers import CONFIG, WORKERS
+from tests.simulate.workers import CONFIG, SPARE, WORKERS
 
 KEY_PARTS, PARTITIONS = (1, 2, 2, 2, 3, 4), 2
 KEEPS = 0.1  # so often a call leaves a state that Redis may go back to
@@ -147,11 +149,10 @@ class World:
 
         def work() -> None:
             try:
-                worker = self.workers[name] = WORKERS[name](self, int(name[1]))
-                try:
+                worker = self.workers[name] = (WORKERS | SPARE)[name](self, int(name[1]))
+                with contextlib.closing(worker):
                     worker.run()
-                finally:
-                    worker.close()
+                self.rests(name)
             except Killed:
                 raise
             except BaseException as error:
@@ -160,6 +161,12 @@ class World:
 
         self.restart_at.pop(name, None)
         self.actors[name] = self.scheduler.spawn(name, name, work)
+
+    def rests(self, name: str) -> None:
+        """A worker has ended as it was asked to. Another one comes once it is wanted."""
+        self.tell(f"{name} has retired")
+        self.network.count("worker retired")
+        self.restart_at.setdefault(name, math.inf)
 
     def met(self, name: str, view: StreamView, error: InvariantError) -> None:
         """A reducer has met a broken invariant: allowed only where Redis has lost something since the generation of the
@@ -225,18 +232,15 @@ class World:
         self.scheduler.crashes.clear()
         self.ended.clear()
         for name, at in list(self.restart_at.items()):
-            if at <= self.scheduler.now and self.actors[name].done:
+            if at <= self.scheduler.now and (name not in self.actors or self.actors[name].done):
                 self.start(name)
         if self.checker.broken:
             raise self.checker.broken
 
-    def call(self, change: Callable[[], object]) -> bool:
-        """A change by the catalog; False if ZooKeeper did not answer or refused it."""
-        try:
+    def call(self, change: Callable[[], object]) -> None:
+        """A change by the catalog, unless ZooKeeper does not answer or refuses it."""
+        with contextlib.suppress(MarsError):
             change()
-            return True
-        except MarsError:
-            return False
 
     def nothing_waits(self) -> None:
         """I8: once everything is committed, no owner holds pieces that wait for others, and no lease is left of a claim."""

@@ -13,6 +13,7 @@ from api.instance import runfile
 from api.instance.runfile import Run
 from mars.config import Config
 from mars.errors import MarsError, NotFoundError
+from mars.model.workforce import RETIRES
 from mars.workers import KINDS
 
 
@@ -42,6 +43,7 @@ def collect(config: Config) -> dict:
             with Client.of(run, config.api_token) as client:
                 found["queries"] = client.get("/v1/queries")["queries"]
                 found["sinks"] = sinks(client)
+                found["wanted"] = wanted(client)
                 client.get("/readyz")  # a full state folder, or a Kafka that is away
         except MarsError as error:
             found["state"] = "degraded"
@@ -56,6 +58,14 @@ def sinks(client: Client) -> list[dict]:
         return client.get("/v1/sinks")["sinks"]
     except NotFoundError:
         return []
+
+
+def wanted(client: Client) -> dict[str, int]:
+    """How many workers of each kind are wanted; nothing of an API that is older than this."""
+    try:
+        return {kind: of["wanted"] for kind, of in client.get("/v1/workers").items() if of["scaled"]}
+    except NotFoundError:
+        return {}
 
 
 def workers(run: Run, config: Config) -> dict[str, list[dict]]:
@@ -78,8 +88,11 @@ def describe(found: dict, config: Config) -> str:
         lines.append(f"  {found['reason']}")
     lines += [f"  {name:<10}{found[name]}" for name in ("kafka", "redis", "zookeeper")]
     for kind in KINDS:
+        alive, count = found.get(kind.plural, []), found.get("wanted", {}).get(kind.plural)
         lines += [f"  {kind.name:<10}{w['id']}  pid {w['pid']} on {w['host']}{'  leader' if w.get('leader') else ''}"
-                  for w in found.get(kind.plural, [])]
+                  f"{'  retires' if w.get(RETIRES) else ''}" for w in alive]
+        if count is not None and count != sum(not w.get(RETIRES) for w in alive):
+            lines.append(f"  {kind.name:<10}{count} wanted, {len(alive)} alive")
     lines += [f"  query     {q['name']}  {q['state']}" + (f": {q['reason']}" if q["reason"] else "")
               for q in found["queries"]] or ["  no queries"]
     lines += [f"  sink      {s['name']}  {s['state']}" + (f": {s['reason']}" if s["reason"] else "")

@@ -13,7 +13,7 @@ from api.statements import status
 
 router = APIRouter(tags=["System"])
 LINKS = {"sql": "/v1/sql", "streams": "/v1/streams", "queries": "/v1/queries", "sinks": "/v1/sinks",
-         "connections": "/v1/connections", "metrics": "/metrics", "health": "/healthz",
+         "connections": "/v1/connections", "workers": "/v1/workers", "metrics": "/metrics", "health": "/healthz",
          "readiness": "/readyz", "docs": "/docs", "openapi": "/openapi.json"}
 
 

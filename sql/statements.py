@@ -45,7 +45,7 @@ class CreateStream:
 @dataclass(frozen=True)
 class Clauses:
     """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `late_for_ms` is that
-    of LATE UPDATE, and `emission` the word behind EMIT; `time` is the
+    of LATE UPDATE, `emission` the word behind EMIT, and `timeout_ms` that of EMIT FINAL TIMEOUT; `time` is the
     column that a window function names as the event time, and `partition` what it names as keys. `places` has (start, end)
     of each clause by its keyword."""
 
@@ -57,6 +57,7 @@ class Clauses:
     emit_every_ms: int | None = None
     late_for_ms: int | None = None
     emission: str | None = None
+    timeout_ms: int | None = None
     start: str | None = None
     rate: int | None = None
     time: Name | None = None

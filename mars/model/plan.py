@@ -12,7 +12,7 @@ import orjson
 
 from mars.model import expressions
 from mars.model.expressions import Expression
-from mars.model.partials import GROWING, STAMPS, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
+from mars.model.partials import CHANGED, GROWING, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -125,7 +125,8 @@ class Aggregation:
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
     close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; or UPDATE: for
     `late_for_ms` after it has closed, a window is still changed by late tuples. A tuple is future if it is further than
-    `max_ahead_ms` ahead of its record's time; None is the setting's limit."""
+    `max_ahead_ms` ahead of its record's time; None is the setting's limit. If nothing comes for `timeout_ms` by the clock,
+    the last windows are closed without the next tuple; None: they wait for it."""
 
     stream: str
     columns: tuple[str, ...]
@@ -139,6 +140,7 @@ class Aggregation:
     late: str = "DROP"
     max_ahead_ms: int | None = None
     late_for_ms: int = 0
+    timeout_ms: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `Aggregation.from_json` gives back an equal one."""
@@ -151,6 +153,7 @@ class Aggregation:
             **{name: getattr(self, name) for name in TIME_POLICY},
             **({} if self.max_ahead_ms is None else {"max_ahead_ms": self.max_ahead_ms}),
             **({"late_for_ms": self.late_for_ms} if self.late_for_ms else {}),
+            **({} if self.timeout_ms is None else {"timeout_ms": self.timeout_ms}),
         }
 
     @property
@@ -161,7 +164,7 @@ class Aggregation:
     @cached_property
     def is_changelog(self) -> bool:
         """Do rows change after they were given out? Then each cell says at which commit it changed last."""
-        return any(partial.kind in STAMPS for partial in self.partials)
+        return any(partial.kind == CHANGED for partial in self.partials)
 
     @cached_property
     def cells_name(self) -> bytes:
@@ -180,7 +183,7 @@ class Aggregation:
             Window(**data["window"]) if data["window"] else None,
             tuple(Partial.from_json(partial) for partial in data["partials"]),
             **{name: data[name] for name in TIME_POLICY}, late_for_ms=data.get("late_for_ms", 0),
-            max_ahead_ms=data.get("max_ahead_ms"))
+            max_ahead_ms=data.get("max_ahead_ms"), timeout_ms=data.get("timeout_ms"))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
         "grace_ms": GRACE_MS if clauses.grace_ms is None else clauses.grace_ms,
         "idle_ms": idle_ms,
         "max_ahead_ms": clauses.max_ahead_ms,
+        "timeout_ms": clauses.timeout_ms,
         **({"late": "UPDATE", "late_for_ms": clauses.late_for_ms} if clauses.late_for_ms else {}),
     }
 

@@ -76,9 +76,9 @@ def held_by(snapshot: Snapshot, found: Holder) -> str:
 def by_clock(snapshot: Snapshot) -> str:
     """When the clock closes the last windows, as a clause behind what else does; empty if it never does."""
     timeout_ms = snapshot.query.plan.aggregation.timeout_ms
-    return "" if timeout_ms is None else (f"; once nothing has come to topic '{snapshot.stream.topic}' for "
-                                          f"{format_duration(timeout_ms)} by the clock and all of it is read, the windows of "
-                                          "its last tuple are closed too")
+    return "" if timeout_ms is None else (
+        f"; once nothing has come to topic '{snapshot.stream.topic}' for {format_duration(timeout_ms)} by the clock and all "
+        "of it is read, the windows of its last tuple are closed too")
 
 
 def holder(snapshot: Snapshot) -> Holder:

@@ -1,5 +1,5 @@
-"""The state of a query with EMIT FINAL TIMEOUT d: if nothing comes for d by the clock, its last windows are closed without the
-next tuple, and their cells say so. Pure: time comes in facts."""
+"""The state of a query with EMIT FINAL TIMEOUT d: if nothing comes for d by the clock, its last windows are closed without
+the next tuple, and their cells say so. Pure: time comes in facts."""
 
 from __future__ import annotations
 

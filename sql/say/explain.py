@@ -131,8 +131,8 @@ def emission_text(plan: QueryPlan) -> str:
                 "more when it is closed (final true)")
     if plan.aggregation.timeout_ms is not None:
         timeout = format_duration(plan.aggregation.timeout_ms)
-        return (f"FINAL TIMEOUT {timeout}: each window once, when it is closed (timed_out false); once nothing has come to any "
-                f"partition for {timeout} by the clock and all is read, the last windows are closed too (timed_out true)")
+        return (f"FINAL TIMEOUT {timeout}: each window once, when it is closed (timed_out false); once nothing has come to "
+                f"any partition for {timeout} by the clock and all is read, the last windows close too (timed_out true)")
     revisions = "; and each revision of it" if plan.aggregation.late == "UPDATE" else ""
     return f"{plan.presentation.emission}: each window once, when it is closed{revisions}"
 

@@ -1,7 +1,7 @@
 """Cells of the simulation: sorted lists of window and tuple id, so that a loss and a double cannot cancel each other.
 
-A cell is one number, the window's start above `ID_BITS` bits, of which the first says whether the clock has closed the window
-and the others are the id: tables are split by bisection and encoded as they lie in memory.
+A cell is one number, the window's start above `ID_BITS` bits, of which the first says whether the clock has closed the
+window and the others are the id: tables are split by bisection and encoded as they lie in memory.
 """
 
 from __future__ import annotations

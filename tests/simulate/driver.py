@@ -72,9 +72,9 @@ class Driver(Load):
         until = world.scheduler.now + HEAL_S
         while not self.is_through():
             if world.scheduler.now > until:
-                left = "" if world.checker.is_closed() else ", and windows not closed by the clock alike in all key parts,"
-                raise Broken(f"I7: {world.checker.lag()} offsets are not committed{left} {HEAL_S} s after everything healed; "
-                             f"owners {world.owners()}")
+                left = "" if world.checker.is_closed() else ", and the clock has not closed the last windows,"
+                raise Broken(f"I7: {world.checker.lag()} offsets are not committed{left} {HEAL_S} s after everything "
+                             f"healed; owners {world.owners()}")
             if not world.topic.is_anew:
                 self.look_after()
             world.scheduler.sleep(0.05)

@@ -18,8 +18,8 @@ from sql.read.parse import parse
 from tests.plans import changed
 from tests.reducer.pieces import QUERY, STREAM, piece
 
-PLAN = compile_select(parse("SELECT k, t, count(*), sum(k) FROM s GROUP BY k, t WINDOWING 10 s WATERMARK 2 s IDLE 30 s GRACE 3 s"
-                            " EMIT FINAL TIMEOUT 5 s"), STREAM, True)
+PLAN = compile_select(parse("SELECT k, t, count(*), sum(k) FROM s GROUP BY k, t WINDOWING 10 s WATERMARK 2 s IDLE 30 s "
+                            "GRACE 3 s EMIT FINAL TIMEOUT 5 s"), STREAM, True)
 STILL, SHORT = 5_001, 5_000
 DAY_MS = 86_400_000
 ENDS = {  # kind of window -> (window, the end of the last one that closes where nothing follows a tuple at 100 s)

@@ -38,8 +38,8 @@ def test_plans_read_as_they_were_written_and_older_ones_too() -> None:
 
 def test_explain_says_when_the_clock_closes_windows() -> None:
     assert explain(plan_of("EMIT FINAL TIMEOUT 5 min"), STREAM)[-1] == (
-        "emits       FINAL TIMEOUT 5 min: each window once, when it is closed (timed_out false); once nothing has come to any "
-        "partition for 5 min by the clock and all is read, the last windows are closed too (timed_out true)")
+        "emits       FINAL TIMEOUT 5 min: each window once, when it is closed (timed_out false); once nothing has come to "
+        "any partition for 5 min by the clock and all is read, the last windows close too (timed_out true)")
     assert "false AS _a1" in spark_sql(plan_of("EMIT FINAL TIMEOUT 5 min"), STREAM, "s"), "a batch has no clock"
 
 

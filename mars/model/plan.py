@@ -123,10 +123,10 @@ class Aggregation:
 
     `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
-    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; or UPDATE: for
-    `late_for_ms` after it has closed, a window is still changed by late tuples. A tuple is future if it is further than
-    `max_ahead_ms` ahead of its record's time; None is the setting's limit. If nothing comes for `timeout_ms` by the clock,
-    the last windows are closed without the next tuple; None: they wait for it."""
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; TO: late tuples are kept
+    besides; or UPDATE: for `late_for_ms` after it has closed, a window is still changed by late tuples. A tuple is future if
+    it is further than `max_ahead_ms` ahead of its record's time; None is the setting's limit. If nothing comes for
+    `timeout_ms` by the clock, the last windows are closed without the next tuple; None: they wait for it."""
 
     stream: str
     columns: tuple[str, ...]
@@ -230,7 +230,8 @@ class QueryPlan:
     """One statement, compiled. `start` is EARLIEST, LATEST or an ISO 8601 instant. `grouped` is False for an ad-hoc SELECT
     that shows tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and the keys are computed
     per tuple. `versions` are the parts of Mars that compute it, each with its version (mars/computing.py); None in a plan
-    from before they were recorded. `rate` is the most tuples a second that it reads; None for as many as there are."""
+    from before they were recorded. `rate` is the most tuples a second that it reads; None for as many as there are.
+    `late_to` is the name under which its late tuples are shown."""
 
     sql: str
     aggregation: Aggregation
@@ -239,13 +240,15 @@ class QueryPlan:
     grouped: bool = True
     versions: tuple[tuple[str, int], ...] | None = None
     rate: int | None = None
+    late_to: str | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `QueryPlan.from_json` gives back an equal plan."""
         return {"sql": self.sql, "aggregation": self.aggregation.to_json(), "presentation": self.presentation.to_json(),
                 "start": self.start, "grouped": self.grouped,
                 "versions": None if self.versions is None else dict(self.versions),
-                **({} if self.rate is None else {"rate": self.rate})}
+                **({} if self.rate is None else {"rate": self.rate}),
+                **({} if self.late_to is None else {"late_to": self.late_to})}
 
     @cached_property
     def text(self) -> bytes:
@@ -258,7 +261,7 @@ class QueryPlan:
         versions = None if data.get("versions") is None else tuple(data["versions"].items())
         parts = (data["aggregation"], data["presentation"]) if "aggregation" in data else _parts_of_0_1(data)
         return QueryPlan(data["sql"], Aggregation.from_json(parts[0]), Presentation.from_json(parts[1]), data["start"],
-                         data["grouped"], versions, data.get("rate"))
+                         data["grouped"], versions, data.get("rate"), data.get("late_to"))
 
 
 def _parts_of_0_1(data: dict) -> tuple[dict, dict]:

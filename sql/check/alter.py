@@ -17,6 +17,8 @@ def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan
     they do not hold that. `starts_elsewhere`: the new statement has a FROM clause of another start."""
     kept, wanted = old.aggregation, new.aggregation
     differences = dict.fromkeys(_differences(kept, wanted, new.presentation.aggregates))
+    if old.late_to != new.late_to:
+        differences["LATE"] = None
     found = [*differences, *(["the start"] if starts_elsewhere else [])]
     if old.presentation.emission != new.presentation.emission or "EMIT" in found:
         found = ["EMIT", *(text for text in found if text != "EMIT" and not text.startswith("what is kept"))]

@@ -103,7 +103,7 @@ class Compiler:
                                     self.order_by(outputs, self.windowed), order.read_limit(self.select),
                                     self.select.clauses.emission or "FINAL")
         return QueryPlan(self.sql, aggregation, presentation, policies.start_of(self.select, self.continuous),
-                         rate=self.select.clauses.rate)
+                         rate=self.select.clauses.rate, late_to=policies.late_to_of(self.select))
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""

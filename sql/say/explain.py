@@ -5,8 +5,9 @@ from __future__ import annotations
 from mars.algebra import windows
 from mars.algebra.aggregate_functions import UNCALLABLE
 from mars.model.durations import format_duration
+from mars.model.identifiers import identifier
 from mars.model.partials import KINDS, STAMPS, AggregateCall, Partial, needed
-from mars.model.plan import Aggregation, QueryPlan, Stream
+from mars.model.plan import QueryPlan, Stream
 from sql.say.unparse import plain_literal, unparse
 
 WIDTH = 11
@@ -106,15 +107,18 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
             ("future", f"a tuple more than {format_duration(aggregation.max_ahead_ms)} ahead of its record's Kafka "
                        "timestamp: counted, moves nothing")]),
         ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
-        ("late", late_text(aggregation, kind)),
+        ("late", late_text(plan, kind)),
         ("emits", emission_text(plan)),
     ]
 
 
-def late_text(aggregation: Aggregation, kind: windows.Windows) -> str:
+def late_text(plan: QueryPlan, kind: windows.Windows) -> str:
     """What becomes of late tuples."""
+    aggregation = plan.aggregation
     if aggregation.late == "DROP":
         return f"{kind.late}: dropped and counted"
+    if plan.late_to is not None:
+        return f"{kind.late}: counted, and kept by its place: SELECT ... FROM {identifier(plan.late_to)}"
     return (f"for {format_duration(aggregation.late_for_ms)} after a window has closed, a late tuple makes a new revision "
             "of its row; after that it is dropped and counted")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tests.simulate import (  # noqa: F401 they enter theirs
     bugs_changes,
     bugs_inside,
+    bugs_late,
     bugs_outside,
     bugs_readers,
     bugs_timeout,
@@ -15,6 +16,7 @@ from tests.simulate import (  # noqa: F401 they enter theirs
 from tests.simulate.planted import BUGS
 
 OF_CHANGES = frozenset(name for name in BUGS if name in vars(bugs_changes))
+OF_LATE = frozenset(name for name in BUGS if name in vars(bugs_late))
 OF_TIMEOUT = frozenset(name for name in BUGS if name in vars(bugs_timeout))
 
 RARE = frozenset((

@@ -199,3 +199,6 @@ CELLS = SimpleNamespace(merge=merge, late_split=late_split, unclosed=unclosed, c
                         would_close=would_close, reaches_back=lambda *_: False, looks_back=lambda _: False,
                         settle=lambda _aggregation, _stream, table, _watermark: table, equal=operator.eq, tuple_count=len)
 STAMPS = SimpleNamespace(stamped=stamped)
+# Stand for mars.algebra.cells_late and reducer.committing.closed.Late.
+LATE = SimpleNamespace(of_range=lambda kept, stream, late, partition, start, end: late)
+KEPT = SimpleNamespace(of_tables=lambda plan, stream, tables, once: Closed(plan, stream, merge(plan, stream, tables)))

@@ -263,6 +263,8 @@ class Checker:
             for entry in (entry for id_, entry in entries if id_ in self.queries.queries):
                 segments += [*entry.state, *(result.segment for result in self._results(entry))]
                 segments += [entry.results_index] if entry.results_index else []
+                segments += [result.segment for result in self._results(entry.of_late)]
+                segments += [entry.late_index] if entry.late_index else []
             named = {segment.path for segment in segments}
             left += [path for path, at in self.storage.files(f"{self.stream_id}/{k}") if path not in named and at < before]
         return left

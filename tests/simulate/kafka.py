@@ -16,6 +16,7 @@ from tests.simulate.log import Log
 from tests.simulate.scheduler import Scheduler, Source
 
 FUTURE_LIMIT_MS, OWN_LIMIT_MS = 200, 350  # the setting, and what some queries have instead
+BEHIND_MS = (400, 1_800)  # how far behind what is written now some records are
 TOO_LARGE = 0.01  # so often a range holds more bytes than was to be expected
 
 

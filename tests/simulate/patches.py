@@ -68,6 +68,7 @@ CELLS: list[Change] = [
     (reducer.state.timed, "cells_stamps", cells.STAMPS),
     (reducer.state.merge, "cells", cells.CELLS), (reducer.state.merge, "decode", cells.decode),
     (reducer.state.merge, "schema", lambda *_: None), (reducer.state.merge, "tuple_count", len),
+    (reducer.state.merge, "cells_late", cells.LATE), (reducer.committing.commit, "Late", cells.KEPT),
     (reducer.committing.commit, "Closed", cells.Closed), (reducer.committing.commit, "encode", cells.encode),
     (mars.results.tables, "cells", cells.OPEN), (mars.results.open_windows, "cells", cells.OPEN),
 ]

@@ -8,12 +8,13 @@ from mars.model.commits import QueryCommit, ResultSegment
 from mars.model.registry import RUNNING, Query
 from tests.simulate import cells
 from tests.simulate.cells import WINDOW_MS
-from tests.simulate.check import Broken, Checker
+from tests.simulate.check import Broken
+from tests.simulate.late import KeepingChecker
 
 TIMEOUT_MS = 250
 
 
-class TimedChecker(Checker):
+class TimedChecker(KeepingChecker):
     """The clock may close a window only where all logs have stood still for so long, and the key part has read them to
     their ends; its rows say so, and no other rows do. Only tuples that come after that may be late for it."""
 
@@ -66,8 +67,9 @@ class TimedChecker(Checker):
 
     def _may_be_late(self, query: str, place: tuple[int, int, int]) -> bool:
         p, offset, time = place
-        return any(offset >= (ends[p] if p < len(ends) else 0) and time // WINDOW_MS * WINDOW_MS < end
-                   for ends, end in self.rests(self.queries.queries[query]))
+        rests = self.rests(self.queries.queries[query])
+        return super()._may_be_late(query, place) or any(
+            offset >= (ends[p] if p < len(ends) else 0) and time // WINDOW_MS * WINDOW_MS < end for ends, end in rests)
 
     def is_closed(self) -> bool:
         """Has the clock closed the last windows of all queries, in each key part at the same watermark?"""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from api.statements.dispatch import execute
@@ -71,6 +73,23 @@ def _shows(cluster: Cluster, query: str) -> None:
     lines = execute(context, f"EXPLAIN QUERY q_{query} WHY").table["plan"].to_pylist()
     assert any(line.startswith("emits       FINAL TIMEOUT 3 s:") for line in lines)
     assert any("for 3 s by the clock" in line for line in lines if line.startswith("next"))
+
+
+def test_sinks_have_the_column_too(cluster: Cluster, query: str, tmp_path: Path) -> None:
+    cluster.scale(2, 2, 1)
+    cluster.sql(f"CREATE SINK sink_{query} FROM q_{query} INTO PARQUET '{tmp_path}' EVERY 1 s OR 1 MB")
+    try:
+        send(cluster, query, (0, 1, "a"), (0, 68, "a"), (1, 68, "b"))
+
+        def delivered() -> list[tuple[str, bool]]:
+            found = [row for path in tmp_path.glob("*.parquet") for row in pq.read_table(path).to_pylist()]
+            return sorted((row["k"], row["timed_out"]) for row in found)
+
+        wanted = [("a", False), ("a", True), ("b", True)]
+        cluster.wait(lambda: delivered() == wanted, LONG_S, "not delivered", [f"q_{query}"])
+    finally:
+        cluster.sql(f"DROP SINK sink_{query}")
+        cluster.scale(2, 2)
 
 
 def test_the_clock_closes_nothing_that_is_not_read(cluster: Cluster, query: str) -> None:

@@ -33,7 +33,8 @@ def a_fall_back_keeps_late_tuples(world: World) -> Iterator[None]:
 
     def again(entry: QueryCommit, others: list[QueryCommit], *given: object) -> QueryCommit:
         made = real(entry, others, *given)
-        made.late = max((other.late for other in others), key=len, default=made.late)
+        newest = max((entry, *others), key=lambda commit: commit.commits)
+        made.late, made.late_index = newest.late, newest.late_index
         return made
 
     with patch.object(fallback, "again", again):

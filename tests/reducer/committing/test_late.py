@@ -12,6 +12,7 @@ from mars.algebra.cells_layout import schema
 from mars.algebra.cells_wire import decode
 from mars.model.commits import Manifest, QueryCommit
 from reducer.committing import commit, sweep
+from reducer.committing.fallback import _results_in, again
 from reducer.state.changelog import resumed
 from reducer.state.merge import QueryState
 from sql.check.compile import compile_select
@@ -38,6 +39,13 @@ def step(storage: Storage, manifest: Manifest, state: QueryState) -> Manifest:
     prepared = commit.prepare(storage, manifest, {"q1": state}, WEEK_MS)
     commit.adopt({"q1": state}, prepared)
     return prepared.manifest
+
+
+def restarted(storage: Storage, committed: QueryCommit) -> QueryState:
+    """The state as a new owner reads it."""
+    wanted = schema(PLANS["LATE TO l"].aggregation, STREAM)
+    tables = [decode(storage.read(segment), wanted) for segment in committed.state]
+    return resumed(replace(QUERY, plan=PLANS["LATE TO l"]), STREAM, committed, tables)
 
 
 def kept(storage: Storage, entry: QueryCommit, clauses: str = "LATE TO l") -> Kept:
@@ -89,13 +97,11 @@ def test_a_refused_commit_and_the_next_ones_keep_each_once(storage: Storage) -> 
     taken(state, 3, [8])
     manifest = step(storage, manifest, state)
     assert [row[4] for row in sorted(kept(storage, manifest.queries["q1"]), key=lambda row: row[4])] == [10, 20, 30]
-    again = Manifest.load(manifest.dump())
-    assert again.queries["q1"] == manifest.queries["q1"]
-    committed = again.queries["q1"]
-    tables = [decode(storage.read(segment), schema(PLANS["LATE TO l"].aggregation, STREAM)) for segment in committed.state]
-    state = resumed(replace(QUERY, plan=PLANS["LATE TO l"]), STREAM, committed, tables)
+    read = Manifest.load(manifest.dump())
+    assert read.queries["q1"] == manifest.queries["q1"]
+    state = restarted(storage, read.queries["q1"])
     taken(state, 4, [9])
-    manifest = step(storage, again, state)
+    manifest = step(storage, read, state)
     assert sorted(row[4] for row in kept(storage, manifest.queries["q1"])) == [10, 20, 30, 40]
 
 
@@ -117,3 +123,31 @@ def test_many_commits_are_put_together_and_no_sweep_takes_their_files(storage: S
     for path in unused:
         storage.delete(path)
     assert sorted(row[4] for row in kept(storage, entry)) == sorted(n * 10 for n in range(1, count) for _ in range(2))
+
+
+def test_a_fall_back_takes_late_tuples_back_with_their_count(storage: Storage) -> None:
+    """They are merged again, and are kept again where they are late again."""
+    state, manifest = fresh(), Manifest(0, 0)
+    taken(state, 0, [5, 31])
+    state.close(20)
+    taken(state, 1, [6])
+    manifest = step(storage, manifest, state)
+    before = manifest.queries["q1"].copy()
+    taken(state, 2, [7, 8])
+    after = step(storage, manifest, state).queries["q1"]
+    fallen = again(before, [after], 9, after.watermark)
+    assert (after.counters["late"], fallen.counters["late"]) == (3, 1)
+    assert kept(storage, fallen) == kept(storage, before)
+    state = restarted(storage, fallen)
+    taken(state, 2, [7, 8])
+    assert kept(storage, step(storage, manifest, state).queries["q1"]) == kept(storage, after)
+
+
+def test_results_that_are_damaged_are_noticed_of_late_tuples_too(storage: Storage) -> None:
+    state, manifest = fresh(), Manifest(0, 0)
+    taken(state, 0, [5, 31])
+    state.close(20)
+    taken(state, 1, [6])
+    entry = step(storage, manifest, state).queries["q1"]
+    [late] = entry.late
+    assert late.segment in _results_in(entry, late.segment.path)

@@ -25,8 +25,8 @@ from mars.model.commits import Segment
 from mars.model.free_names import FreeNames
 from mars.model.plan import Stream
 from mars.results.embedded.scan import Closed
+from mars.results.pieces import Piece
 from mars.results.snapshot import Snapshot
-from mars.results.tables import Piece
 
 COLUMNS = (("window_start", "TIMESTAMP"), ("window_end", "TIMESTAMP"), ("windows", "BIGINT"), ("partition", "INT"),
            ("offset", "BIGINT"), ("line", "INT"))

@@ -21,10 +21,10 @@ from mars.results.embedded.engine import PLACES, Engine
 from mars.results.embedded.scan import Closed
 from mars.results.embedded.watch import POLL_S, Limits, stopped
 from mars.results.partial_pages import open_rows
+from mars.results.pieces import Piece
 from mars.results.reason import why_empty
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
-from mars.results.tables import Piece
 from mars.results.waits import later_windows
 from sql import statements as kinds
 from sql.read.parse import parse

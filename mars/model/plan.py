@@ -190,9 +190,9 @@ class Aggregation:
 class Presentation:
     """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
     aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
-    -1 window_end. `emission` is FINAL: each window once, when it is closed; EVERY: besides, at each multiple of the
-    window's `every_ms`, the rows that have changed since; or CHANGES: besides, at each commit, the groups of open windows
-    that have changed."""
+    -1 window_end. With a `window_limit` of n, results show the first n rows of each window by `order_by`. `emission` is
+    FINAL: each window once, when it is closed; EVERY: besides, at each multiple of the window's `every_ms`, the rows that
+    have changed since; or CHANGES: besides, at each commit, the groups of open windows that have changed."""
 
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]
@@ -200,6 +200,7 @@ class Presentation:
     order_by: tuple[tuple[int, bool], ...] = ()
     limit: int | None = None
     emission: str = "FINAL"
+    window_limit: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `Presentation.from_json` gives back an equal one."""
@@ -210,6 +211,7 @@ class Presentation:
             "outputs": [{"name": o.name, "expression": json(o.expression), "type": o.type} for o in self.outputs],
             "having": json(self.having), "order_by": [list(o) for o in self.order_by], "limit": self.limit,
             "emission": self.emission,
+            **({} if self.window_limit is None else {"window_limit": self.window_limit}),
         }
 
     @staticmethod
@@ -222,7 +224,7 @@ class Presentation:
                   for a in data["aggregates"]),
             tuple(Output(o["name"], present(o["expression"]), o["type"]) for o in data["outputs"]),
             load(data["having"]), tuple((index, descending) for index, descending in data["order_by"]), data["limit"],
-            data["emission"])
+            data["emission"], data.get("window_limit"))
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def result_lines(plan: QueryPlan) -> list[tuple[str, str]]:
         )
     if presentation.limit is not None:
         lines.append(("limit", str(presentation.limit)))
+    if presentation.window_limit is not None:
+        lines.append(("limit", f"{presentation.window_limit} rows of each window, the first in that order, then by keys"))
     return lines
 
 

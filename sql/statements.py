@@ -65,6 +65,12 @@ class Clauses:
     partition: tuple[Name, ...] | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
+    @property
+    def is_of_a_query(self) -> bool:
+        """Is there a clause that only CREATE QUERY takes?"""
+        parts = (self.late_for_ms, self.late_to, self.timeout_ms)
+        return self.emission in ("CHANGES", "EVERY") or any(part is not None for part in parts)
+
 
 @dataclass(frozen=True)
 class SelectStatement:

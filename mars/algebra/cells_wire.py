@@ -17,7 +17,7 @@ def encode(cells: pa.Table) -> bytes:
     fields = cells.schema.with_metadata(METADATA)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, fields) as writer:
-        writer.write_batch(pa.RecordBatch.from_arrays(compacted(cells).columns, schema=fields))
+        writer.write_batch(pa.RecordBatch.from_arrays([compact(single(column)) for column in cells.columns], schema=fields))
     return sink.getvalue().to_pybytes()
 
 

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from mapper.aggregate import Read, reading
 from mapper.batch import ParsedBatch, TaskCells
 from mapper.sharing import Choice, Shape, Sharing, Task, sharing_of
-from mars.algebra.common.groupings import Groupings, sliced
+from mars.algebra.cells_wire import parts_of
+from mars.algebra.common.groupings import Groupings
 from mars.algebra.common.tuples import Slots, Tuples, known_values
 from mars.algebra.common.wanted import phantoms
 from mars.algebra.evaluate import evaluate
@@ -84,7 +85,7 @@ class Chosen:
                 self._groupings.of(phantom)
             self._tops = None
         grouping = self._groupings.of(shape.wanted)
-        return sliced(grouping.table(shape.aggregation, shape.schema), grouping.starts.tolist())
+        return parts_of(grouping.table(shape.aggregation, shape.schema), grouping.starts)
 
 
 class Common:

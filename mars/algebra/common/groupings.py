@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -194,8 +192,3 @@ def _slots(tuples: Tuples, wanted: Wanted, first_row: np.ndarray, key_parts: int
     if tuples.slots is None:
         return part, key_parts
     return tuples.slots.numbers[first_row] * key_parts + part, tuples.slots.count * key_parts
-
-
-def sliced(table: pa.Table, starts: Iterable[int]) -> list[pa.Table]:
-    """The rows between each start and the next one."""
-    return [table.slice(first, end - first) for first, end in pairwise(starts)]

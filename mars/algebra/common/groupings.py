@@ -140,8 +140,7 @@ class Grouping:
         ids = self.ids if given.rows is None else self.ids[given.rows]
         if partial.kind == "distinct":
             assert given.values is not None, partial
-            firsts = self._first_tuples(partial, ids)
-            return [lists_of(partial, taken(given.values, firsts), ids[firsts], self.count)]
+            return [lists_of(partial, given.values, self._first_tuples(partial, ids), ids, self.count)]
         order = given.order if partial.kind in ORDERED else NO_ORDER
         return partials.update(partial, Input(given.values, ids, self.count, order, given.second))
 

@@ -34,13 +34,13 @@ def _merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int) -> Col
 
 def _distinct_lists(partial: Partial, values: pa.Array, ids: np.ndarray, groups: int) -> pa.Array:
     rows = first_of_each(list(key_codes(values)), ids, groups)
-    return lists_of(partial, taken(values, rows), ids[rows], groups)
+    return lists_of(partial, values, rows, ids, groups)
 
 
-def lists_of(partial: Partial, values: pa.Array, ids: np.ndarray, groups: int) -> pa.Array:
-    """The list of each group, of values that differ within it, in their order."""
-    order, starts = by_number(ids, groups)
-    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), plain(taken(values, order)),
+def lists_of(partial: Partial, values: pa.Array, rows: np.ndarray, ids: np.ndarray, groups: int) -> pa.Array:
+    """The list of each group, of the values of these rows, in their order; those of a group differ."""
+    order, starts = by_number(ids[rows], groups)
+    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), plain(taken(values, rows[order])),
                                     type=_columns(partial)[0][1])
 
 

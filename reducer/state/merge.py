@@ -157,7 +157,7 @@ class QueryState:
         table, mark = self._cells(piece), commit.watermark
         if mark is not None:
             late, table, reaches_back = self._late_split(table, mark)
-            commit.counters["late"] += tuple_count(late)
+            commit.counters["late"] += tuple_count(late) if late.num_rows else 0
             self.rewrite |= reaches_back
         if table.num_rows:
             self.delta.append(table)

@@ -18,12 +18,10 @@ MANY = 8  # parts of one table: so many are compacted together
 
 def encode(cells: pa.Table | pa.RecordBatch) -> bytes:
     """The cells as bytes that `decode` reads. A batch is compacted already."""
-    fields, sink = cells.schema.with_metadata(METADATA), pa.BufferOutputStream()
-    columns = cells.columns
-    if isinstance(cells, pa.Table):
-        columns = [compact(single(column)) for column in columns]
-    with pa.ipc.new_stream(sink, fields, options=OPTIONS) as writer:
-        writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=fields))
+    batch, sink = compacted(cells) if isinstance(cells, pa.Table) else cells, pa.BufferOutputStream()
+    batch = batch.replace_schema_metadata(METADATA)
+    with pa.ipc.new_stream(sink, batch.schema, options=OPTIONS) as writer:
+        writer.write_batch(batch)
     return sink.getvalue().to_pybytes()
 
 

@@ -158,9 +158,10 @@ class QueryState:
         table, mark = self._cells(piece), commit.watermark
         if mark is not None:
             late, table, reaches_back = self._late_split(table, mark)
-            commit.counters["late"] += tuple_count(late)
-            if self.query.plan.aggregation.late == "TO" and late.num_rows:
-                self.late_cells.append(self._placed(late, piece))
+            if late.num_rows:
+                commit.counters["late"] += tuple_count(late)
+                if self.query.plan.aggregation.late == "TO":
+                    self.late_cells.append(self._placed(late, piece))
             self.rewrite |= reaches_back
         if table.num_rows:
             self.delta.append(table)

@@ -14,8 +14,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
-from mapper.aggregate import TaskCells
-from mapper.batch import Judged
+from mapper.batch import Judged, TaskCells
 from mapper.timing import Limits
 from mars.model.commits import ResultSegment, Segment
 from mars.model.plan import QueryPlan, Stream

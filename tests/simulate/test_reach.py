@@ -14,13 +14,17 @@ TUPLES = "bytes to tuples to cells: without state beyond one batch, and replaced
 PROCESS = "begins or ends the process itself"
 # By `file:function`, * for any: what no run reaches, and why.
 UNREACHED = {
-    "mapper/aggregate.py:_reading": TUPLES,
-    "mapper/aggregate.py:aggregate_task": TUPLES,
+    "mapper/aggregate.py:*": TUPLES,
     "mapper/batch.py:CountedBatch.__len__": TUPLES,
     "mapper/batch.py:Messages.__len__": TUPLES,
     "mapper/batch.py:Messages.at": TUPLES,
     "mapper/batch.py:Messages.part": TUPLES,
     "mapper/batch.py:ParsedBatch.*": TUPLES,
+    "mapper/common.py:C*": TUPLES,
+    "mapper/common.py:Divided*": TUPLES,
+    "mapper/common.py:Planner.__init__": "called once, when the modules of the simulation are loaded",
+    "mapper/common.py:Planner._sharing": TUPLES,
+    "mapper/common.py:_*": TUPLES,
     "mapper/csv_fields.py:*": TUPLES,
     "mapper/decode.py:*": TUPLES,
     "mapper/fused.py:Counts.count": TUPLES,
@@ -68,6 +72,7 @@ UNREACHED = {
     "mapper/push.py:without_letters": "as mapper/letters.py",
     "mapper/push.py:never_taken": "words for a user, after a minute of a full Redis that takes others",
     "mapper/push.py:_stops": "as never_taken",
+    "mapper/sharing.py:*": TUPLES,
     "mapper/spill.py:Spill.*": "local files, which storage.py replaces; tests/mapper/test_spill.py",
     "mapper/spill.py:_*": "as Spill",
     "mapper/job.py:run_mapper": PROCESS,

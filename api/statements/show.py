@@ -62,7 +62,7 @@ def describe(context: Context, statement: kinds.Describe) -> Answer:
     if kind == "stream":
         stream = context.catalog.stream(name)
         return _facts(stream.name, _stream_facts(context, stream))
-    stream, query = context.catalog.query(name)
+    stream, query = context.catalog.late(name) if kind == "late" else context.catalog.query(name)
     return _facts(query.name, _query_facts(context, stream, query))
 
 

@@ -18,7 +18,7 @@ from mars.model.expressions import Column, Expression
 from mars.model.free_names import FreeNames
 from mars.model.partials import AggregateCall, kept_once
 from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
-from sql.check import changelog, emissions, landmark, order, policies, shape
+from sql.check import changelog, emissions, landmark, order, policies, shape, timeout
 from sql.check.aggregate_calls import aggregate_call, is_aggregate
 from sql.check.groups import Groups, check_partition, read_groups
 from sql.check.lower import TreeLowering
@@ -95,14 +95,15 @@ class Compiler:
         policy = policies.read(self.select, self.stream, self.continuous)
         emissions.check(self.select, keys, outputs, self.continuous)
         changelog.check(self.select, keys, outputs, self.continuous)
-        calls, outputs, stamps = changelog.added(self.select, calls, outputs)
+        timeout.check(self.select, outputs, self.continuous)
+        calls, outputs, stamps = changelog.added(self.select, *timeout.added(self.select, calls, outputs))
         aggregation = Aggregation(self.stream.name, self.columns(), condition, keys, emissions.window_of(self.select),
                                   kept_once((*calls, *stamps)), **policy)
         presentation = Presentation(calls, emissions.shown(self.select, outputs), having,
                                     self.order_by(outputs, self.windowed), order.read_limit(self.select),
                                     self.select.clauses.emission or "FINAL")
         return QueryPlan(self.sql, aggregation, presentation, policies.start_of(self.select, self.continuous),
-                         rate=self.select.clauses.rate)
+                         rate=self.select.clauses.rate, late_to=policies.late_to_of(self.select))
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""

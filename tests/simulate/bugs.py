@@ -5,10 +5,19 @@
 
 from __future__ import annotations
 
-from tests.simulate import bugs_changes, bugs_inside, bugs_outside, bugs_readers  # noqa: F401 they enter theirs
+from tests.simulate import (  # noqa: F401 they enter theirs
+    bugs_changes,
+    bugs_inside,
+    bugs_late,
+    bugs_outside,
+    bugs_readers,
+    bugs_timeout,
+)
 from tests.simulate.planted import BUGS
 
 OF_CHANGES = frozenset(name for name in BUGS if name in vars(bugs_changes))
+OF_LATE = frozenset(name for name in BUGS if name in vars(bugs_late))
+OF_TIMEOUT = frozenset(name for name in BUGS if name in vars(bugs_timeout))
 
 RARE = frozenset((
     "late_trims_lower_positions", "late_attaches_take_a_newer_lane", "late_attaches_bring_back_what_was_detached",

@@ -83,6 +83,7 @@ UNREACHED = {
     "reducer/remedies.py:Remedies.recover": "an invariant is broken by bugs, or a Redis that was set back unseen",
     "reducer/breach.py:*": "as Remedies.recover",
     "reducer/committing/closed.py:Closed.none": TUPLES,
+    "reducer/committing/closed.py:Late.*": TUPLES,
     "reducer/state/limits.py:_where": "words for a user whose query is too large; tests/reducer/state",
     "reducer/state/computation.py:U*": "cells of a simulated query can always be computed",
     "reducer/remedies.py:Remedies.quarantine": "as UncomputableError",

@@ -132,6 +132,11 @@ class Windows(ABC):
         """The end of the last window of each pane: once that is closed, the pane is not needed any more."""
         return self.end(panes)
 
+    def rest_end(self, time: int) -> int:
+        """The end of the last window that is closed where nothing follows a tuple of this time (EMIT FINAL TIMEOUT): of all
+        that hold it, of a kind of which each shows something else."""
+        return int(self.end(self.panes(np.array([time], np.int64)))[0])
+
     def settled(self, panes: Times, closed_end: int) -> Times:
         """For each pane one that is in the same windows of those that end after `closed_end`: the same one for as many as
         possible, as the cells of panes that are in the same open windows may be merged."""

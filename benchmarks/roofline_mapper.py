@@ -14,8 +14,8 @@ from api.instance.services import Services
 from benchmarks import floors, topics
 from benchmarks.generator import LINE_BYTES, QUERY, SCHEMA
 from benchmarks.steps import BATCH, BATCHES, Step, Stopwatch, least_ms
-from mapper.aggregate import TaskCells, aggregate_task
-from mapper.batch import Messages, ParsedBatch
+from mapper.aggregate import aggregate_task
+from mapper.batch import Messages, ParsedBatch, TaskCells
 from mapper.decode import decode
 from mapper.kernels import records as layout
 from mapper.parse import Parser

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from mapper.batch import REASONS, ParsedBatch
+from mapper.batch import REASONS, ParsedBatch, TaskCells
 from mapper.timing import time_reasons
 from mars.algebra import cells
 from mars.algebra.evaluate import evaluate
 from mars.model.plan import QueryPlan, Stream
 
+log = logging.getLogger("mars.mapper")
 
-@dataclass
-class TaskCells:
-    """The result of one task for one batch.
 
-    parts: the cells of each key part, tables that may be empty. tuples = bad + future + filtered + counted, exactly.
-    max_event_time: the batch's part in the watermark, by the query's limit of the future.
-    bad_reasons: number of tuples by '{column}: {reason}', or by the reason alone for a tuple that cannot be read at all.
-    """
+@dataclass(frozen=True)
+class Read:
+    """Which tuples of a batch can be read for a query, and are `timely`: not future either. `reasons` tells the number of
+    the others that cannot be read, each by its first reason."""
 
-    parts: list[pa.Table]
-    tuples: int = 0
-    bad: int = 0
-    future: int = 0
-    filtered: int = 0
-    counted: int = 0
-    bad_reasons: dict[str, int] = field(default_factory=dict)
-    max_event_time: int | None = None
+    reads: np.ndarray
+    timely: np.ndarray
+    reasons: dict[str, int]
+
+    @cached_property
+    def counts(self) -> tuple[int, int]:
+        """How many tuples can be read, and how many are timely."""
+        return int(np.count_nonzero(self.reads)), int(np.count_nonzero(self.timely))
 
     @property
-    def counts(self) -> dict[str, int]:
-        """The counters, by the names under which a query shows them."""
-        return {"tuples": self.tuples, "bad": self.bad, "future": self.future, "filtered": self.filtered}
+    def all_timely(self) -> bool:
+        """Are all tuples timely?"""
+        return self.counts[1] == len(self.timely)
+
+    def result(self, parts: list[pa.Table], counted: int, max_event_time: int | None) -> TaskCells:
+        """The result of a task that counts so many of the timely tuples."""
+        (read, timely), length = self.counts, len(self.reads)
+        return TaskCells(parts, length, length - read, read - timely, timely - counted, counted, self.reasons,
+                         max_event_time)
 
 
 def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partition: int) -> TaskCells:
@@ -43,31 +50,33 @@ def aggregate_task(plan: QueryPlan, stream: Stream, batch: ParsedBatch, partitio
 
     A tuple is tested in this order: bad, future (as the batch says), filtered (WHERE is not true). The rest counts.
     """
+    if batch.common is not None:
+        try:
+            return batch.common(plan.aggregation)
+        except Exception:
+            # What cannot be computed may be another query's: by itself, each fails by its own fault alone.
+            log.exception("what queries have in common cannot be computed; each is computed by itself")
+            batch.common = None
     length, kept = len(batch), plan.aggregation
-    judged = batch.judged[kept.max_ahead_ms]
-    reads, bad_reasons = _reading(plan, stream, batch)
-    timely = reads if judged.future is None else reads & ~judged.future
-    counts = timely
+    read = reading(kept.columns, kept.max_ahead_ms, stream, batch)
+    counts = read.timely
     if kept.where is not None:
         holds = evaluate(kept.where, batch.columns, length).fill_null(False)
-        counts = timely & holds.to_numpy(zero_copy_only=False)
+        counts = counts & holds.to_numpy(zero_copy_only=False)
     table = cells.aggregate(kept, stream, batch.columns, batch.event_time, counts, partition, batch.offset, batch.line)
-    parts = cells.split(table, stream.key_parts)
-    read, on_time, counted = (int(np.count_nonzero(mask)) for mask in (reads, timely, counts))
-    return TaskCells(parts, length, length - read, read - on_time, on_time - counted, counted, bad_reasons,
-                     judged.max_event_time)
+    return read.result(cells.split(table, stream.key_parts), int(np.count_nonzero(counts)),
+                       batch.judged[kept.max_ahead_ms].max_event_time)
 
 
-def _reading(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> tuple[np.ndarray, dict[str, int]]:
-    """(bool[n]: the tuple can be read for this plan; the number of other tuples by reason, each by its first reason)."""
+def reading(columns: Iterable[str], max_ahead_ms: int | None, stream: Stream, batch: ParsedBatch) -> Read:
+    """Which tuples read in these columns, and are not future by this limit."""
     reads = np.ones(len(batch), np.bool_)
     found: dict[str, int] = {}
-    others = [(f"{name}: ", batch.bad[name]) for name in plan.aggregation.columns
-              if name in batch.bad and name != stream.time_column]
+    others = [(f"{name}: ", batch.bad[name]) for name in columns if name in batch.bad and name != stream.time_column]
     for prefix, reasons in [*time_reasons(stream, batch), *others]:
         numbers = np.bincount(reasons[reads], minlength=1)
         for reason in np.flatnonzero(numbers[1:]) + 1:
             found[prefix + REASONS[reason]] = found.get(prefix + REASONS[reason], 0) + int(numbers[reason])
         reads &= reasons == 0
-    return reads, found
-
+    future = batch.judged[max_ahead_ms].future
+    return Read(reads, reads if future is None else reads & ~future, found)

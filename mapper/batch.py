@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+
+from mars.model.plan import Aggregation
 
 
 @dataclass
@@ -52,6 +54,30 @@ class Judged:
 
 
 @dataclass
+class TaskCells:
+    """The result of one task for one batch.
+
+    parts: the cells of each key part, tables that may be empty. tuples = bad + future + filtered + counted, exactly.
+    max_event_time: the batch's part in the watermark, by the query's limit of the future.
+    bad_reasons: number of tuples by '{column}: {reason}', or by the reason alone for a tuple that cannot be read at all.
+    """
+
+    parts: list[pa.Table]
+    tuples: int = 0
+    bad: int = 0
+    future: int = 0
+    filtered: int = 0
+    counted: int = 0
+    bad_reasons: dict[str, int] = field(default_factory=dict)
+    max_event_time: int | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counters, by the names under which a query shows them."""
+        return {"tuples": self.tuples, "bad": self.bad, "future": self.future, "filtered": self.filtered}
+
+
+@dataclass
 class ParsedBatch:
     """The tuples of one batch as Arrow columns of `len(event_time)` rows, read once for all queries.
 
@@ -63,6 +89,7 @@ class ParsedBatch:
     offset, line: int64 Kafka offset and int32 line in the message of each tuple (line 0 for one tuple a message)
     judged:     what the setting's limit of the future says of the tuples, under None; and that of each query with a limit of
                 its own, under its milliseconds. Entered by mapper.timing.judge
+    common:     computes tasks with what they have in common; None where that is nothing. Entered by mapper.common
     """
 
     columns: dict[str, pa.Array]
@@ -72,6 +99,7 @@ class ParsedBatch:
     bad: dict[str, np.ndarray] = field(default_factory=dict)
     tuple_bad: np.ndarray | None = None
     judged: dict[int | None, Judged] = field(default_factory=lambda: {None: Judged()})
+    common: Callable[[Aggregation], TaskCells] | None = None
 
     def __len__(self) -> int:
         return len(self.event_time)

@@ -160,7 +160,8 @@ class Computing:
         view, claim = fetched.view, fetched.claim
         made: dict[bytes, TaskResult] = {}
         results = []
-        for query in sorted(claim.tasks):
+        place = self.steps.share(fetched.plans, view.stream, batch, claim.partition)
+        for query in sorted(claim.tasks, key=lambda query: (place.get(query, 0), query)):
             plan = fetched.plans.get(query)
             known = made.get(plan.aggregation.cells_name) if plan else None
             if plan and known and not refusal(plan, view.stream):
@@ -171,7 +172,9 @@ class Computing:
             results.append(done)
             if plan and done.counts:
                 made[plan.aggregation.cells_name] = done
-        return results
+        if isinstance(batch, ParsedBatch):
+            batch.common = None  # the batch would never be free of what refers to it
+        return sorted(results, key=lambda result: result.query)
 
     def _task(self, view: StreamView, claim: Claim, query: str, plan: QueryPlan | None,
               batch: ParsedBatch | CountedBatch | None) -> TaskResult:

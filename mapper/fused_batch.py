@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from mapper.aggregate import TaskCells
-from mapper.batch import CountedBatch, Judged, Messages, ParsedBatch, TaskResult
+from mapper.batch import CountedBatch, Judged, Messages, ParsedBatch, TaskCells, TaskResult
 from mapper.fused import FusedReader, Taken
 from mapper.fused_cells import CellTable
 from mapper.parse import Parser

@@ -12,7 +12,7 @@ from mars.model.claims import Claim
 from mars.model.plan import QueryPlan
 from mars.runtime.system import SYSTEM, Runtime
 
-PLACES = 2  # batches that may wait: one is ready when the current one is computed, and another may come meanwhile
+PLACES = 1  # batches that may wait: one is ready when the current one is computed. Another would only take memory
 
 
 @dataclass

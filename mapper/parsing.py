@@ -16,6 +16,7 @@ from mapper.steps import Steps
 from mapper.timing import Limits
 from mars.model.plan import Stream
 
+COUNTED_MAX = 5  # different aggregations: what more of them have in common (mapper/common.py) saves more than the kernel
 WAYS_MAX = 16  # parsers kept; each holds dictionaries of its columns' texts
 
 
@@ -55,7 +56,8 @@ class Parsing:
         """By the kernel. Of a claim that was given before it must be known whether reading or computing ends workers (rule
         10), so that the two are not done at once."""
         claim, plans = fetched.claim, fetched.plans
-        if not claim.is_suspect and all(can_count(plan, fetched.view.stream) for plan in plans.values()):
+        few = len({plan.aggregation.cells_name for plan in plans.values()}) <= COUNTED_MAX
+        if few and not claim.is_suspect and all(can_count(plan, fetched.view.stream) for plan in plans.values()):
             found = batches.count(records, plans, claim.partition)
             if found is not None:
                 return found

@@ -4,12 +4,13 @@ can replace them by simpler ones."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from mapper.aggregate import TaskCells, aggregate_task
-from mapper.batch import Messages, ParsedBatch, TaskResult
+from mapper.aggregate import aggregate_task
+from mapper.batch import Messages, ParsedBatch, TaskCells, TaskResult
+from mapper.common import Planner
 from mapper.parse import Parser
 from mapper.timing import Limits, judge
 from mars.algebra.cells_wire import encode
@@ -24,6 +25,7 @@ class Steps:
     judge: Callable[[Stream, ParsedBatch, Messages, Limits], ParsedBatch] = judge
     aggregate: Callable[[QueryPlan, Stream, ParsedBatch, int], TaskCells] = aggregate_task
     encode: Callable[[pa.Table], bytes] = encode
+    share: Callable[[dict[str, QueryPlan], Stream, object, int], dict[str, int]] = field(default_factory=Planner)
 
     def result(self, query: str, done: TaskCells) -> TaskResult:
         """What is pushed of a task."""

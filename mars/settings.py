@@ -66,9 +66,9 @@ class Settings(BaseModel):
 
     # Mappers.
     batch_tuples: int = Field(5_000, ge=1, le=1_000_000, description="The number of tuples that a batch aims at.")
-    run_tuples_max: int = Field(100_000, ge=1, le=10_000_000, description=(
+    run_tuples_max: int = Field(200_000, ge=1, le=10_000_000, description=(
         "The most tuples that one claim takes under backlog, as a run of adjacent batches."))
-    run_bytes_max: int = Field(16 * MIB, ge=64 * 1024, le=1024 * MIB, description=(
+    run_bytes_max: int = Field(32 * MIB, ge=64 * 1024, le=1024 * MIB, description=(
         "The most bytes of one such run, as stored in Kafka."))
     claim_ahead_tuples: int = Field(4_000_000, ge=1_000, description=(
         "How far claims of one partition may run ahead of the committed position."))

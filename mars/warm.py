@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mars.algebra import grouping, hashing, partials
+from mars.algebra import grouping, hashing, ordering, partials
 from mars.algebra.evaluation import elementary, powers
 from mars.algebra.windows import runs, sliding
 
@@ -11,6 +11,7 @@ def warm() -> None:
     """Compiles all kernels of this package, or loads them from the cache (mars/kernel_cache.py says where it is)."""
     grouping.warm()
     hashing.warm()
+    ordering.warm()
     partials.warm()
     elementary.warm()
     powers.warm()

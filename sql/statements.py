@@ -45,9 +45,9 @@ class CreateStream:
 @dataclass(frozen=True)
 class Clauses:
     """What our own clauses of a SELECT say; None where one was not written. `idle_ms` 0 is IDLE OFF; `late_for_ms` is that
-    of LATE UPDATE, and `emission` the word behind EMIT; `time` is the
-    column that a window function names as the event time, and `partition` what it names as keys. `places` has (start, end)
-    of each clause by its keyword."""
+    of LATE UPDATE, `late_to` the name behind LATE TO, `emission` the word behind EMIT, and `timeout_ms` that of EMIT FINAL
+    TIMEOUT; `time` is the column that a window function names as the event time, and `partition` what it names as keys.
+    `places` has (start, end) of each clause by its keyword."""
 
     window: Window | None = None
     watermark_ms: int | None = None
@@ -56,12 +56,20 @@ class Clauses:
     max_ahead_ms: int | None = None
     emit_every_ms: int | None = None
     late_for_ms: int | None = None
+    late_to: Name | None = None
     emission: str | None = None
+    timeout_ms: int | None = None
     start: str | None = None
     rate: int | None = None
     time: Name | None = None
     partition: tuple[Name, ...] | None = None
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def is_of_a_query(self) -> bool:
+        """Is there a clause that only CREATE QUERY takes?"""
+        parts = (self.late_for_ms, self.late_to, self.timeout_ms)
+        return self.emission in ("CHANGES", "EVERY") or any(part is not None for part in parts)
 
 
 @dataclass(frozen=True)
@@ -164,6 +172,14 @@ class ShowDeadLetters:
     where: Name | None
     limit: int | None
     sql: str
+
+
+@dataclass(frozen=True)
+class ShowLate:
+    """`name` is the one of a query's LATE TO; `limit` None is the default."""
+
+    name: Name
+    limit: int | None
 
 
 @dataclass(frozen=True)
@@ -289,7 +305,7 @@ class Explain:
 
 Statement = (
     CreateStream | DropStream | CreateQuery | AlterQuery | DropQuery | PauseQuery | ResumeQuery | ShowStreams
-    | ShowQueries | ShowDeadLetters | RedriveDeadLetters | Describe | Peek | Explain | CreateConnection | CreateSink
-    | DropSink | PauseSink | ResumeSink | ReplaySink | DropConnection | ShowSinks | ShowConnections | ExplainSink
-    | AlterWorkers | ShowWorkers | SelectStatement | SelectFromQuery
+    | ShowQueries | ShowDeadLetters | ShowLate | RedriveDeadLetters | Describe | Peek | Explain | CreateConnection
+    | CreateSink | DropSink | PauseSink | ResumeSink | ReplaySink | DropConnection | ShowSinks | ShowConnections
+    | ExplainSink | AlterWorkers | ShowWorkers | SelectStatement | SelectFromQuery
 )

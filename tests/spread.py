@@ -29,6 +29,8 @@ LONGEST = (
     ("mapper/test_read_kafka.py",),
     ("test_differential.py", "mars/algebra/test_evaluate_against_spark.py", "sql/test_types_against_spark.py",
      "sql/test_forms_against_spark.py"),
+    ("faults/test_timeout.py",),
+    ("faults/test_late_to.py",),
     ("faults/test_dead_letters.py",),
     ("faults/test_truncated.py",),
     ("benchmarks/test_roofline.py",),

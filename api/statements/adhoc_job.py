@@ -25,6 +25,7 @@ from mapper.parse import Parser
 from mapper.timing import Limits, judge, time_reasons
 from mars import errors
 from mars.adapters.kafka.admin import Message
+from mars.adapters.kafka.errors import OffsetOutOfRange
 from mars.adapters.kafka.security import security_of
 from mars.algebra import cells
 from mars.algebra.evaluate import evaluate
@@ -113,6 +114,38 @@ def tuples(config: Config, stream: Stream, plan: QueryPlan, ranges: list[OffsetR
             yield _shown(plan, batch, reads), len(batch), int(len(batch) - np.count_nonzero(reads))
     finally:
         reader.close()
+
+
+class RangeReader:
+    """Reads ranges of a query again, with all columns of the stream. Used by one thread at a time; close it."""
+
+    def __init__(self, config: Config, stream: Stream, plan: QueryPlan) -> None:
+        self.config, self.stream, self.plan = config, stream, plan
+        self._parser = Parser(stream, tuple(column.name for column in stream.columns))
+        self._reader, self._limits = _reader(config, stream), Limits.of([plan], config.future_limit_ms)
+
+    def counted(self, range_: OffsetRange, should_stop: Callable[[], bool]) -> Iterator[tuple[ParsedBatch, np.ndarray]]:
+        """The tuples of a range, as far as Kafka still has them, in some batches; with bool[n], which of them count for the
+        query, as aggregate_task says. Ends early once should_stop() says so."""
+        for messages in self._still_there(range_, should_stop):
+            batch = judge(self.stream, self._parser.parse(messages), messages, self._limits)
+            future = batch.judged[self.plan.aggregation.max_ahead_ms].future
+            reads = _reads(self.plan, self.stream, batch)
+            yield batch, _passing(self.plan, batch, reads if future is None else reads & ~future)
+
+    def _still_there(self, range_: OffsetRange, should_stop: Callable[[], bool]) -> Iterator[Messages]:
+        partition, start, end = range_
+        while start < end:
+            try:
+                rest, most = [(partition, start, end)], self.config.batch_tuples
+                yield from _chunks(self.config, self._reader, rest, most, should_stop)
+                return
+            except OffsetOutOfRange as error:
+                start = max(error.log_start, start + 1)
+
+    def close(self) -> None:
+        """End the connections."""
+        self._reader.close()
 
 
 def schema(plan: QueryPlan) -> pa.Schema:
@@ -215,12 +248,18 @@ def _reads(plan: QueryPlan, stream: Stream, batch: ParsedBatch) -> np.ndarray:
 
 
 def _shown(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> pa.Table:
-    length = len(batch)
-    where, keys = plan.aggregation.where, plan.aggregation.keys
-    if where is not None:
-        reads = reads & evaluate(where, batch.columns, length).fill_null(False).to_numpy(zero_copy_only=False)
+    length, keys = len(batch), plan.aggregation.keys
+    reads = _passing(plan, batch, reads)
     columns = [plain(evaluate(key.expression, batch.columns, length)).cast(types.to_arrow(key.type)) for key in keys]
     return pa.Table.from_arrays(columns, schema=schema(plan)).filter(pa.array(reads))
+
+
+def _passing(plan: QueryPlan, batch: ParsedBatch, reads: np.ndarray) -> np.ndarray:
+    """Those of the tuples for which WHERE is true."""
+    where = plan.aggregation.where
+    if where is None:
+        return reads
+    return reads & evaluate(where, batch.columns, len(batch)).fill_null(False).to_numpy(zero_copy_only=False)
 
 
 def _as_messages(messages: list[Message]) -> Messages:

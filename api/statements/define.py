@@ -152,8 +152,9 @@ def source(context: Context, select: kinds.SelectStatement) -> Stream:
     stream = catalog.streams.get(name.text.lower())
     if stream is not None:
         return stream
-    if catalog.kind(name.text) == "query":
-        raise refusal(select.sql, name.start, name.end, f"{name.text} is a query, not a stream",
+    if (kind := catalog.kind(name.text)) in ("query", "late"):
+        found = "is a query" if kind == "query" else "are the late tuples of a query"
+        raise refusal(select.sql, name.start, name.end, f"{name.text} {found}, not a stream",
                       "a query reads a stream", "give a SELECT over a query's results alone")
     raise unknown_source(select.sql, name.text, name.start, name.end, catalog.names())
 

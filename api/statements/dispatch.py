@@ -35,6 +35,7 @@ def execute(context: Context, sql: str, id_: str = "") -> Answer:
 RUN_LONG: dict[type[kinds.Statement], Callable[[Context, Any, str], Answer]] = {
     kinds.SelectStatement: select_stream.over_stream,
     kinds.SelectFromQuery: select_results.over_queries,
+    kinds.ShowLate: select_results.show_late,
     kinds.RedriveDeadLetters: letters.redrive_letters,
 }
 RUN: dict[type[kinds.Statement], Callable[[Context, Any], Answer]] = {

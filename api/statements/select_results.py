@@ -8,22 +8,26 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from api.statements import late_tuples
 from api.statements.answers import Answer
 from api.statements.context import Context
+from api.statements.late_tuples import LateTuples
 from mars.adapters.storage import CorruptFileError
 from mars.errors import NotReadyError
+from mars.model.identifiers import identifier
 from mars.results import emitted
-from mars.results.cursors import Selection
+from mars.results.cursors import LIMIT_DEFAULT, Selection
 from mars.results.embedded.engine import PLACES, Engine
 from mars.results.embedded.scan import Closed
 from mars.results.embedded.watch import POLL_S, Limits, stopped
 from mars.results.partial_pages import open_rows
+from mars.results.pieces import Piece
 from mars.results.reason import why_empty
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
-from mars.results.tables import Piece
 from mars.results.waits import later_windows
 from sql import statements as kinds
+from sql.read.parse import parse
 from sql.read.words import read_words
 
 ROWS_MAX = 10_000
@@ -45,7 +49,18 @@ def over_queries(context: Context, statement: kinds.SelectFromQuery, id_: str) -
             read, rows = _run(context, statement, limits)
     truncated = not has_limit and len(rows) > ROWS_MAX
     extra = {} if len(rows) else {"reason": _why_no_rows(context, read)}
-    return Answer("rows", table=rows.slice(0, ROWS_MAX) if truncated else rows, truncated=truncated, extra=extra)
+    return Answer("rows", table=rows.slice(0, ROWS_MAX) if truncated else rows, truncated=truncated, extra=extra,
+                  notes=late_tuples.gone_notes(read))
+
+
+def show_late(context: Context, statement: kinds.ShowLate, id_: str) -> Answer:
+    """The first late tuples by their places."""
+    context.catalog.late(statement.name.text)  # says what other name it is, if it is one
+    text = (f"SELECT * FROM {identifier(statement.name.text)} ORDER BY `partition`, `offset`, `line` "
+            f"LIMIT {statement.limit or LIMIT_DEFAULT}")
+    select = parse(text, context.definitions.catalog().kind)
+    assert isinstance(select, kinds.SelectFromQuery), text
+    return over_queries(context, select, id_)
 
 
 @contextmanager
@@ -65,11 +80,22 @@ def _place(engine: Engine, is_stopped: Callable[[], bool]) -> Iterator[None]:
         engine.places.release()
 
 
-def _run(context: Context, statement: kinds.SelectFromQuery, limits: Limits) -> tuple[list[Snapshot], pa.Table]:
-    """The queries as they were read, and the rows."""
-    read = [context.snapshots.read_whole(*context.catalog.query(name)) for name in statement.queries]
-    tables = {name: _closed(context, snapshot) for name, snapshot in zip(statement.queries, read, strict=True)}
-    return read, context.engine.run(statement.engine_sql, tables, limits)
+def _run(context: Context, statement: kinds.SelectFromQuery, limits: Limits) -> tuple[list[Snapshot | LateTuples], pa.Table]:
+    """The queries, or their late tuples, as they were read, and the rows."""
+    def is_over() -> bool:
+        return limits.stopped() or time.monotonic() > limits.began_s + limits.timeout_s
+
+    names = context.definitions.catalog()
+    read = [LateTuples.of(context, name, is_over) if names.kind(name) == "late" else
+            context.snapshots.read_whole(*context.catalog.query(name)) for name in statement.queries]
+    late = [one for one in read if isinstance(one, LateTuples)]
+    try:
+        tables = {name: one.closed() if isinstance(one, LateTuples) else _closed(context, one)
+                  for name, one in zip(statement.queries, read, strict=True)}
+        return read, context.engine.run(statement.engine_sql, tables, limits)
+    finally:
+        for one in late:
+            one.close()
 
 
 def _closed(context: Context, snapshot: Snapshot) -> Closed:
@@ -91,10 +117,12 @@ def _has_limit(sql: str) -> bool:
     return min(depths, default=0) in limits
 
 
-def _why_no_rows(context: Context, read: list[Snapshot]) -> str:
+def _why_no_rows(context: Context, read: list[Snapshot | LateTuples]) -> str:
     """The first query without closed rows says why; if all have some, the statement left them out, or they come later."""
     for snapshot in read:
+        if isinstance(snapshot, LateTuples):
+            return snapshot.why_none()
         if not any(len(piece.load()) for piece in _closed(context, snapshot).pieces):
             return why_empty(context.results, snapshot, Selection())
-    later = [later_windows(snapshot) for snapshot in read[:1]]
+    later = [later_windows(snapshot) for snapshot in read[:1] if isinstance(snapshot, Snapshot)]
     return " ".join(["The closed windows have rows, but the statement leaves all of them out.", *later])

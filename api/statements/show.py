@@ -62,7 +62,7 @@ def describe(context: Context, statement: kinds.Describe) -> Answer:
     if kind == "stream":
         stream = context.catalog.stream(name)
         return _facts(stream.name, _stream_facts(context, stream))
-    stream, query = context.catalog.query(name)
+    stream, query = context.catalog.late(name) if kind == "late" else context.catalog.query(name)
     return _facts(query.name, _query_facts(context, stream, query))
 
 
@@ -107,8 +107,9 @@ def explain(context: Context, statement: kinds.Explain) -> Answer:
         return _plan([*lines, *(_why(context, stream, query) if statement.why else [])])
     assert statement.select is not None, statement  # of the two there is always one
     stream = source(context, statement.select)
-    # A SELECT with a window may be meant for CREATE QUERY. Given alone, it differs only in where it starts.
-    plan = compile_select(statement.select, stream, continuous=False)
+    # A SELECT with a window may be meant for CREATE QUERY. Given alone, it differs only in where it starts; but some clauses
+    # have a meaning there alone.
+    plan = compile_select(statement.select, stream, continuous=statement.select.clauses.is_of_a_query)
     lines = _plan_lines(plan, stream, statement.format)
     return _plan(lines if statement.format == "SPARK" else lines + _shared(context, stream, plan))
 

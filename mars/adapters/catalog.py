@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from mars import computing
-from mars.adapters.catalog_names import find_stream, query_place, require_free, unknown
+from mars.adapters.catalog_names import find_stream, late_place, query_place, require_free, require_free_late, unknown
 from mars.adapters.changes import Change, answering, change
 from mars.adapters.view_cache import ViewCache
 from mars.adapters.zookeeper import ZooKeeper
@@ -67,6 +67,11 @@ class CatalogStore:
         """The query of that name in any case, and its stream; NotFoundError with a did-you-mean."""
         return self._found(lambda source: self._query(source, name))
 
+    def late(self, name: str) -> tuple[Stream, Query]:
+        """The query whose late tuples have that name (LATE TO), in any case, and its stream; NotFoundError with a
+        did-you-mean."""
+        return self._found(lambda source: self._query(source, name, late_place))
+
     def query_set(self, stream: Stream) -> QuerySet:
         """All queries of a stream; an empty set if it was dropped meanwhile."""
         return self._query_set(self.cache or self.zk, stream)
@@ -87,9 +92,10 @@ class CatalogStore:
                 raise
             return find(self.zk)
 
-    def _query(self, source: Source, name: str) -> tuple[Stream, Query]:
+    def _query(self, source: Source, name: str, place: Callable[[Catalog, str], tuple[Stream, str]] = query_place
+               ) -> tuple[Stream, Query]:
         catalog = self._catalog(source)
-        stream, id_ = query_place(catalog, name)
+        stream, id_ = place(catalog, name)
         found = self._query_set(source, stream).queries.get(id_)
         if found is None:
             raise unknown("query", name, catalog)
@@ -142,6 +148,7 @@ class CatalogStore:
             catalog, version = self._read_catalog()
             require_free(catalog, name)
             stream = find_stream(catalog, plan.aggregation.stream)
+            require_free_late(catalog, name, plan.late_to)
             queries, queries_version = self._read_queries(stream)
             query = Query(f"q{catalog.next_id}", name, plan, queries.next_incarnation, dict(start),
                           created_ms=self.zk.clock.wall_ms())
@@ -149,6 +156,8 @@ class CatalogStore:
             queries.queries[query.id] = query
             catalog.next_id += 1
             catalog.queries[name.lower()] = (stream.name, query.id)
+            if plan.late_to is not None:
+                catalog.late[plan.late_to.lower()] = (stream.name, query.id)
             return query, _with_room([*_writes(stream, catalog, version, queries, queries_version), *beside(query)])
 
         return self._change(prepare)
@@ -163,6 +172,8 @@ class CatalogStore:
             query = _present(queries, id_, name)
             del queries.queries[id_]
             del catalog.queries[name.lower()]
+            if query.plan.late_to is not None:
+                catalog.late.pop(query.plan.late_to.lower(), None)
             return query, [*_writes(stream, catalog, version, queries, queries_version), *beside(query)]
 
         return self._change(prepare)

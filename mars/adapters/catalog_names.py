@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from mars.errors import ConflictError, NotFoundError, SqlError
+from mars.model.identifiers import identifier
 from mars.model.plan import Stream
 from mars.model.registry import Catalog
 
@@ -33,9 +34,20 @@ def require_free(catalog: Catalog, name: str) -> None:
         raise SqlError("this cannot be a name", repr(name), "leave out slashes and control characters, and use more than "
                        "dots: names are part of the addresses of the REST interface")
     kind = catalog.kind(name)
+    if kind == "late":
+        raise ConflictError("the name exists", f"the late tuples of a query are called {name}", "choose another name")
     if kind:
         raise ConflictError("the name exists", f"there is already a {kind} {name}",
                             f"choose another name, or DROP {kind.upper()} {name} first")
+
+
+def require_free_late(catalog: Catalog, name: str, late_to: str | None) -> None:
+    """The same for the name of a new query's late tuples; None is allowed."""
+    if late_to is not None and late_to.lower() == name.lower():
+        raise ConflictError("the name exists", f"LATE TO {late_to} has the name of the query itself",
+                            f"write LATE TO {late_to}_late")
+    if late_to is not None:
+        require_free(catalog, late_to)
 
 
 def find_stream(catalog: Catalog, name: str) -> Stream:
@@ -54,9 +66,21 @@ def query_place(catalog: Catalog, name: str) -> tuple[Stream, str]:
     return find_stream(catalog, place[0]), place[1]
 
 
+def late_place(catalog: Catalog, name: str) -> tuple[Stream, str]:
+    """The stream and the id of the query whose late tuples have that name; NotFoundError with a did-you-mean."""
+    place = catalog.late.get(name.lower())
+    if place is None:
+        raise NotFoundError("unknown late tuples", f"no query has LATE TO {name}",
+                            f"{did_you_mean(name, catalog.late)}`SHOW QUERIES` shows the statements of all queries")
+    return find_stream(catalog, place[0]), place[1]
+
+
 def unknown(kind: str, name: str, catalog: Catalog) -> NotFoundError:
     """The error for a name that is not a `kind`."""
     other = catalog.kind(name)
+    if other == "late":
+        return NotFoundError(f"unknown {kind}", f"{name} are the late tuples of a query, not a {kind}",
+                             f"write SELECT * FROM {identifier(name)}")
     if other and other != kind:
         return NotFoundError(f"unknown {kind}", f"{name} is a {other}, not a {kind}", f"see `DESCRIBE {name}`")
     known = [s.name for s in catalog.streams.values()] if kind == "stream" else list(catalog.queries)

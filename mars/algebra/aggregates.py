@@ -124,5 +124,6 @@ FINISH: dict[str, Callable[[AggregateCall, list[pa.Array]], pa.Array]] = {
     "array_agg": aggregate_lists.array_agg, "string_agg": aggregate_lists.string_agg, "median": aggregate_lists.percentile,
     "percentile": aggregate_lists.percentile, "approx_percentile": aggregate_lists.approx_percentile,
     "top_k": aggregate_lists.top_k, "histogram": aggregate_lists.histogram, "final": _is_set, "revision": _as_kept,
+    "timed_out": _is_set,
     "approx_count_distinct": aggregate_sketches.count, "hll_sketch_agg": aggregate_sketches.sketch,
 }

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mars.algebra import cells_joined, cells_ranges, cells_stepped, hashing, partials, windows
 from mars.algebra.cells_finish import finish, key_levels
@@ -192,7 +191,7 @@ def first_pane(cells: pa.Table) -> float:
     closes before a gap has passed behind it."""
     if LAST in cells.schema.names:
         return cells_joined.least_last(cells)
-    return pc.min(cells["w"]).as_py() if len(cells) else math.inf
+    return int(panes_of(cells).min()) if len(cells) else math.inf
 
 
 def would_close(aggregation: Aggregation, stream: Stream, pane: int, before: int | None, watermark: int) -> bool:

@@ -13,10 +13,21 @@ from mars.model.partials import AggregateCall, Partial, needed
 from mars.model.plan import Aggregation, Stream
 
 LAST = "last"
+SCHEMAS_MAX = 4_096
+_schemas: dict[bytes, pa.Schema] = {}  # by the name of cells: it is asked for with each batch and each table
 
 
 def schema(aggregation: Aggregation, stream: Stream) -> pa.Schema:
     """The schema of the aggregation's cells."""
+    found = _schemas.get(aggregation.cells_name)
+    if found is None:
+        if len(_schemas) >= SCHEMAS_MAX:
+            _schemas.clear()
+        found = _schemas[aggregation.cells_name] = _schema(aggregation, stream)
+    return found
+
+
+def _schema(aggregation: Aggregation, stream: Stream) -> pa.Schema:
     keys = [pa.field(f"k{i}", partial_type(key.type)) for i, key in enumerate(aggregation.keys)]
     fields = [pa.field("w", pa.int64()), *keys, pa.field("n", pa.int64())]
     fields += [pa.field(LAST, pa.int64())] if isinstance(windows.of(aggregation, stream), Joined) else []

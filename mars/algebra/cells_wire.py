@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 
@@ -10,14 +12,16 @@ from mars.errors import InvariantError
 
 VERSION = b"1"
 METADATA = {b"mars.cells": VERSION}
+OPTIONS = pa.ipc.IpcWriteOptions()  # the default ones: without any, each writer asks the environment for some
+MANY = 8  # parts of one table: so many are compacted together
 
 
-def encode(cells: pa.Table) -> bytes:
-    """The cells as bytes that `decode` reads."""
-    fields = cells.schema.with_metadata(METADATA)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, fields) as writer:
-        writer.write_batch(pa.RecordBatch.from_arrays(compacted(cells).columns, schema=fields))
+def encode(cells: pa.Table | pa.RecordBatch) -> bytes:
+    """The cells as bytes that `decode` reads. A batch is compacted already."""
+    batch, sink = compacted(cells) if isinstance(cells, pa.Table) else cells, pa.BufferOutputStream()
+    batch = batch.replace_schema_metadata(METADATA)
+    with pa.ipc.new_stream(sink, batch.schema, options=OPTIONS) as writer:
+        writer.write_batch(batch)
     return sink.getvalue().to_pybytes()
 
 
@@ -41,6 +45,32 @@ def decode(data: bytes | memoryview, expected: pa.Schema | None = None) -> pa.Ta
 def compacted(cells: pa.Table) -> pa.RecordBatch:
     """The cells in one batch, each dictionary with only the used values."""
     return pa.RecordBatch.from_arrays([compact(single(column)) for column in cells.columns], schema=cells.schema)
+
+
+def parts_of(cells: pa.Table, starts: np.ndarray) -> list[pa.Table] | list[pa.RecordBatch]:
+    """The cells between each of these places and the next one. Many parts are compacted."""
+    places = starts.tolist()
+    if len(places) <= MANY:
+        return [cells.slice(first, end - first) for first, end in pairwise(places)]
+    columns = [_compact_parts(single(column), starts) for column in cells.columns]
+    return [pa.RecordBatch.from_arrays(list(part), schema=cells.schema) for part in zip(*columns, strict=True)]
+
+
+def _compact_parts(column: pa.Array, starts: np.ndarray) -> list[pa.Array]:
+    """The rows of each part."""
+    places = list(pairwise(starts.tolist()))
+    if not is_coded(column):
+        return [column.slice(first, end - first) for first, end in places]
+    if valid_mask(column) is not None:
+        return [compact(column.slice(first, end - first)) for first, end in places]
+    size, part = max(len(column.dictionary), 1), np.repeat(np.arange(len(places)), np.diff(starts))
+    used, local = np.unique(part * size + codes_of(column), return_inverse=True)
+    firsts = np.searchsorted(used, np.arange(len(starts)) * size)
+    values = column.dictionary.take(pa.array(used % size))
+    codes = pa.array((local - firsts[part]).astype(np.int32))
+    bounds = pairwise(firsts.tolist())
+    return [pa.DictionaryArray.from_arrays(codes.slice(first, end - first), values.slice(low, high - low), safe=False)
+            for (first, end), (low, high) in zip(places, bounds, strict=True)]
 
 
 def compact(column: pa.Array) -> pa.Array:

@@ -7,7 +7,7 @@ dictionary value and taken by code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -38,23 +38,45 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def evaluate(expression: Expression, columns: Mapping[str, pa.Array], length: int) -> pa.Array:
+class Columns(Protocol):
+    """Columns by name; KeyError for one that is not there."""
+
+    def __getitem__(self, name: str, /) -> pa.Array: ...
+
+
+class Known(Protocol):
+    """Values of calls that were computed before, over the same columns."""
+
+    def get(self, call: Call, /) -> Value | None:
+        """The value, if it is kept."""
+
+    def put(self, call: Call, value: Value, /) -> None:
+        """Keeps it, as long as there is room."""
+
+
+def evaluate(expression: Expression, columns: Columns, length: int, known: Known | None = None) -> pa.Array:
     """The expression's value per row: an array of `length`, of the expression's Arrow type (text may be coded).
 
-    columns: every column that the expression names, each of `length` rows. KeyError for a missing one.
+    columns: every column that the expression names, each of `length` rows. KeyError for a missing one. What is `known` of
+    them is not computed again.
     """
-    value = _value(expression, columns)
+    value = _value(expression, columns, known)
     return pa.repeat(value, length) if isinstance(value, pa.Scalar) else value
 
 
-def _value(expression: Expression, columns: Mapping[str, pa.Array]) -> Value:
+def _value(expression: Expression, columns: Columns, known: Known | None) -> Value:
     match expression:
         case Column(name, _):
             return single(columns[name])
         case Literal(value, type_):
             return casts.literal(value, type_)
         case Call(function, arguments, type_):
-            return call(function, [_value(a, columns) for a in arguments], type_)
+            found = None if known is None else known.get(expression)
+            if found is None:
+                found = call(function, [_value(a, columns, known) for a in arguments], type_)
+                if known is not None:
+                    known.put(expression, found)
+            return found
 
 
 def call(name: str, arguments: list[Value], type_: str) -> Value:

@@ -7,8 +7,9 @@ numbered by a direct table when the range is small, else by open addressing with
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -40,8 +41,16 @@ def group(key_columns: Sequence[pa.Array], panes: np.ndarray) -> Groups:
 
     NULL is a key of its own, all NaN are one key, -0 is 0; strings are equal by their bytes, also under two codes.
     """
-    combined, cardinality = _int_codes(panes)
-    for codes, size in (part for column in key_columns for part in _codes(column)):
+    return numbered(chain([_int_codes(panes)], (part for column in key_columns for part in key_codes(column))))
+
+
+def numbered(parts: Iterable[tuple[np.ndarray, int]]) -> Groups:
+    """Groups of rows that agree in all parts: (codes int64[n], range), the codes from 0 on and below the range."""
+    combined, cardinality = np.zeros(0, np.int64), 0
+    for codes, size in parts:
+        if not cardinality:
+            combined, cardinality = codes, size
+            continue
         if cardinality * size > LARGEST_CODE:
             ids, first_row = number_by_hash(combined)
             combined, cardinality = ids.astype(np.int64), len(first_row)
@@ -52,7 +61,7 @@ def group(key_columns: Sequence[pa.Array], panes: np.ndarray) -> Groups:
     return Groups(*number_by_hash(combined))
 
 
-def _codes(column: pa.Array) -> Iterator[tuple[np.ndarray, int]]:
+def key_codes(column: pa.Array) -> Iterator[tuple[np.ndarray, int]]:
     """(codes int64[n], range) of a key column, two of them for a decimal; code 0 is NULL."""
     valid = valid_mask(column)
     for codes, size in _value_codes(column):

@@ -97,6 +97,8 @@ class QueryCommit:
     published:      after a fall-back (rule 25), the watermark that readers knew: windows are computed again up to it.
                     Otherwise None
     fell_at:        the commit number of the key part at which it last fell back; 0 if it never did
+    late:           of LATE TO: segments that say which tuples came late (mars/algebra/cells_late.py), in the form of
+                    `results`, and `late_index` as `results_index`
     revised_from:   of LATE UPDATE, after a fall-back: revisions of windows that were closed at `revised_until`, the
                     watermark that readers knew, have this number or a greater one, which nobody has seen
     """
@@ -116,6 +118,13 @@ class QueryCommit:
     fell_at: int = 0
     revised_from: int = 0
     revised_until: int | None = None
+    late: list[Results] = field(default_factory=list)
+    late_index: Segment | None = None
+
+    @property
+    def of_late(self) -> QueryCommit:
+        """What is kept of late tuples, in the form of a commit's results."""
+        return QueryCommit(self.incarnation, results=self.late, results_index=self.late_index)
 
     def copy(self) -> QueryCommit:
         """An independent copy. It shares the segments, which never change."""
@@ -123,7 +132,7 @@ class QueryCommit:
             **self.__dict__, "positions": dict(self.positions), "max_event_time": dict(self.max_event_time),
             "leader_epochs": {p: list(pairs) for p, pairs in self.leader_epochs.items()},
             "counters": dict(self.counters), "bad_reasons": dict(self.bad_reasons), "state": list(self.state),
-            "results": list(self.results)})
+            "results": list(self.results), "late": list(self.late)})
 
 
 @dataclass
@@ -150,6 +159,8 @@ class Manifest:
             entry = dict(query.__dict__)
             if query.revised_until is None:  # as almost always
                 del entry["revised_from"], entry["revised_until"]
+            if not (query.late or query.late_index):
+                del entry["late"], entry["late_index"]
             track = _dump({name: entry.pop(name) for name in TRACK})
             queries[id_] = {**entry, "track": tracks.setdefault(track, len(tracks))}
         return _dump({**self.__dict__, "queries": queries, "tracks": [orjson.Fragment(track) for track in tracks]})

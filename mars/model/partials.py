@@ -20,9 +20,11 @@ KINDS = {
     "earliest": "earliest values, event times, places", "hll": "sketch of hashes", "bins": "values in bins",
     "counts": "each value with its count", "bars": "counts of bars",
     "changed": "number of the commit that changed it last", "final": "is it closed?", "revision": "number of its revision",
+    "timed_out": "was it closed by the clock?",
 }
 # The kinds that reducers write into cells, and no tuple decides: they say what has become of a cell.
-STAMPS = frozenset(("changed", "final", "revision"))
+STAMPS = frozenset(("changed", "final", "revision", "timed_out"))
+CHANGED = "changed"  # the stamp that all cells of rows have which change after they were given out
 # The kinds that the aggregates need whose name is not a kind, and whose types do not matter.
 NEEDED = {
     **dict.fromkeys(("var_pop", "var_samp", "stddev_pop", "stddev_samp"), "moments"),

@@ -12,7 +12,7 @@ import orjson
 
 from mars.model import expressions
 from mars.model.expressions import Expression
-from mars.model.partials import GROWING, STAMPS, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
+from mars.model.partials import CHANGED, GROWING, AggregateCall, Partial, kept_apart, more_from_json, more_to_json
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -123,9 +123,10 @@ class Aggregation:
 
     `columns` are the stream's columns that must read for a tuple not to be bad: those the statement names and the event-time
     column. `window` is None only for an ad-hoc query. What follows `partials` is the policy of time: it says when windows
-    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; or UPDATE: for
-    `late_for_ms` after it has closed, a window is still changed by late tuples. A tuple is future if it is further than
-    `max_ahead_ms` ahead of its record's time; None is the setting's limit."""
+    close, and what becomes of tuples after that. `idle_ms` None is IDLE OFF. `late` is DROP; TO: late tuples are kept
+    besides; or UPDATE: for `late_for_ms` after it has closed, a window is still changed by late tuples. A tuple is future if
+    it is further than `max_ahead_ms` ahead of its record's time; None is the setting's limit. If nothing comes for
+    `timeout_ms` by the clock, the last windows are closed without the next tuple; None: they wait for it."""
 
     stream: str
     columns: tuple[str, ...]
@@ -139,6 +140,7 @@ class Aggregation:
     late: str = "DROP"
     max_ahead_ms: int | None = None
     late_for_ms: int = 0
+    timeout_ms: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `Aggregation.from_json` gives back an equal one."""
@@ -151,6 +153,7 @@ class Aggregation:
             **{name: getattr(self, name) for name in TIME_POLICY},
             **({} if self.max_ahead_ms is None else {"max_ahead_ms": self.max_ahead_ms}),
             **({"late_for_ms": self.late_for_ms} if self.late_for_ms else {}),
+            **({} if self.timeout_ms is None else {"timeout_ms": self.timeout_ms}),
         }
 
     @property
@@ -161,7 +164,7 @@ class Aggregation:
     @cached_property
     def is_changelog(self) -> bool:
         """Do rows change after they were given out? Then each cell says at which commit it changed last."""
-        return any(partial.kind in STAMPS for partial in self.partials)
+        return any(partial.kind == CHANGED for partial in self.partials)
 
     @cached_property
     def cells_name(self) -> bytes:
@@ -180,16 +183,16 @@ class Aggregation:
             Window(**data["window"]) if data["window"] else None,
             tuple(Partial.from_json(partial) for partial in data["partials"]),
             **{name: data[name] for name in TIME_POLICY}, late_for_ms=data.get("late_for_ms", 0),
-            max_ahead_ms=data.get("max_ahead_ms"))
+            max_ahead_ms=data.get("max_ahead_ms"), timeout_ms=data.get("timeout_ms"))
 
 
 @dataclass(frozen=True)
 class Presentation:
     """What is shown of an aggregation's cells, and when: aggregates over its partials, outputs and HAVING over keys and
     aggregates. `order_by` (output index, descending) and `limit` are for ad-hoc queries; index -2 there is window_start and
-    -1 window_end. `emission` is FINAL: each window once, when it is closed; EVERY: besides, at each multiple of the
-    window's `every_ms`, the rows that have changed since; or CHANGES: besides, at each commit, the groups of open windows
-    that have changed."""
+    -1 window_end. With a `window_limit` of n, results show the first n rows of each window by `order_by`. `emission` is
+    FINAL: each window once, when it is closed; EVERY: besides, at each multiple of the window's `every_ms`, the rows that
+    have changed since; or CHANGES: besides, at each commit, the groups of open windows that have changed."""
 
     aggregates: tuple[AggregateCall, ...]
     outputs: tuple[Output, ...]
@@ -197,6 +200,7 @@ class Presentation:
     order_by: tuple[tuple[int, bool], ...] = ()
     limit: int | None = None
     emission: str = "FINAL"
+    window_limit: int | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `Presentation.from_json` gives back an equal one."""
@@ -207,6 +211,7 @@ class Presentation:
             "outputs": [{"name": o.name, "expression": json(o.expression), "type": o.type} for o in self.outputs],
             "having": json(self.having), "order_by": [list(o) for o in self.order_by], "limit": self.limit,
             "emission": self.emission,
+            **({} if self.window_limit is None else {"window_limit": self.window_limit}),
         }
 
     @staticmethod
@@ -219,7 +224,7 @@ class Presentation:
                   for a in data["aggregates"]),
             tuple(Output(o["name"], present(o["expression"]), o["type"]) for o in data["outputs"]),
             load(data["having"]), tuple((index, descending) for index, descending in data["order_by"]), data["limit"],
-            data["emission"])
+            data["emission"], data.get("window_limit"))
 
 
 @dataclass(frozen=True)
@@ -227,7 +232,8 @@ class QueryPlan:
     """One statement, compiled. `start` is EARLIEST, LATEST or an ISO 8601 instant. `grouped` is False for an ad-hoc SELECT
     that shows tuples (no window, no aggregate): then each tuple that passes `where` gives one row, and the keys are computed
     per tuple. `versions` are the parts of Mars that compute it, each with its version (mars/computing.py); None in a plan
-    from before they were recorded. `rate` is the most tuples a second that it reads; None for as many as there are."""
+    from before they were recorded. `rate` is the most tuples a second that it reads; None for as many as there are.
+    `late_to` is the name under which its late tuples are shown."""
 
     sql: str
     aggregation: Aggregation
@@ -236,13 +242,15 @@ class QueryPlan:
     grouped: bool = True
     versions: tuple[tuple[str, int], ...] | None = None
     rate: int | None = None
+    late_to: str | None = None
 
     def to_json(self) -> dict:
         """A JSON-able form; `QueryPlan.from_json` gives back an equal plan."""
         return {"sql": self.sql, "aggregation": self.aggregation.to_json(), "presentation": self.presentation.to_json(),
                 "start": self.start, "grouped": self.grouped,
                 "versions": None if self.versions is None else dict(self.versions),
-                **({} if self.rate is None else {"rate": self.rate})}
+                **({} if self.rate is None else {"rate": self.rate}),
+                **({} if self.late_to is None else {"late_to": self.late_to})}
 
     @cached_property
     def text(self) -> bytes:
@@ -255,7 +263,7 @@ class QueryPlan:
         versions = None if data.get("versions") is None else tuple(data["versions"].items())
         parts = (data["aggregation"], data["presentation"]) if "aggregation" in data else _parts_of_0_1(data)
         return QueryPlan(data["sql"], Aggregation.from_json(parts[0]), Presentation.from_json(parts[1]), data["start"],
-                         data["grouped"], versions, data.get("rate"))
+                         data["grouped"], versions, data.get("rate"), data.get("late_to"))
 
 
 def _parts_of_0_1(data: dict) -> tuple[dict, dict]:

@@ -92,24 +92,27 @@ class QuerySet:
 
 @dataclass
 class Catalog:
-    """Names to things: streams by lower-case name, and for each query its stream's name and its id."""
+    """Names to things: streams by lower-case name, and for each query its stream's name and its id. `late` has the same of
+    the names under which queries show their late tuples (LATE TO)."""
 
     next_id: int = 1
     streams: dict[str, Stream] = field(default_factory=dict)
     queries: dict[str, tuple[str, str]] = field(default_factory=dict)
+    late: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def kind(self, name: str) -> str | None:
-        """'stream', 'query' or None."""
+        """'stream', 'query', 'late' or None."""
         key = name.lower()
-        return "stream" if key in self.streams else "query" if key in self.queries else None
+        held = {"stream": key in self.streams, "query": key in self.queries, "late": key in self.late}
+        return next((kind for kind, is_there in held.items() if is_there), None)
 
     def names(self) -> list[str]:
         """All names, for did-you-mean."""
-        return [s.name for s in self.streams.values()] + list(self.queries)
+        return [s.name for s in self.streams.values()] + list(self.queries) + list(self.late)
 
     def dump(self) -> bytes:
         """The znode's data."""
-        return orjson.dumps({"next_id": self.next_id, "queries": self.queries,
+        return orjson.dumps({"next_id": self.next_id, "queries": self.queries, **({"late": self.late} if self.late else {}),
                              "streams": {k: asdict(s) for k, s in self.streams.items()}})
 
     @staticmethod
@@ -117,4 +120,4 @@ class Catalog:
         """The catalog of a znode's data."""
         raw = orjson.loads(data)
         return Catalog(raw["next_id"], {k: Stream.from_json(s) for k, s in raw["streams"].items()},
-                       {k: (s, q) for k, (s, q) in raw["queries"].items()})
+                       *({k: (s, q) for k, (s, q) in raw.get(of, {}).items()} for of in ("queries", "late")))

@@ -19,11 +19,12 @@ from mars.algebra.cells_layout import key_columns, panes_of
 from mars.model.commits import QueryCommit, ResultSegment
 from mars.model.plan import QueryPlan
 from mars.results.blocks import CHUNK_ROWS, Block, Chunk
+from mars.results.pieces import Piece
 from mars.results.places import ALL, Changes, Step
 from mars.results.rows import Choice
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
-from mars.results.tables import Piece, ResultTables
+from mars.results.tables import ResultTables
 
 
 def changed(tables: ResultTables, snapshot: Snapshot, after: Changes, choice: Choice) -> Iterator[Block]:

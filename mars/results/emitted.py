@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from mars.algebra.evaluation.arrays import numbers, single
 from mars.algebra.grouping import group
 from mars.model.plan import QueryPlan
+from mars.results.pieces import Piece
 from mars.results.schema import order_of, schema_of
-from mars.results.tables import Piece
 
 WINDOW_END, FINAL = "window_end", "final"
 

@@ -16,12 +16,12 @@ from mars.results.cursors import CURSOR, Cursor, Selection, no_cursor
 from mars.results.first_pages import FirstPage
 from mars.results.formats import timestamp_text
 from mars.results.partial_pages import open_rows
+from mars.results.pieces import Piece, instant
 from mars.results.places import Place
 from mars.results.reason import why_empty
 from mars.results.rows import Choice, first_rows, gone
 from mars.results.snapshot import FRESH_S, Snapshot
 from mars.results.source import ResultSource
-from mars.results.tables import Piece, instant
 
 TRIES = 3
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from mars import computing
 from mars.errors import ConflictError, GoneError
-from mars.results import emitted
+from mars.results import emitted, ranked
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
 from mars.results.tables import ResultTables, closed_within
@@ -77,4 +77,4 @@ def open_rows(tables: ResultTables, snapshot: Snapshot) -> pa.Table:
     if snapshot.query.plan.aggregation.late == "UPDATE":
         found += [piece.load() for piece in tables.closed(snapshot, NEVER_US, bound)]
     table, plan = pa.concat_tables(found), snapshot.query.plan
-    return emitted.still_open(table.filter(table[emitted.FINAL])) if emitted.is_emitted(plan) else table
+    return emitted.still_open(table.filter(table[emitted.FINAL])) if emitted.is_emitted(plan) else ranked.shown(plan, table)

@@ -12,7 +12,7 @@ from mars.results.formats import timestamp_text
 from mars.results.partial_pages import open_rows
 from mars.results.snapshot import Snapshot
 from mars.results.source import ResultSource
-from mars.results.waits import held_by, holder, last_closed_us, later_windows, mark, stopped, what_it_waits_for
+from mars.results.waits import by_clock, held_by, holder, last_closed_us, later_windows, mark, stopped, what_it_waits_for
 
 
 def why_empty(source: ResultSource, snapshot: Snapshot, selection: Selection) -> str:
@@ -100,4 +100,5 @@ def _not_closed(snapshot: Snapshot, rows: pa.Table, is_first: bool) -> str:
                 f"the last one to wait for, has passed {timestamp_text(needed)}, so one of the next commits will close the "
                 "first window.")
     return (f"{none}: {windows}, and the next one closes once the event time of every active partition has "
-            f"reached {timestamp_text(needed)}; the watermark is {mark(snapshot)}, and {held_by(snapshot, found)}.")
+            f"reached {timestamp_text(needed)}; the watermark is {mark(snapshot)}, and {held_by(snapshot, found)}"
+            f"{by_clock(snapshot)}.")

@@ -17,9 +17,9 @@ from mars.model.plan import QueryPlan
 from mars.results import emitted
 from mars.results.cursors import Selection
 from mars.results.formats import timestamp_text
+from mars.results.pieces import Piece, strata
 from mars.results.places import Place
 from mars.results.schema import columns_of, order_of, schema_of
-from mars.results.tables import Piece, strata
 
 CHUNKS_MAX = 64
 # Compiles a condition over (name, type) columns into an expression; SqlError, with its place in the text, if it is

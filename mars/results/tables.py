@@ -1,10 +1,9 @@
-"""Closed rows as Arrow tables: finds the segments that matter, reads each once, and gives strata in result order."""
+"""Closed rows as Arrow tables: finds the segments that matter, and reads each once."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +14,9 @@ from mars.algebra import cells, cells_stamps
 from mars.errors import ConflictError
 from mars.model.commits import QueryCommit, ResultSegment, Segment, gone_us, load_index
 from mars.model.plan import QueryPlan, Stream
+from mars.results import ranked
 from mars.results.open_windows import OpenWindows
+from mars.results.pieces import Piece, instant
 from mars.results.schema import schema_of
 from mars.results.snapshot import Snapshot
 from mars.runtime.byte_lru import ByteLru
@@ -23,26 +24,6 @@ from mars.runtime.system import SYSTEM, Runtime
 
 CACHE_BYTES = 256 * 1024 * 1024  # of the server's memory, as of each of its caches
 INDEXES = 64
-STRATUM_ROWS = 20_000
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some of `rows` result rows, which `load` brings: no window_start in them is less than `first_us` or greater than
-    `last_us`, and no window_end less than `first_end_us` or greater than `last_end_us`."""
-
-    first_us: int
-    last_us: int
-    first_end_us: int
-    last_end_us: int
-    rows: int
-    load: Callable[[], pa.Table]
-
-    @staticmethod
-    def of(table: pa.Table) -> Piece:
-        """These rows; there must be one."""
-        starts, ends = (pc.min_max(table[name].cast(pa.int64())).as_py() for name in ("window_start", "window_end"))
-        return Piece(starts["min"], starts["max"], ends["min"], ends["max"], len(table), lambda: table)
 
 
 class ResultTables:
@@ -128,7 +109,7 @@ class ResultTables:
                     load = self._newest_loader(result, part, snapshot, span, commit)
                 pieces.append(Piece(result.first_start_us, result.last_start_us, result.ends_from_us, result.last_end_us,
                                     result.rows, load))
-        return pieces
+        return ranked.of_pieces(snapshot.query.plan, pieces)
 
     def _loader(self, result: ResultSegment, snapshot: Snapshot, span: tuple | None) -> Callable[[], pa.Table]:
         def load() -> pa.Table:
@@ -136,7 +117,6 @@ class ResultTables:
             return table if span is None else closed_within(table, *span)
 
         return load
-
 
     def _newest_loader(self, result: ResultSegment, part: QueryCommit, snapshot: Snapshot, span: tuple | None, commit: int
                        ) -> Callable[[], pa.Table]:
@@ -179,11 +159,6 @@ def _greatest(numbers: Iterable[int | None]) -> int | None:
     return max((number for number in numbers if number is not None), default=None)
 
 
-def instant(us: int) -> pa.Scalar:
-    """A number of microseconds for Arrow's functions, which look for date libraries each time they get a plain int."""
-    return pa.scalar(us, pa.int64())
-
-
 def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, delay_us: int) -> pa.Table:
     """The rows whose window closes at a watermark in (above_us, bound_us]; None leaves that side open."""
     closes = pc.add(table["window_end"].cast(pa.int64()), instant(delay_us))
@@ -191,38 +166,3 @@ def closed_within(table: pa.Table, above_us: int | None, bound_us: int | None, d
         keep = pc.less_equal(closes, instant(bound_us))
         table, closes = table.filter(keep), closes.filter(keep)
     return table if above_us is None else table.filter(pc.greater(closes, instant(above_us)))
-
-
-def strata(pieces: Iterable[Piece], descending: bool = False, by_end: bool = False) -> Iterator[pa.Table]:
-    """Tables that together hold all rows of the pieces. Every window in one table, by start and end (`by_end`: by end and
-    start), comes before (descending: after) all of the next one, so that sorting each table sorts the whole. One is made
-    from about STRATUM_ROWS rows, however few of them are chosen, so a reader that needs few rows reads few."""
-
-    def begins(piece: Piece) -> tuple[int, int]:
-        """No row comes before it, or after it if descending."""
-        start, end = (piece.last_us, piece.last_end_us) if descending else (piece.first_us, piece.first_end_us)
-        return (end, start) if by_end else (start, end)
-
-    ordered = sorted(pieces, key=begins, reverse=descending)
-    held: list[pa.Table] = []
-    looked = 0
-    followers: list[Piece | None] = [*ordered[1:], None]
-    for piece, following in zip(ordered, followers, strict=False):
-        held.append(piece.load())
-        looked += piece.rows
-        if following is None:
-            yield pa.concat_tables(held)
-        elif looked >= STRATUM_ROWS:
-            table = pa.concat_tables(held)
-            names = ("window_end", "window_start") if by_end else ("window_start", "window_end")
-            settled = _beyond(pc.greater if descending else pc.less, table, names, begins(following))
-            yield table.filter(settled)
-            held = [table.filter(pc.invert(settled))]
-            looked = len(held[0])
-
-
-def _beyond(compare: Callable[..., pa.ChunkedArray], table: pa.Table, names: tuple[str, str], place: tuple[int, int]
-            ) -> pa.ChunkedArray:
-    """Which rows are of a window that compares so with a place: by the first of the two columns, then by the second."""
-    (one, two), (at, next_) = (table[name].cast(pa.int64()) for name in names), map(instant, place)
-    return pc.or_(compare(one, at), pc.and_(pc.equal(one, at), compare(two, next_)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mars.algebra import windows
+from mars.model.durations import format_duration
 from mars.model.identifiers import identifier
 from mars.model.registry import RUNNING, Query
 from mars.results.formats import timestamp_text
@@ -28,7 +29,7 @@ def what_it_waits_for(snapshot: Snapshot) -> str:
         return stopped(snapshot.query)
     if not snapshot.is_whole:
         return "windows whose rows were lost are computed again"
-    return f"the watermark is {mark(snapshot)}, and {held_by(snapshot, holder(snapshot))}"
+    return f"the watermark is {mark(snapshot)}, and {held_by(snapshot, holder(snapshot))}{by_clock(snapshot)}"
 
 
 def last_closed_us(snapshot: Snapshot) -> int | None:
@@ -70,6 +71,14 @@ def held_by(snapshot: Snapshot, found: Holder) -> str:
     if snapshot.watermark is not None and found.time - stream.units(plan.aggregation.watermark_ms) > snapshot.watermark:
         return f"{place}, the last one to wait for, has reached {time}, so one of the next commits will move it"
     return f"{place} holds it back (newest event time: {time})"
+
+
+def by_clock(snapshot: Snapshot) -> str:
+    """When the clock closes the last windows, as a clause behind what else does; empty if it never does."""
+    timeout_ms = snapshot.query.plan.aggregation.timeout_ms
+    return "" if timeout_ms is None else (
+        f"; once nothing has come to topic '{snapshot.stream.topic}' for {format_duration(timeout_ms)} by the clock and all "
+        "of it is read, the windows of its last tuple are closed too")
 
 
 def holder(snapshot: Snapshot) -> Holder:

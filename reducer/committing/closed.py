@@ -7,12 +7,12 @@ are kept they would take many times the room.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra import cells, cells_finish, cells_stamps, windows
+from mars.algebra import cells, cells_finish, cells_late, cells_stamps, windows
 from mars.algebra.cells_finish import instants
 from mars.algebra.cells_layout import lasts_of, panes_of
 from mars.model.commits import ChangingResults, ResultSegment, Segment
@@ -40,11 +40,11 @@ class Closed:
     def together(self, blobs: list[bytes], are_cells: bool) -> Closed:
         """What `blob` gave of others of the same query, in one; all of them must have one form."""
         tables = [cells.decode(data) if are_cells else pa.ipc.open_stream(data).read_all() for data in blobs]
-        return Closed(self.plan, self.stream, pa.concat_tables(tables), are_cells)
+        return replace(self, table=pa.concat_tables(tables), is_cells=are_cells)
 
     def none(self) -> Closed:
         """No window of the query."""
-        return Closed(self.plan, self.stream, self.table.slice(0, 0), self.is_cells)
+        return replace(self, table=self.table.slice(0, 0))
 
     def blob(self) -> bytes:
         """As it is stored in a file."""
@@ -69,3 +69,21 @@ class Closed:
             return ResultSegment(*place)
         changed = cells_stamps.stamps_of(self.plan.aggregation, self.table, "changed")
         return ChangingResults(*place, changes=(int(changed.min()), int(changed.max())))
+
+
+@dataclass(frozen=True)
+class Late(Closed):
+    """Late cells of a query (mars/algebra/cells_late.py), which are kept like closed windows. They are described by the
+    windows that their tuples have missed."""
+
+    @staticmethod
+    def of_tables(plan: QueryPlan, stream: Stream, tables: list[pa.Table], once: Once) -> Late:
+        """Those of some tables."""
+        kept = plan.aggregation
+        return Late(plan, stream, once.get("late", kept, tables, lambda: cells_late.together(kept, stream, tables)), True)
+
+    def describe(self, segment: Segment, now_ms: int) -> ResultSegment:
+        starts, ends, _ = cells_late.missed(windows.of(self.plan.aggregation, self.stream), self.table)
+        first, last, last_end, first_end = (self.stream.micros(int(time)) for time in
+                                            (starts.min(), starts.max(), ends.max(), ends.min()))
+        return ResultSegment(segment, len(self.table), first, last, last_end, now_ms, first_end, True)

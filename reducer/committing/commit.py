@@ -18,7 +18,7 @@ from mars.algebra.cells_wire import encode
 from mars.model.commits import Manifest, QueryCommit, Segment
 from mars.runtime.system import SYSTEM, Clock
 from reducer.committing import results
-from reducer.committing.closed import Closed
+from reducer.committing.closed import Closed, Late
 from reducer.state.computation import computing
 from reducer.state.merge import QueryState
 from reducer.state.once import Once
@@ -57,6 +57,8 @@ def prepare(storage: Storage, manifest: Manifest, states: dict[str, QueryState],
                 closed = _closed(state, once)
                 if closed is not None and closed.table.num_rows:
                     writing.add(entry, closed)
+                if state.late_cells:
+                    writing.add_late(entry, Late.of_tables(state.query.plan, state.stream, state.late_cells, once))
         for id_ in copied:
             after.queries[id_] = entry = manifest.queries[id_].copy()
             entry.state = [file.add(storage.read(segment)) for segment in entry.state]

@@ -179,7 +179,7 @@ def _damage(storage: Storage, entry: QueryCommit, newest: str, stream: Stream, q
 
 
 def _results_in(entry: QueryCommit, path: str) -> list[Segment]:
-    return [result.segment for result in entry.results if result.segment.path == path]
+    return [result.segment for result in (*entry.results, *entry.late) if result.segment.path == path]
 
 
 def _unread(storage: Storage, segments: list[Segment]) -> str:

@@ -41,6 +41,12 @@ class Writing:
         segment = self.once.get("closed", kept, [closed.table], lambda: self._written(closed))
         entry.results = [*results, segment]
 
+    def add_late(self, entry: QueryCommit, late: Closed) -> None:
+        """Add what has come too late, of a query that keeps it (LATE TO)."""
+        beside = entry.of_late
+        self.add(beside, late)
+        entry.late, entry.late_index = beside.results, beside.results_index
+
     def _written(self, closed: Closed) -> ResultSegment:
         return closed.describe(self.file.add(closed.blob()), self.now_ms)
 

@@ -120,7 +120,8 @@ def _named_files(storage: Storage, manifests: Iterable[Manifest]) -> tuple[set[s
     """The files that the manifests name, and whether an index cannot be read. Such an index may come back from a backup,
     and names merged results."""
     named, unread = set(), False
-    for entry in [entry for manifest in manifests for entry in manifest.queries.values()]:
+    entries = [entry for manifest in manifests for entry in manifest.queries.values()]
+    for entry in [*entries, *(entry.of_late for entry in entries if entry.late or entry.late_index)]:
         older = older_results(storage, entry)
         unread = unread or older is None
         named |= {segment.path for segment in entry.state}

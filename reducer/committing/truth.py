@@ -101,7 +101,8 @@ class Truth:
         files are read only by readers; those in this file can still be computed again (rule 25)."""
         newest = self.assignment.pointer.manifest.path if self.assignment.pointer else ""
         for id_ in queries:
-            for result in self.manifest.queries[id_].results if id_ in self.manifest.queries else ():
+            entry = self.manifest.queries.get(id_)
+            for result in (*entry.results, *entry.late) if entry else ():
                 if result.segment.path == newest:
                     self.storage.read(result.segment)
 

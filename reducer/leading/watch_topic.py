@@ -130,13 +130,14 @@ class TopicWatch:
                 self.runtime.start(group.close, "close group")
 
     def due_in_s(self, view: StreamView) -> float:
-        """The seconds until the topic is to be looked at if nobody asks: few while it moves, until a partition becomes
-        idle for a query, and many otherwise."""
+        """The seconds until the topic is to be looked at if nobody asks: few while it moves, until a partition has been
+        silent for as long as a query's IDLE or TIMEOUT, and many otherwise."""
         now, running = self.clock.monotonic_s(), view.queries.running().values()
         ages = [now - since for _, since in self.seen[view.stream.id].quiet.values()]
         if not running or not ages:
             return QUIET_S
-        idles = {query.plan.aggregation.idle_ms / 1000 for query in running if query.plan.aggregation.idle_ms is not None}
+        kept = [query.plan.aggregation for query in running]
+        idles = {ms / 1000 for one in kept for ms in (one.idle_ms, one.timeout_ms) if ms is not None}
         to_idle = [idle + IDLE_MARGIN_S - age for idle in idles for age in ages if idle + IDLE_MARGIN_S > age]
         return min([MOVING_S if min(ages) < MOVED_S else QUIET_S, *to_idle])
 

@@ -21,6 +21,7 @@ from mars.model.plan import Aggregation, Stream
 from mars.model.registry import Query
 from reducer.state.merge import Piece, QueryState
 from reducer.state.once import Once
+from reducer.state.timed import TimedState
 
 T = TypeVar("T")
 
@@ -29,6 +30,8 @@ def resumed(query: Query, stream: Stream, committed: QueryCommit | None, tables:
             ) -> QueryState:
     """The state as of a commit, as QueryState.resume gives it; that of LATE UPDATE then wants the closed windows too."""
     kept = query.plan.aggregation
+    if kept.timeout_ms is not None:
+        return TimedState.resume(query, stream, committed, tables, once)
     kind = QueryState if not kept.is_changelog else RevisedState if kept.late == "UPDATE" else ChangingState
     return kind.resume(query, stream, committed, tables, once)
 

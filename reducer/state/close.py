@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from mars.algebra import windows
 from mars.model.commits import QueryCommit
 from mars.model.plan import QueryPlan, Stream
 
@@ -52,7 +53,8 @@ def watermark_of(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], c
     active, idle = [], []
     for partition in {*partitions, *start}:
         seen = commit.max_event_time.get(partition)
-        if facts and _is_idle(plan, facts, partition, commit.positions.get(partition, start.get(partition, -1))):
+        position = commit.positions.get(partition, start.get(partition, -1))
+        if facts and _stands_still(facts, partition, position, plan.aggregation.idle_ms):
             idle.append(seen)
         elif seen is None:
             return None
@@ -68,11 +70,28 @@ def watermark_of(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], c
     return reached - stream.units(plan.aggregation.watermark_ms)
 
 
-def _is_idle(plan: QueryPlan, facts: Facts, partition: int, position: int) -> bool:
-    if plan.aggregation.idle_ms is None or partition not in facts.idle:
+def clock_watermark(plan: QueryPlan, stream: Stream, partitions: tuple[int, ...], commit: QueryCommit,
+                    start: dict[int, int], facts: Facts | None) -> int | None:
+    """The watermark that closes all windows of what has come (EMIT FINAL TIMEOUT), in the stream's unit; None unless every
+    partition has stood still for longer than TIMEOUT, and the query has read each of them to its end.
+
+    So at the same positions it is the same in each key part, whatever is held there.
+    """
+    for partition in {*partitions, *start}:
+        position = commit.positions.get(partition, start.get(partition, -1))
+        if not facts or not _stands_still(facts, partition, position, plan.aggregation.timeout_ms):
+            return None
+    if not commit.max_event_time:
+        return None
+    kind = windows.of(plan.aggregation, stream)
+    return kind.rest_end(max(commit.max_event_time.values())) + kind.delay
+
+
+def _stands_still(facts: Facts, partition: int, position: int, longer_than_ms: int | None) -> bool:
+    if longer_than_ms is None or partition not in facts.idle:
         return False
     high, quiet_ms = facts.idle[partition]
-    return position == high and quiet_ms > plan.aggregation.idle_ms
+    return position == high and quiet_ms > longer_than_ms
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 import pyarrow as pa
 
-from mars.algebra import cells
+from mars.algebra import cells, cells_late
 from mars.algebra.cells_layout import schema, tuple_count
 from mars.algebra.cells_wire import decode
 from mars.errors import InvariantError
@@ -62,8 +62,8 @@ class QueryState:
     `commit` is this state's own copy; `open` are the cells of its segments, one table each, without those of closed
     windows; `delta` are cells that no segment holds yet; `waiting` are pieces that start after the position, by partition
     and start; `rewrite`: the next commit writes all cells anew; `earliest` is the least pane that is held; `read_on` are
-    partitions whose leader epochs have not been compared since more was read. Tables never change, and other states may
-    hold the same ones; `once` is what they share.
+    partitions whose leader epochs have not been compared since more was read; `late_cells` are those of LATE TO that no
+    commit has yet. Tables never change, and other states may hold the same ones; `once` is what they share.
     """
 
     query: Query
@@ -78,6 +78,7 @@ class QueryState:
     rewrite: bool = False
     earliest: float = math.inf
     read_on: set[int] = field(default_factory=set)
+    late_cells: list[pa.Table] = field(default_factory=list)
     once: Once = field(default_factory=Once)
 
     @classmethod
@@ -157,13 +158,20 @@ class QueryState:
         table, mark = self._cells(piece), commit.watermark
         if mark is not None:
             late, table, reaches_back = self._late_split(table, mark)
-            commit.counters["late"] += tuple_count(late)
+            if late.num_rows:
+                commit.counters["late"] += tuple_count(late)
+                if self.query.plan.aggregation.late == "TO":
+                    self.late_cells.append(self._placed(late, piece))
             self.rewrite |= reaches_back
         if table.num_rows:
             self.delta.append(table)
             self.earliest = min(self.earliest, self._made("first pane", [table], partial(cells.first_pane, table)))
         if len(self.delta) >= FOLD_TABLES:
             self.delta = [self._merged(self.delta)]
+
+    def _placed(self, late: pa.Table, piece: Piece) -> pa.Table:
+        of, kept = (piece.partition, piece.start, piece.end), self.query.plan.aggregation
+        return self._made("place", [late], lambda: cells_late.of_range(kept, self.stream, late, *of), of)
 
     def _skip(self, piece: Piece) -> None:
         if piece.share.cells:
@@ -278,6 +286,7 @@ class QueryState:
         """Take over the next commit, as it was written: it is the truth now. `tables` are the cells of its segments."""
         self.commit = commit.copy()
         self.open, self.delta, self.closed, self.changed, self.rewrite = tables, [], [], False, False
+        self.late_cells = []
 
     def _find_earliest(self) -> None:
         self.earliest = min((self._made("first pane", [table], partial(cells.first_pane, table))

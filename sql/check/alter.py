@@ -9,7 +9,7 @@ from mars.model.partials import KINDS, AggregateCall, needed
 from mars.model.plan import Aggregation, QueryPlan
 
 CLAUSES = {"where": "WHERE", "window": "WINDOWING", "watermark_ms": "WATERMARK", "idle_ms": "IDLE", "grace_ms": "GRACE",
-           "late": "LATE", "late_for_ms": "LATE", "max_ahead_ms": "MAXAHEAD"}
+           "late": "LATE", "late_for_ms": "LATE", "max_ahead_ms": "MAXAHEAD", "timeout_ms": "EMIT"}
 
 
 def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan | str:
@@ -17,9 +17,11 @@ def altered(old: QueryPlan, new: QueryPlan, starts_elsewhere: bool) -> QueryPlan
     they do not hold that. `starts_elsewhere`: the new statement has a FROM clause of another start."""
     kept, wanted = old.aggregation, new.aggregation
     differences = dict.fromkeys(_differences(kept, wanted, new.presentation.aggregates))
+    if old.late_to != new.late_to:
+        differences["LATE"] = None
     found = [*differences, *(["the start"] if starts_elsewhere else [])]
-    if old.presentation.emission != new.presentation.emission:
-        found = ["EMIT", *(text for text in found if not text.startswith("what is kept"))]
+    if old.presentation.emission != new.presentation.emission or "EMIT" in found:
+        found = ["EMIT", *(text for text in found if text != "EMIT" and not text.startswith("what is kept"))]
     if found:
         return " and ".join(found)
     versions = {**dict(new.versions or ()), **dict(old.versions or ())}  # those that its cells are made with

@@ -4,7 +4,7 @@
 2. WHERE, over the tuple's columns; a landmark is a part of it
 3. GROUP BY: keys; the bare event-time column is the window instead
 4. SELECT and HAVING, over keys, aggregates and the window
-5. window, watermark, grace, idle, start; ORDER BY and LIMIT of an ad-hoc SELECT
+5. window, watermark, grace, idle, start; ORDER BY and LIMIT
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mars.model.expressions import Column, Expression
 from mars.model.free_names import FreeNames
 from mars.model.partials import AggregateCall, kept_once
 from mars.model.plan import Aggregation, Key, Output, Presentation, QueryPlan, Stream
-from sql.check import changelog, emissions, landmark, order, policies, shape
+from sql.check import changelog, emissions, landmark, order, policies, shape, timeout
 from sql.check.aggregate_calls import aggregate_call, is_aggregate
 from sql.check.groups import Groups, check_partition, read_groups
 from sql.check.lower import TreeLowering
@@ -39,8 +39,8 @@ def compile_select(select: SelectStatement, stream: Stream, continuous: bool) ->
 def plan_of(select: SelectStatement, stream: Stream, continuous: bool) -> QueryPlan:
     """The checked plan of a SELECT over `stream`, which its FROM names; SqlError if it is not valid for the stream.
 
-    continuous: the query runs until it is dropped (CREATE QUERY), so a window is needed, and ORDER BY and LIMIT are
-    refused. Otherwise it runs once over what the topic holds.
+    continuous: the query runs until it is dropped (CREATE QUERY), so a window is needed, and ORDER BY and LIMIT say
+    which rows of each window it shows. Otherwise it runs once over what the topic holds.
     """
     try:
         return Compiler(select, stream, continuous).compile()
@@ -95,14 +95,17 @@ class Compiler:
         policy = policies.read(self.select, self.stream, self.continuous)
         emissions.check(self.select, keys, outputs, self.continuous)
         changelog.check(self.select, keys, outputs, self.continuous)
-        calls, outputs, stamps = changelog.added(self.select, calls, outputs)
+        timeout.check(self.select, outputs, self.continuous)
+        order.check(self.select, outputs, self.continuous)
+        calls, outputs, stamps = changelog.added(self.select, *timeout.added(self.select, calls, outputs))
         aggregation = Aggregation(self.stream.name, self.columns(), condition, keys, emissions.window_of(self.select),
                                   kept_once((*calls, *stamps)), **policy)
+        limit = order.read_limit(self.select)
         presentation = Presentation(calls, emissions.shown(self.select, outputs), having,
-                                    self.order_by(outputs, self.windowed), order.read_limit(self.select),
-                                    self.select.clauses.emission or "FINAL")
+                                    self.order_by(outputs, self.windowed), None if self.continuous else limit,
+                                    self.select.clauses.emission or "FINAL", limit if self.continuous else None)
         return QueryPlan(self.sql, aggregation, presentation, policies.start_of(self.select, self.continuous),
-                         rate=self.select.clauses.rate)
+                         rate=self.select.clauses.rate, late_to=policies.late_to_of(self.select))
 
     def item_texts(self) -> tuple[str, ...]:
         """The texts of the select list; for * the columns' names."""

@@ -1,4 +1,4 @@
-"""ORDER BY and LIMIT of an ad-hoc SELECT."""
+"""ORDER BY and LIMIT: of a SELECT given alone, or of each window of a continuous query."""
 
 from __future__ import annotations
 
@@ -32,6 +32,28 @@ def read(
         check_qualifiers(term, scope, TreeLowering(select.sql, scope))
         terms.append((index_of(select, term.this.unnest(), outputs, windowed), descending))
     return tuple(terms)
+
+
+def check(select: SelectStatement, outputs: tuple[Output, ...], continuous: bool) -> None:
+    """SqlError if ORDER BY or LIMIT of a continuous query do not say which rows of a window are its first."""
+    order, limit, clauses = select.tree.args.get("order"), select.tree.args.get("limit"), select.clauses
+    if not continuous:
+        return
+    if order and not limit:
+        raise at(select, order, "ORDER BY of a continuous query needs LIMIT",
+                 "the two say which rows of each window are shown, and results are ordered by window and keys",
+                 "write LIMIT 10 behind it, or use ORDER BY when reading the results")
+    if limit and not order:
+        raise at(select, limit, "LIMIT of a continuous query needs ORDER BY",
+                 "else nobody could tell which rows of a window are its first",
+                 "write ORDER BY 2 DESC before it, or use LIMIT when reading the results")
+    if limit and read_limit(select) == 0:
+        raise at(select, limit, "LIMIT 0 of a continuous query shows nothing", "", "write LIMIT 10")
+    replaces = "EMIT CHANGES" if clauses.emission == "CHANGES" else "EMIT EVERY" if clauses.emit_every_ms else \
+        "LATE UPDATE" if clauses.late_for_ms else ""
+    if order and replaces:
+        raise at(select, order, f"ORDER BY .. LIMIT does not go with {replaces}", "a row that was given out cannot be taken "
+                 "back when others come before it", "give them where results are read")
 
 
 def index_of(

@@ -14,6 +14,9 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
     """The policy of time that our clauses decide, as fields of the Aggregation."""
     clauses = select.clauses
     check_window(select, continuous)
+    if clauses.late_to is not None and not continuous:
+        raise refusal(select.sql, *clauses.places["LATE"], "LATE TO is only for CREATE QUERY",
+                      "a SELECT given alone reads once, and no tuple comes too late", "remove it")
     lengths.check(select, stream)
     idle_ms = IDLE_MS if clauses.idle_ms is None else clauses.idle_ms or None
     return {
@@ -21,8 +24,15 @@ def read(select: SelectStatement, stream: Stream, continuous: bool) -> dict:
         "grace_ms": GRACE_MS if clauses.grace_ms is None else clauses.grace_ms,
         "idle_ms": idle_ms,
         "max_ahead_ms": clauses.max_ahead_ms,
+        "timeout_ms": clauses.timeout_ms,
         **({"late": "UPDATE", "late_for_ms": clauses.late_for_ms} if clauses.late_for_ms else {}),
+        **({"late": "TO"} if clauses.late_to else {}),
     }
+
+
+def late_to_of(select: SelectStatement) -> str | None:
+    """The name under which late tuples are kept; None if they are not."""
+    return select.clauses.late_to.text if select.clauses.late_to else None
 
 
 def start_of(select: SelectStatement, continuous: bool) -> str:

@@ -53,12 +53,6 @@ def check(select: SelectStatement, continuous: bool) -> None:
     if not tree.expressions:
         raise refusal_at(select.sql, select.source, "the select list is empty", "",
                       "write SELECT count(*) FROM " + select.source.text)
-    for name in ("order", "limit"):
-        if continuous and tree.args.get(name):
-            what = "ORDER BY" if name == "order" else "LIMIT"
-            raise at(select, tree.args[name], f"{what} cannot be part of a continuous query",
-                     "its results are ordered by window and keys",
-                     f"remove it, and use {what} when reading the results")
     if is_star(select) and not shows_tuples(select):
         raise at(select, tree.expressions[0], "* is not grouped", "a row covers many tuples",
                  "name the columns of GROUP BY, and aggregates such as count(*)")

@@ -1,7 +1,7 @@
 """Cuts our own clauses out of a SELECT's words, so that plain SQL is left.
 
     window (sql/read/windowing.py), then, in any order, each once: WATERMARK d [IDLE d|OFF] [MAXAHEAD d] · GRACE d
-    · LATE DROP|UPDATE FOR d|TO s · EMIT FINAL|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t' · RATE n
+    · LATE DROP|UPDATE FOR d|TO name · EMIT FINAL [TIMEOUT d]|CHANGES|EVERY d · FROM EARLIEST|LATEST|'t' · RATE n
 
 The keywords may be names of columns too. So a clause begins only where no name can follow: after an expression has ended,
 outside parentheses, and after the FROM of the stream.
@@ -17,7 +17,7 @@ from sql.read.reader import Reader, as_name, is_duration
 from sql.read.strays import FATES, stray
 from sql.read.windowing import read_windowing
 from sql.read.words import Word
-from sql.refusals import not_supported, refusal, refusal_at
+from sql.refusals import refusal, refusal_at
 from sql.statements import Clauses
 
 OPENING = ("WINDOWING", "WATERMARK", "GRACE", "LATE", "EMIT", "FROM", "RATE")
@@ -115,12 +115,11 @@ def read_grace(reader: Reader, word: Word) -> dict:
 
 
 def read_late(reader: Reader, word: Word) -> dict:
-    """LATE DROP | UPDATE FOR d; the other fate of late tuples is refused."""
+    """LATE DROP | UPDATE FOR d | TO name."""
     if reader.accept("DROP"):
         return {}
-    if reader.word.is_("TO"):
-        raise not_supported(reader.sql, reader.word.start, reader.word.end, "LATE TO",
-                            "write LATE DROP: late tuples are dropped and counted")
+    if reader.accept("TO"):
+        return {"late_to": as_name(reader.take_name("the late tuples"))}
     if not reader.accept("UPDATE"):
         raise reader.expected("DROP, UPDATE or TO", "write LATE DROP", ("DROP", "UPDATE"))
     reader.take("FOR", hint="write LATE UPDATE FOR 10 min")
@@ -128,15 +127,18 @@ def read_late(reader: Reader, word: Word) -> dict:
 
 
 def read_emit(reader: Reader, word: Word) -> dict:
-    """EMIT FINAL | CHANGES | EVERY d; that windows close by the clock is refused."""
+    """EMIT FINAL [TIMEOUT d] | CHANGES | EVERY d."""
     if reader.accept("EVERY"):
-        return {"emission": "EVERY", "emit_every_ms": reader.take_duration("EMIT EVERY")}
-    found = reader.take("FINAL", "CHANGES", hint="write EMIT FINAL, EMIT CHANGES or EMIT EVERY d")
-    if found.is_("FINAL") and reader.word.is_("TIMEOUT"):
-        raise not_supported(reader.sql, word.start, reader.word.end, "EMIT FINAL TIMEOUT",
-                            "write EMIT FINAL; the last windows close with the next tuple, and partial=true shows them "
-                            "before")
-    return {"emission": found.value.upper()}
+        values = {"emission": "EVERY", "emit_every_ms": reader.take_duration("EMIT EVERY")}
+    else:
+        found = reader.take("FINAL", "CHANGES", hint="write EMIT FINAL, EMIT CHANGES or EMIT EVERY d")
+        if found.is_("FINAL") and reader.accept("TIMEOUT"):
+            return {"emission": "FINAL", "timeout_ms": reader.take_duration("EMIT FINAL TIMEOUT")}
+        values = {"emission": found.value.upper()}
+    if reader.word.is_("TIMEOUT"):
+        raise refusal_at(reader.sql, reader.word, "TIMEOUT goes with EMIT FINAL alone",
+                         "a row of it says whether the clock has closed its window", "write EMIT FINAL TIMEOUT 5 min")
+    return values
 
 
 def read_start(reader: Reader, word: Word) -> dict:

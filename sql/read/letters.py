@@ -1,6 +1,7 @@
-"""SHOW DEAD LETTERS and REDRIVE DEAD LETTERS, after their first word.
+"""SHOW DEAD LETTERS, SHOW LATE and REDRIVE DEAD LETTERS, after their first word.
 
     SHOW DEAD LETTERS FROM stream [WHERE condition] [LIMIT n]
+    SHOW LATE FROM name [LIMIT n]
     REDRIVE DEAD LETTERS FROM stream [INTO 'topic'] [WHERE condition] [DRY RUN]
 
 A condition is kept as text; sql.check.condition compiles it over the columns that letters have.
@@ -8,9 +9,10 @@ A condition is kept as text; sql.check.condition compiles it over the columns th
 
 from __future__ import annotations
 
+from mars.model.identifiers import identifier
 from sql.read.reader import Reader, as_name
 from sql.refusals import refusal_at
-from sql.statements import Name, RedriveDeadLetters, ShowDeadLetters
+from sql.statements import Name, RedriveDeadLetters, ShowDeadLetters, ShowLate
 
 SHOW_HINT = "write SHOW DEAD LETTERS FROM stream LIMIT 10"
 REDRIVE_HINT = "write REDRIVE DEAD LETTERS FROM stream INTO 'topic'"
@@ -23,6 +25,18 @@ def read_show_letters(reader: Reader) -> ShowDeadLetters:
     limit = _limit(reader) if reader.accept("LIMIT") else None
     reader.take_end()
     return ShowDeadLetters(stream, where, limit, reader.sql)
+
+
+def read_show_late(reader: Reader) -> ShowLate:
+    """After SHOW LATE."""
+    reader.take("FROM", hint="write SHOW LATE FROM name, which LATE TO name of a query gives")
+    name = as_name(reader.take_name("the late tuples"))
+    if reader.word.is_("WHERE"):
+        raise refusal_at(reader.sql, reader.word, "SHOW LATE takes no condition", "it shows the first ones by their places",
+                         f"write SELECT * FROM {identifier(name.text)} WHERE ...")
+    limit = _limit(reader) if reader.accept("LIMIT") else None
+    reader.take_end()
+    return ShowLate(name, limit)
 
 
 def read_redrive(reader: Reader) -> RedriveDeadLetters:

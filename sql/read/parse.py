@@ -44,8 +44,8 @@ STATEMENT_MAX = 65_536
 def parse(sql: str, resolve: Resolve | None = None) -> Statement:
     """The statement, with or without a semicolon at its end; SqlError for any other text.
 
-    resolve: says whether a name is a 'stream', a 'query' or neither (None); a SELECT over queries alone is kept as text
-    for the embedded engine. Without it every name counts as a stream.
+    resolve: says whether a name is a 'stream', a 'query', that of 'late' tuples or neither (None); a SELECT over queries and
+    late tuples alone is kept as text for the embedded engine. Without it every name counts as a stream.
     """
     refuse_unreadable(sql)
     try:
@@ -123,7 +123,7 @@ def read_rows(reader: Reader, resolve: Resolve) -> SelectStatement | SelectFromQ
     """A SELECT: over a stream, or over the results of queries."""
     sql = reader.sql
     kinds = [(word, resolve(word.value)) for word in sources(reader.words)]
-    queries = [word for word, kind in kinds if kind == "query"]
+    queries = [word for word, kind in kinds if kind in ("query", "late")]
     streams = [word for word, kind in kinds if kind == "stream"]
     if queries and streams:
         word = streams[0]
@@ -197,11 +197,12 @@ def read_alter(reader: Reader) -> Statement:
 
 
 def read_show(reader: Reader) -> Statement:
-    """SHOW STREAMS | QUERIES | SINKS | CONNECTIONS | WORKERS | DEAD LETTERS ..."""
-    hint = "write SHOW STREAMS, SHOW QUERIES, SHOW SINKS, SHOW CONNECTIONS, SHOW WORKERS or SHOW DEAD LETTERS FROM stream"
-    kind = reader.take(*SHOWS, "DEAD", hint=hint).value.upper()
-    if kind == "DEAD":
-        return letters.read_show_letters(reader)
+    """SHOW STREAMS | QUERIES | SINKS | CONNECTIONS | WORKERS | DEAD LETTERS ... | LATE FROM ..."""
+    hint = ("write SHOW STREAMS, SHOW QUERIES, SHOW SINKS, SHOW CONNECTIONS, SHOW WORKERS, SHOW DEAD LETTERS FROM stream or "
+            "SHOW LATE FROM name")
+    kind = reader.take(*SHOWS, "DEAD", "LATE", hint=hint).value.upper()
+    if kind in ("DEAD", "LATE"):
+        return letters.read_show_letters(reader) if kind == "DEAD" else letters.read_show_late(reader)
     reader.take_end()
     return SHOWS[kind]()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from mars.algebra import windows
 from mars.algebra.aggregate_functions import UNCALLABLE
 from mars.model.durations import format_duration
+from mars.model.identifiers import identifier
 from mars.model.partials import KINDS, STAMPS, AggregateCall, Partial, needed
-from mars.model.plan import Aggregation, QueryPlan, Stream
+from mars.model.plan import QueryPlan, Stream
 from sql.say.unparse import plain_literal, unparse
 
 WIDTH = 11
@@ -83,6 +84,8 @@ def result_lines(plan: QueryPlan) -> list[tuple[str, str]]:
         )
     if presentation.limit is not None:
         lines.append(("limit", str(presentation.limit)))
+    if presentation.window_limit is not None:
+        lines.append(("limit", f"{presentation.window_limit} rows of each window, the first in that order, then by keys"))
     return lines
 
 
@@ -106,15 +109,18 @@ def time_lines(plan: QueryPlan, stream: Stream) -> list[tuple[str, str]]:
             ("future", f"a tuple more than {format_duration(aggregation.max_ahead_ms)} ahead of its record's Kafka "
                        "timestamp: counted, moves nothing")]),
         ("grace", f"a window closes when the watermark is {closing} its end{grace}"),
-        ("late", late_text(aggregation, kind)),
+        ("late", late_text(plan, kind)),
         ("emits", emission_text(plan)),
     ]
 
 
-def late_text(aggregation: Aggregation, kind: windows.Windows) -> str:
+def late_text(plan: QueryPlan, kind: windows.Windows) -> str:
     """What becomes of late tuples."""
+    aggregation = plan.aggregation
     if aggregation.late == "DROP":
         return f"{kind.late}: dropped and counted"
+    if plan.late_to is not None:
+        return f"{kind.late}: counted, and kept by its place: SELECT ... FROM {identifier(plan.late_to)}"
     return (f"for {format_duration(aggregation.late_for_ms)} after a window has closed, a late tuple makes a new revision "
             "of its row; after that it is dropped and counted")
 
@@ -129,6 +135,10 @@ def emission_text(plan: QueryPlan) -> str:
     if plan.presentation.emission == "CHANGES":
         return ("CHANGES: with each commit the rows of open windows that have changed (final false), and each window once "
                 "more when it is closed (final true)")
+    if plan.aggregation.timeout_ms is not None:
+        timeout = format_duration(plan.aggregation.timeout_ms)
+        return (f"FINAL TIMEOUT {timeout}: each window once, when it is closed (timed_out false); once nothing has come to "
+                f"any partition for {timeout} by the clock and all is read, the last windows close too (timed_out true)")
     revisions = "; and each revision of it" if plan.aggregation.late == "UPDATE" else ""
     return f"{plan.presentation.emission}: each window once, when it is closed{revisions}"
 

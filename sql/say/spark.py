@@ -26,7 +26,22 @@ def spark_sql(plan: QueryPlan, stream: Stream, view: str) -> str:
     lines = [f"SELECT {', '.join(columns)}", f"FROM ({indent(grouped(plan, stream, view))})"]
     if presentation.having:
         lines.append(f"WHERE {unparse(presentation.having, names)}")
+    if presentation.window_limit is not None:
+        return first_of_windows(plan, lines, names)
     return "\n".join([*lines, *ordering(plan)])
+
+
+def first_of_windows(plan: QueryPlan, lines: list[str], names: dict[str, str]) -> str:
+    """The first rows of each window, of a statement without ORDER BY; then by window and keys, as results are ordered."""
+    outputs, keys = plan.presentation.outputs, [f"_k{i}" for i in range(len(plan.aggregation.keys))]
+    by = [(outputs[i].expression, descending) for i, descending in plan.presentation.order_by if i >= 0]
+    terms = [term(unparse(expression, names), descending) for expression, descending in by]
+    place = f"row_number() OVER (PARTITION BY window_start, window_end ORDER BY {', '.join([*terms, *keys])}) AS _row"
+    inner = "\n".join([", ".join([lines[0], *keys, place]), *lines[1:]])
+    shown = ["window_start", "window_end", *(quoted(output.name) for output in outputs)]
+    return "\n".join([f"SELECT {', '.join(shown)}", f"FROM ({indent(inner)})",
+                      f"WHERE _row <= {plan.presentation.window_limit}",
+                      f"ORDER BY {', '.join(['window_start', 'window_end', *keys])}"])
 
 
 def show_tuples(plan: QueryPlan, view: str) -> str:

@@ -10,10 +10,13 @@ from sql.say.unparse import text_literal, unparse
 
 PLACE = "_partition, _offset, _line"
 ORDER = f"struct(_time, {PLACE})"
+STAMPS = {"final": "true", "revision": "0L", "timed_out": "false"}  # of a batch, which closes each window once, at its end
 
 
 def aggregate(call: AggregateCall) -> str:
     """An aggregate call with its filter."""
+    if call.function in STAMPS:
+        return STAMPS[call.function]
     of = unparse(call.argument) if call.argument else "*"
     conditions = [unparse(call.filter)] if call.filter else []
     match call.function:

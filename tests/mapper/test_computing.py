@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from mapper import computing
-from mapper.aggregate import TaskCells
+from mapper.batch import TaskCells
 from mapper.computing import Computing, Refused
 from mapper.decode import decode
 from mapper.handoff import Fetched

@@ -11,6 +11,7 @@ from kazoo.exceptions import ConnectionLoss
 
 from mapper.fetch import RangeTooLarge
 from mapper.fetching import Fetching
+from mapper.handoff import PLACES
 from mapper.shared import GIVEN_BACK_MS
 from mars.adapters.exchange import StaleGenerationError
 from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange
@@ -43,7 +44,7 @@ class Stage:
 
     def has_room(self) -> bool:
         """Is no place of the handoff taken? All are after this."""
-        return [self.fetching.shared.handoff.reserve(0) for _ in range(3)] == [True, True, False]
+        return [self.fetching.shared.handoff.reserve(0) for _ in range(PLACES + 1)] == [True] * PLACES + [False]
 
     def pause_s(self) -> float:
         return self.fetching._reading(VIEW).pause.due_in_s()

@@ -1,5 +1,5 @@
 -- over: continuous
 -- at: 1:66
--- title: ORDER BY cannot be part of a continuous query
--- hint: remove it, and use ORDER BY when reading the results
+-- title: ORDER BY of a continuous query needs LIMIT
+-- hint: write LIMIT 10 behind it, or use ORDER BY when reading the results
 SELECT sip, count(*) FROM s GROUP BY sip WINDOWING 60 s ORDER BY 2

@@ -1,7 +1,7 @@
 """Cells of the simulation: sorted lists of window and tuple id, so that a loss and a double cannot cancel each other.
 
-A cell is one number, the window's start above `ID_BITS` bits of the id: tables are split by bisection and encoded as they
-lie in memory.
+A cell is one number, the window's start above `ID_BITS` bits, of which the first says whether the clock has closed the
+window and the others are the id: tables are split by bisection and encoded as they lie in memory.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
-from mapper.aggregate import TaskCells
-from mapper.batch import Judged
+from mapper.batch import Judged, TaskCells
 from mapper.timing import Limits
 from mars.model.commits import ResultSegment, Segment
 from mars.model.plan import QueryPlan, Stream
 from mars.model.types import to_arrow
 
 WINDOW_MS = 200
-ID_BITS = 20
-IDS = (1 << ID_BITS) - 1
+ID_BITS = 21
+TIMED_OUT = 1 << (ID_BITS - 1)
+IDS = TIMED_OUT - 1
 INSTANT = to_arrow("TIMESTAMP")
 
 
@@ -140,6 +140,11 @@ def close(plan: QueryPlan, stream: Stream, tables: list[Table], before: int | No
     return [closed for closed, _ in split if closed], [rest for _, rest in split]
 
 
+def stamped(plan: QueryPlan, table: Table, timed_out: int) -> Table:
+    """Stands for mars.algebra.cells_stamps.stamped."""
+    return Table(cell | TIMED_OUT * timed_out for cell in table)
+
+
 def first_pane(table: Table) -> int:
     """Stands for mars.algebra.cells.first_pane."""
     return table[0] >> ID_BITS
@@ -192,3 +197,7 @@ OPEN = SimpleNamespace(schema=lambda *_: None, decode=decode, merge=merge, unclo
 CELLS = SimpleNamespace(merge=merge, late_split=late_split, unclosed=unclosed, close=close, first_pane=first_pane,
                         would_close=would_close, reaches_back=lambda *_: False, looks_back=lambda _: False,
                         settle=lambda _aggregation, _stream, table, _watermark: table, equal=operator.eq, tuple_count=len)
+STAMPS = SimpleNamespace(stamped=stamped)
+# Stand for mars.algebra.cells_late and reducer.committing.closed.Late.
+LATE = SimpleNamespace(of_range=lambda kept, stream, late, partition, start, end: late)
+KEPT = SimpleNamespace(of_tables=lambda plan, stream, tables, once: Closed(plan, stream, merge(plan, stream, tables)))

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from mapper.aggregate import TaskCells
+from mapper.batch import TaskCells
 from mapper.steps import Steps
 from mars.algebra import cells as algebra
 from mars.algebra.cells_wire import decode, encode

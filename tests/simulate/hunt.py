@@ -6,8 +6,8 @@ import re
 import time
 from collections.abc import Iterable
 
-from tests.simulate.bugs import OF_CHANGES
-from tests.simulate.run import CHANGING, ROUNDS, TURNS, Run, run
+from tests.simulate.bugs import OF_CHANGES, OF_LATE, OF_TIMEOUT
+from tests.simulate.run import CHANGING, OTHERS, ROUNDS, TURNS, Run, run
 
 # How the end of a worker by a mistake in the code reads, as of a planted bug whose patch does not fit any more.
 MISTAKE = re.compile(r"^Broken: I9: \S+ ended by "
@@ -21,10 +21,12 @@ def is_shown(result: Run) -> bool:
 
 def first_broken(bug: str, first: int, most: int, rounds: int = ROUNDS) -> int | None:
     """The first of `most` seeds from `first` on that shows the bug by an invariant, and holds without it. Only those are
-    tried whose rows can show it: rows that change, or others."""
-    changes = bug in OF_CHANGES
+    tried that can show it: with rows that change, with windows that the clock closes, with late tuples that are kept, or
+    without rows that change."""
+    turns = set(CHANGING if bug in OF_CHANGES else OTHERS if bug in OF_LATE else range(TURNS))
+    turns = {11} if bug in OF_TIMEOUT else turns if bug in OF_CHANGES else turns - CHANGING.keys()
     return next((seed for seed in range(first, first + most)
-                 if (seed % TURNS in CHANGING) == changes
+                 if seed % TURNS in turns
                  and is_shown(run(seed, rounds, bug)) and run(seed, rounds).broken is None), None)
 
 

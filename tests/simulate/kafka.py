@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from mapper.batch import Messages
 from mapper.fetch import Range, RangeTooLarge
@@ -15,7 +16,17 @@ from tests.simulate.log import Log
 from tests.simulate.scheduler import Scheduler, Source
 
 FUTURE_LIMIT_MS, OWN_LIMIT_MS = 200, 350  # the setting, and what some queries have instead
+BEHIND_MS = (400, 1_800)  # how far behind what is written now some records are
 TOO_LARGE = 0.01  # so often a range holds more bytes than was to be expected
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The logs have moved at this moment: how long each is since then, and whether no transaction is open."""
+
+    at_s: float
+    ends: tuple[int, ...]
+    is_stable: bool
 
 
 class Topic(Source):
@@ -35,6 +46,7 @@ class Topic(Source):
         self.one_is_asked = False
         self.throttled_is_end = False
         self.unheard: set[str] = set()  # nodes that Kafka does not hear
+        self.moves: list[Moved] = []
 
     def append(self, partition: int, time: int) -> None:
         """One record, visible at once unless a transaction is open before it."""
@@ -44,7 +56,7 @@ class Topic(Source):
         log.records.append((self.ids, time))
         log.cells.append(cell(self.ids, time))
         log.stable += closed
-        self.notify()
+        self._moved()
 
     def hold(self, partition: int, times: list[int]) -> Callable[[bool], None]:
         """Records of a transaction that is left open; call the result with True to commit it, False to abort it."""
@@ -54,6 +66,7 @@ class Topic(Source):
             self._number(time)
             log.records.append((self.ids, time))
             log.cells.append(cell(self.ids, time))
+        self._moved()
 
         def end(commits: bool) -> None:
             if not commits:
@@ -62,9 +75,15 @@ class Topic(Source):
             log.records.append(None)
             log.cells.append(0)
             log.stable = len(log.records)
-            self.notify()
+            self._moved()
 
         return end
+
+    def _moved(self) -> None:
+        """Something was written, or can be read now."""
+        self.moves.append(Moved(self.scheduler.now, tuple(len(log.records) for log in self.logs),
+                                all(log.stable == len(log.records) for log in self.logs)))
+        self.notify()
 
     def _number(self, time: int) -> None:
         """The next id, of a record that is written now."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.simulate.kafka import BEHIND_MS
 from tests.simulate.world import World
 
 PARTITIONS_MAX, PILE_MAX = 4, 60
-BURST_MS, AHEAD_MS, BEHIND_MS = 300, (150, 450), (400, 1_800)
+BURST_MS, AHEAD_MS = 300, (150, 450)
 
 
 class Load:
@@ -32,8 +33,8 @@ class Load:
         p, ahead = self._partition(), 0
         if self.world.topic.disordered and self.random.random() < 0.3:
             ahead = self.random.randint(*AHEAD_MS)
-        elif self.world.plan.aggregation.late == "UPDATE" and self.random.random() < 0.4:
-            ahead = -self.random.randint(*BEHIND_MS)  # so little that it counts still
+        elif self.world.plan.aggregation.late != "DROP" and self.random.random() < 0.4:
+            ahead = -self.random.randint(*BEHIND_MS)  # so little that LATE UPDATE counts it still
         for _ in range(self.random.randint(1, 5)):
             self._append(p, self._now() + ahead)
 

@@ -38,6 +38,7 @@ import reducer.leading.watch_topic
 import reducer.state.limits
 import reducer.state.merge
 import reducer.state.sharing
+import reducer.state.timed
 from mars import faults
 from mars.model.plan import QueryPlan
 from tests.plans import changed
@@ -65,8 +66,10 @@ CELLS: list[Change] = [
     (reducer.committing.truth, "decode", cells.decode), (reducer.committing.truth, "schema", lambda *_: None),
     (reducer.state.limits, "cells", cells.CELLS),
     (reducer.state.sharing, "cells", cells.CELLS),
+    (reducer.state.timed, "cells_stamps", cells.STAMPS),
     (reducer.state.merge, "cells", cells.CELLS), (reducer.state.merge, "decode", cells.decode),
     (reducer.state.merge, "schema", lambda *_: None), (reducer.state.merge, "tuple_count", len),
+    (reducer.state.merge, "cells_late", cells.LATE), (reducer.committing.commit, "Late", cells.KEPT),
     (reducer.committing.commit, "Closed", cells.Closed), (reducer.committing.commit, "encode", cells.encode),
     (mars.results.tables, "cells", cells.OPEN), (mars.results.open_windows, "cells", cells.OPEN),
 ]

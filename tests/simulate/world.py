@@ -28,9 +28,11 @@ from tests.simulate.changing_readers import ChangingReaders
 from tests.simulate.check import Broken, Checker
 from tests.simulate.fairness import Fairness
 from tests.simulate.faults import FATES, STRIKES, Mix, Network
+from tests.simulate.late import KeepingChecker
 from tests.simulate.readers import Readers
 from tests.simulate.scheduler import Actor, Killed, Scheduler
 from tests.simulate.shown import Shown
+from tests.simulate.timed import TIMEOUT_MS, TimedChecker
 from tests.simulate.workers import CONFIG, SPARE, WORKERS
 
 KEY_PARTS, PARTITIONS = (1, 2, 2, 2, 3, 4), 2
@@ -42,6 +44,9 @@ PLAN = made(("t", "id"), (Key("id", Column("id", "BIGINT"), "BIGINT"),), (),
             (Output("id", Column("k0", "BIGINT"), "BIGINT"),), window=Window("tumbling", WINDOW_MS), watermark_ms=0,
             idle_ms=400)
 AHEAD = changed(PLAN, max_ahead_ms=kafka.OWN_LIMIT_MS)
+KEEPING = changed(PLAN, late="TO")
+TIMED = changed(KEEPING, timeout_ms=TIMEOUT_MS)
+CHECKERS: dict[QueryPlan, type[Checker]] = {KEEPING: KeepingChecker, TIMED: TimedChecker}
 # What may end a process, which the supervisor then starts again. A broken promise is not among it.
 EXPECTED_ENDS = (Killed, MarsError, KazooException)
 
@@ -75,7 +80,7 @@ class World:
             self.session.ensure(path)
         self.catalog = CatalogStore(self.session)
         stream = self.catalog.create_stream(replace(STREAM, key_parts=self.key_parts), range(PARTITIONS))
-        checker = ChangingChecker if self.changes else Checker
+        checker = ChangingChecker if self.changes else CHECKERS.get(self.plan, Checker)
         self.checker = checker(stream.id, self.key_parts, self.topic, storage.Storage(self.disk), self.server)
         self.ensemble.watch = self.checker.watch
         self.server.fairness = Fairness(self.checker.report)

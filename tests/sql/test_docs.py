@@ -21,7 +21,7 @@ FLOWS = compile_stream(parse(BLOCKS[1]))
 
 @pytest.mark.parametrize("sql", BLOCKS)
 def test_every_statement_reads_and_compiles(sql: str) -> None:
-    statement = parse(sql, {"flows": "stream", "talkers": "query"}.get)
+    statement = parse(sql, {"flows": "stream", "talkers": "query", "minutes_late": "late"}.get)
     if isinstance(statement, CreateStream):
         assert compile_stream(statement).columns
     select = statement.select if isinstance(statement, CreateQuery | Explain) else statement

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mars.algebra.evaluation.arrays import plain
-from mars.algebra.grouping import group
+from mars.algebra.evaluation.arrays import plain, taken
+from mars.algebra.grouping import key_codes
+from mars.algebra.ordering import by_number, first_of_each
 from mars.algebra.partials.kind import Columns, Input, Kind, without_nulls
 from mars.model import types
 from mars.model.partials import Partial
@@ -32,12 +33,15 @@ def _merge(partial: Partial, held: Columns, ids: np.ndarray, groups: int) -> Col
 
 
 def _distinct_lists(partial: Partial, values: pa.Array, ids: np.ndarray, groups: int) -> pa.Array:
-    rows = group([values], ids.astype(np.int64)).first_row
-    rows = rows[np.argsort(ids[rows], kind="stable")]
-    offsets = np.zeros(groups + 1, np.int32)
-    np.cumsum(np.bincount(ids[rows], minlength=groups), out=offsets[1:])
-    kept = plain(values.take(pa.array(rows)))
-    return pa.ListArray.from_arrays(pa.array(offsets), kept, type=_columns(partial)[0][1])
+    rows = first_of_each(list(key_codes(values)), ids, groups)
+    return lists_of(partial, values, rows, ids, groups)
+
+
+def lists_of(partial: Partial, values: pa.Array, rows: np.ndarray, ids: np.ndarray, groups: int) -> pa.Array:
+    """The list of each group, of the values of these rows, in their order; those of a group differ."""
+    order, starts = by_number(ids[rows], groups)
+    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), plain(taken(values, rows[order])),
+                                    type=_columns(partial)[0][1])
 
 
 KINDS = {"distinct": Kind(_columns, _update, _merge)}

@@ -31,6 +31,17 @@ class Gathered:
     lasts: Times | None = None
 
 
+def stepped_panes(event_times: Times, step: int, offset: int) -> Times:
+    """Of each event time the start of the pane [k * step, (k + 1) * step) + offset, for whole k, that it is in."""
+    if len(event_times) == 0:
+        return np.zeros(0, np.int64)
+    # A small batch mostly lies in one pane, and two comparisons are cheaper than a division per tuple.
+    first = (int(event_times.min()) - offset) // step * step + offset
+    if int(event_times.max()) < first + step:
+        return np.full(len(event_times), first, np.int64)
+    return (event_times - offset) // step * step + offset if offset else event_times // step * step
+
+
 class Windows(ABC):
     """The windows of one query over one stream. What holds for every kind:
 
@@ -74,13 +85,7 @@ class Windows(ABC):
         """The pane of each event time. A kind without `step` has its own."""
         step = self.step
         assert step is not None, self
-        if len(event_times) == 0:
-            return np.zeros(0, np.int64)
-        # A small batch mostly lies in one pane, and two comparisons are cheaper than a division per tuple.
-        first = (int(event_times.min()) - self.offset) // step * step + self.offset
-        if int(event_times.max()) < first + step:
-            return np.full(len(event_times), first, np.int64)
-        return (event_times - self.offset) // step * step + self.offset if self.offset else event_times // step * step
+        return stepped_panes(event_times, step, self.offset)
 
     def gather(self, keys: Sequence[pa.Array], panes: Times, lasts: Times) -> Gathered:
         """Which of these rows, tuples or cells, become one cell: those that agree in the keys and the pane."""
@@ -126,6 +131,11 @@ class Windows(ABC):
     def last_end(self, panes: Times) -> Times:
         """The end of the last window of each pane: once that is closed, the pane is not needed any more."""
         return self.end(panes)
+
+    def rest_end(self, time: int) -> int:
+        """The end of the last window that is closed where nothing follows a tuple of this time (EMIT FINAL TIMEOUT): of all
+        that hold it, of a kind of which each shows something else."""
+        return int(self.end(self.panes(np.array([time], np.int64)))[0])
 
     def settled(self, panes: Times, closed_end: int) -> Times:
         """For each pane one that is in the same windows of those that end after `closed_end`: the same one for as many as

@@ -22,6 +22,10 @@ class Landmark(Stepped):
     def shortest_us(self) -> int:
         return (self.window.every_ms or 0) * 1_000
 
+    def rest_end(self, time: int) -> int:
+        """That of the first one: the later ones of its period show the same."""
+        return int(self.first_end(self.panes(np.array([time], np.int64)), None)[0])
+
     def settled(self, panes: Times, closed_end: int) -> Times:
         return np.where(panes + self.every <= closed_end, self.start(panes + 1), panes)
 

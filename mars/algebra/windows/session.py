@@ -70,6 +70,9 @@ class Session(Joined):
         assert lasts is not None, self
         return windows, self.ends(windows, lasts)
 
+    def rest_end(self, time: int) -> int:
+        return time + self.gap
+
     def windows_of(self, ids: np.ndarray, first: Times, last: Times) -> tuple[Times, Times]:
         order = np.lexsort((first, ids))
         numbers = runs.numbered(ids[order], first[order], last[order], self.gap, -1 if self.most is None else self.most)

@@ -45,6 +45,10 @@ class Sliding(Ranged):
     def last_end(self, panes: Times) -> Times:
         return panes + self.size - 1
 
+    def rest_end(self, time: int) -> int:
+        """That of its own one: there is none without a tuple at its end."""
+        return time
+
     def ranges(self, ids: np.ndarray, panes: Times, above: int | None, up_to: int | None
                ) -> tuple[np.ndarray, np.ndarray, Times]:
         last, names = self.of_panes(panes, above, up_to)

@@ -40,6 +40,9 @@ class Stepped(Windows):
         first = self._at_or_after(panes + self.length)
         return first if above is None else np.maximum(first, self._at_or_after(np.array(above + 1)))
 
+    def rest_end(self, time: int) -> int:
+        return int(self.end(self.last_end(self.panes(np.array([time], np.int64))))[0])
+
     def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
         first, counts = self.reach(panes, above, up_to)
         rows = np.repeat(np.arange(len(panes)), counts)

@@ -134,6 +134,10 @@ class LandmarkDays(Zoned):
         first = periods * self.size
         return periods * self._steps - (self.begins(first) - self.begins(first + self.size)) // self._step
 
+    def rest_end(self, time: int) -> int:
+        """That of the first one: the later ones of its period show the same."""
+        return int(self.end(self.first_end(self.panes(np.array([time], np.int64)), None))[0])
+
     def of_panes(self, panes: Times, above: int | None, up_to: int | None) -> tuple[np.ndarray, Times]:
         rows, names = super().of_panes(panes, above, up_to)
         # A day that the zone left out would give the window of the day before once more.

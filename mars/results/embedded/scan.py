@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from mars.results.tables import Piece
+from mars.results.pieces import Piece
 
 FORMAT, FILES = ds.IpcFileFormat(), fs.LocalFileSystem()
 BATCH_ROWS = 100_000

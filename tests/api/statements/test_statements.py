@@ -226,6 +226,9 @@ def test_show_describe_and_explain_speak(sql, stream, new_query):
         status, document = sql(statement)
         assert (status, document["kind"]) == (200, "plan"), statement
         assert document["rows"]
+    for clauses in ("EMIT CHANGES", "EMIT EVERY 10 s", "LATE UPDATE FOR 5 s", "LATE TO x", "EMIT FINAL TIMEOUT 5 s"):
+        status, document = sql(f"EXPLAIN SELECT sip, count(*) FROM {stream} GROUP BY sip WINDOWING 60 s {clauses}")
+        assert (status, document["kind"]) == (200, "plan"), clauses
 
 
 def test_select_from_a_query_reads_its_closed_windows(sql, new_query):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from mars.algebra import cells
-from mars.algebra.cells_wire import METADATA
+from mars.algebra.cells_wire import MANY, METADATA, compacted, parts_of
 from mars.errors import InvariantError
 from mars.model.expressions import Call, Column, Literal
 from mars.model.partials import AggregateCall
@@ -125,3 +125,17 @@ def test_late_cells_are_told_apart_by_window_end_and_grace() -> None:
     table = aggregate(query, stream(), [1, 60_001], ["a", "a"])
     assert [len(part) for part in cells.late_split(query.aggregation, stream(), table, 60_499)] == [0, 2]
     assert [len(part) for part in cells.late_split(query.aggregation, stream(), table, 60_500)] == [1, 1]
+
+
+@pytest.mark.parametrize("count", [1, MANY, 40])
+@pytest.mark.parametrize("null", [None, "a"])
+def test_parts_of_cells_are_compacted_as_each_by_itself(count: int, null: str | None) -> None:
+    words = pa.array([null, *(f"{n % 7}" for n in range(99))]).dictionary_encode()
+    table = pa.table({"w": np.arange(100), "k0": words, "n": np.ones(100, np.int64)})
+    places = np.array([0, *sorted(np.random.default_rng(1).integers(0, 101, count - 1)), 100])
+    parts = parts_of(table, places)
+    assert len(parts) == count
+    for part, first, end in zip(parts, places, places[1:], strict=False):
+        whole = compacted(table.slice(first, end - first))
+        assert cells.decode(cells.encode(part)).equals(cells.decode(cells.encode(whole)))
+        assert cells.decode(cells.encode(part))["k0"].combine_chunks().dictionary.equals(whole["k0"].dictionary)

@@ -12,9 +12,9 @@ from mars.publisher.postgres import newest as last_of_each
 from mars.publisher.target import Shape
 from mars.results.cursors import Selection
 from mars.results.emitted import is_emitted, newest, shown, still_open, whole
+from mars.results.pieces import Piece
 from mars.results.rows import Choice, first_rows
 from mars.results.schema import columns_of, schema_of
-from mars.results.tables import Piece
 from sql.check.compile import compile_select
 from sql.check.condition import compile_condition
 from sql.read.parse import parse

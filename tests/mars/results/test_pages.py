@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from mars.model.commits import COUNTERS
+from mars.results import tails
 
 pytestmark = pytest.mark.services
 CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
@@ -230,3 +231,22 @@ def test_a_query_shows_its_counters_once(client, filled):
     assert document["positions"] == {"0": 7}
     assert document["lag"] == {"tuples": 0, "partitions": {"0": 0}}
     assert (document["state"], document["commit"]) == ("RUNNING", 4)
+
+
+def test_a_query_with_a_limit_shows_the_first_rows_of_each_window_of_all_key_parts(client, context, new_query):
+    committer = new_query("SELECT sip, count(*), sum(bytes) AS b FROM {s} GROUP BY sip WINDOWING 60 s "
+                          "ORDER BY count DESC LIMIT 2")
+    committer.commit(0, [row(0, "b", 7), row(0, None, 2), row(60, "b", 3), row(60, "c", 3)], watermark=185)
+    committer.commit(1, [row(0, "a", 4), row(0, "d", 9), row(60, "a", 5)], watermark=185)
+    shown = [["b", 7, 1], ["d", 9, 1], ["a", 5, 1], ["b", 3, 1]]
+    assert [r[2:] for r in get(client, committer).json()["rows"]] == shown
+    rows, cursor = [], ""
+    while cursor is not None:
+        page = get(client, committer, limit=1, **({"cursor": cursor} if cursor else {})).json()
+        rows, cursor = rows + page["rows"], page["next"]
+    assert [r[2:] for r in rows] == shown
+    assert [r[2:] for r in get(client, committer, where="count < 7").json()["rows"]] == shown[2:]  # of what is shown
+    tail = tails.open_tail(context.results, committer.query.name, None, None, None)
+    assert [list(r.values())[2:] for r in tails.next_block(context.results, tail).table.to_pylist()] == shown
+    answer = client.post("/v1/sql", json={"sql": f"SELECT sip FROM {committer.query.name} ORDER BY sip"})
+    assert [r for r, in answer.json()["rows"]] == ["a", "b", "b", "d"]

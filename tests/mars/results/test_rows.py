@@ -13,12 +13,11 @@ import pyarrow.compute as pc
 import pytest
 
 from mars.errors import SqlError
-from mars.results import tables
 from mars.results.cursors import Selection
+from mars.results.pieces import Piece
 from mars.results.places import Place
 from mars.results.rows import Choice, first_rows
 from mars.results.schema import schema_of
-from mars.results.tables import Piece
 from sql.check.compile import compile_select
 from sql.check.condition import result_condition
 from sql.read.create import compile_stream
@@ -91,7 +90,7 @@ def test_pages_follow_each_other_without_gap_or_double():
 @pytest.mark.parametrize("at", [1, 17, 30, 59])
 def test_in_the_order_of_ends_rows_follow_each_other_too(monkeypatch, at):
     """As events and sinks have them: sessions close in this order, and not in that of their starts."""
-    monkeypatch.setattr(tables, "STRATUM_ROWS", 7)
+    monkeypatch.setattr("mars.results.pieces.STRATUM_ROWS", 7)
     rows = table(3)
     lengths = np.random.default_rng(1).integers(1, 9, len(rows)) * 30_000_000
     ends = pc.add(rows["window_start"].cast(pa.int64()), pa.array(lengths)).cast(rows["window_end"].type)
@@ -109,7 +108,7 @@ def test_in_the_order_of_ends_rows_follow_each_other_too(monkeypatch, at):
 
 
 def test_a_page_of_few_rows_reads_few_pieces_however_few_are_chosen(monkeypatch):
-    monkeypatch.setattr(tables, "STRATUM_ROWS", 20)
+    monkeypatch.setattr("mars.results.pieces.STRATUM_ROWS", 20)
     whole, loaded = table(2).sort_by("window_start"), []
 
     def load(at: int) -> pa.Table:
@@ -126,7 +125,7 @@ def test_a_page_of_few_rows_reads_few_pieces_however_few_are_chosen(monkeypatch)
 @pytest.mark.parametrize("descending", [False, True])
 def test_of_windows_that_begin_together_few_pieces_are_read(monkeypatch, descending):
     """As of a landmark: [0, 10 s), [0, 20 s), ... lie one behind the other."""
-    monkeypatch.setattr(tables, "STRATUM_ROWS", 20)
+    monkeypatch.setattr("mars.results.pieces.STRATUM_ROWS", 20)
     type_, loaded = schema_of(PLAN).field("window_end").type, []
     whole = table(2).set_column(0, "window_start", pa.array([0] * 60).cast(type_)).set_column(
         1, "window_end", pa.array([10_000_000 * (n // 3 + 1) for n in range(60)]).cast(type_))

@@ -65,7 +65,7 @@ def test_no_row_is_left_out_and_none_comes_twice_wherever_a_reader_begins(contex
 
 
 def test_after_an_error_no_row_is_left_out_and_none_comes_again(context, filled, monkeypatch):
-    monkeypatch.setattr("mars.results.tables.STRATUM_ROWS", 1)
+    monkeypatch.setattr("mars.results.pieces.STRATUM_ROWS", 1)
     tail, table, broken = begun(context, filled), context.tables.rows, [filled.commits[0].results[1]]
 
     def failing(result, plan, stream):

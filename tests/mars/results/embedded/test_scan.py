@@ -14,7 +14,7 @@ from mars.errors import SqlError
 from mars.results.embedded.engine import Engine
 from mars.results.embedded.scan import Closed
 from mars.results.embedded.watch import Limits
-from mars.results.tables import Piece
+from mars.results.pieces import Piece
 
 INSTANT = pa.timestamp("us", "UTC")
 SCHEMA = pa.schema({"window_start": INSTANT, "window_end": INSTANT, "k": pa.int64(), "x": pa.float64(), "s": pa.string()})

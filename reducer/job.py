@@ -38,8 +38,8 @@ AGAIN_S = 0.1  # before the next try while ZooKeeper does not answer
 
 
 def run_reducer(config_json: str, slot: int) -> None:
-    """Work as reducer `slot` until the stop znode appears, or a mark at its own znode. Raises if the ZooKeeper session may be
-    lost."""
+    """Work as reducer `slot` until the stop znode appears, or a mark at its own znode. Raises if the ZooKeeper session may
+    be lost."""
     config = Config.from_json(config_json)
     faults.arm(config.fault_folder)
     admit_worker(config)

@@ -141,7 +141,7 @@ def test_crash_points() -> None:
 
 def test_znodes_and_keys() -> None:
     text = section(TEXT["architecture.md"], "What is kept where")
-    paths = [names.CATALOG, names.LEADER, names.STOP, names.INSTANCE,
+    paths = [names.CATALOG, names.LEADER, names.STOP, names.INSTANCE, names.WORKFORCE,
              names.SINKS, names.sink_status("<id>"), names.sink_owner("<id>"), f"{names.SECRETS}/<name>",
              *(f"{folder}/<id>" for folder in (names.CHANGES, names.MAPPERS, names.REDUCERS, names.PUBLISHERS)),
              f"{names.ELECTION}/candidate-<n>", *(f"{names.STREAMS}/<id>/{part}" for part in

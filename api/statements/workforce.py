@@ -31,7 +31,8 @@ def change(context: Context, counts: Mapping[str, int]) -> list[str]:
             title, detail, hint = _above(kind, most[kind])
             raise ConflictError(title, detail, hint)
     wanted = context.workforce.ask(counts) if counts else context.workforce.wanted()
-    told = [f"Wanted are {' and '.join(f'{count} {kind}' for kind, count in wanted.items())}. `SHOW WORKERS` shows who lives."]
+    numbers = " and ".join(f"{count} {kind}" for kind, count in wanted.items())
+    told = [f"Wanted are {numbers}. `SHOW WORKERS` shows who lives."]
     parts = sum(stream.key_parts for stream in context.catalog.catalog().streams.values())
     if 0 < parts < counts.get("reducers", 0):
         told.append(f"All streams together have {parts} key parts, and each has one reducer: the others have nothing to do.")
@@ -39,7 +40,8 @@ def change(context: Context, counts: Mapping[str, int]) -> list[str]:
 
 
 def _above(kind: str, most: int) -> tuple[str, str, str]:
-    return (f"there may be at most {most} {kind}", f"Spark has a slot for each worker from the start on, and {kind}_max is {most}",
+    return (f"there may be at most {most} {kind}",
+            f"Spark has a slot for each worker from the start on, and {kind}_max is {most}",
             f"start Mars with a higher {kind}_max")
 
 

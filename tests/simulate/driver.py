@@ -12,7 +12,7 @@ from tests.simulate.check import Broken
 from tests.simulate.faults import Mix
 from tests.simulate.readers import APIS
 from tests.simulate.scaling import Scaling
-from tests.simulate.world import AHEAD, PLAN, WORKERS, World
+from tests.simulate.world import AHEAD, PLAN, World
 
 HEAL_S = 30.0
 CUT_MAX = 6

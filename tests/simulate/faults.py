@@ -80,8 +80,8 @@ class Mix:
         return Mix(
             rate=0.05, fates=dict.fromkeys(FATES, (SLOW,)), systems=("zookeeper",), slow_s=random.choice((0.9, 0.9, 2.0)),
             lag=random.choice((0.0, 0.6)), notice_s=random.choice((0.6, 1.5)), slow=random.choice((0.0, 0.05)), struck=0.0,
-            strikes=STRIKES, weights={"kill": 5, "stop": random.choice((0, 0, 3)), "scale": random.choice((0, 4)), "query": 10,
-                     "change_query": 8},
+            strikes=STRIKES, weights={"kill": 5, "stop": random.choice((0, 0, 3)), "scale": random.choice((0, 4)),
+                                      "query": 10, "change_query": 8},
             disordered=False, queries_max=8, length=5)
 
     @staticmethod

@@ -27,7 +27,7 @@ class Scaling(Load):
     def scale(self) -> str:
         """One worker more is wanted, or one less."""
         world, name = self.world, self._worker()
-        resting = [n for n in ALL if n not in world.actors and n not in world.restart_at
+        resting = [n for n in ALL if (n not in world.actors and n not in world.restart_at)
                    or world.restart_at.get(n) == math.inf]
         if resting and self.random.random() < ADDED:
             name = self.random.choice(resting)

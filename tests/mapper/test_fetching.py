@@ -11,8 +11,8 @@ from kazoo.exceptions import ConnectionLoss
 
 from mapper.fetch import RangeTooLarge
 from mapper.fetching import Fetching
-from mapper.handoff import PLACES
-from mapper.shared import GIVEN_BACK_MS
+from mapper.handoff import PLACES, Fetched
+from mapper.shared import GIVEN_BACK_MS, HANDED_OVER_MS
 from mars.adapters.exchange import StaleGenerationError
 from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, OffsetOutOfRange
 from mars.config import Config
@@ -147,3 +147,17 @@ def test_records_that_are_gone_are_no_tuple_that_ends_its_reader(stage):
     stage.fetch()
     assert stage.exchange.renewed[-1] == (GIVEN_BACK_MS, None)
     assert not stage.is_held()
+
+
+def test_a_mapper_that_retires_gives_back_what_waits_and_ends(stage):
+    """As if it had never been given: nobody is to blame, and nobody has to wait for its lease."""
+    shared = stage.fetching.shared
+    assert stage.fetching.shared.handoff.reserve(0)
+    shared.leases.hold(VIEW.stream.id, VIEW.generation, CLAIM)
+    shared.handoff.put(Fetched(VIEW, CLAIM, {}, None))
+    shared.retiring.set()
+    stage.fetching.run()
+    assert stage.exchange.renewed == [(HANDED_OVER_MS, CLAIM.given - 1)]
+    assert not stage.is_held()
+    assert shared.handoff.is_idle()
+    assert stage.has_room()

@@ -20,7 +20,7 @@ from mars.workers import KINDS, Kind
 def test_each_kind_is_whole(kind: Kind) -> None:
     assert callable(kind.load())
     config = load({kind.plural: 7}, environment={})
-    threads = [name for name in Workers(None, config, lambda _kind: True).threads if kind.name in name]
+    threads = [name for name in Workers(None, config, lambda _kind, _slot: True).threads if kind.name in name]
     assert threads == [f"mars-{kind.name}-{slot}" for slot in range(7)]
     assert config.spark_master_url == f"local[{config.workers + 2}]"
 
@@ -34,7 +34,7 @@ def test_a_worker_is_submitted_only_while_its_kind_is_needed(monkeypatch: pytest
         submitted.put(group)
         may_end.wait(60)
 
-    def is_needed(kind: Kind) -> bool:
+    def is_wanted(kind: Kind, _slot: int) -> bool:
         if kind.needed_by is None:
             return True
         looked.set()
@@ -43,7 +43,7 @@ def test_a_worker_is_submitted_only_while_its_kind_is_needed(monkeypatch: pytest
     monkeypatch.setattr(jobs, "run_task", run_task)
     monkeypatch.setattr(jobs, "cancel", lambda *_: may_end.set())
     monkeypatch.setattr(jobs, "LOOK_S", 0.01)
-    workers = Workers(None, load({"mappers": 1, "reducers": 1}, environment={}), is_needed)
+    workers = Workers(None, load({"mappers": 1, "reducers": 1}, environment={}), is_wanted)
     workers.start()
     try:
         assert looked.wait(60)

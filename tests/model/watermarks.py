@@ -67,7 +67,7 @@ class Watermarks(Model[State]):
     rules = (21, 22, 23)
     times = ((1, 2), (1,), (1,))
     safeguards = {
-        "own position at the high watermark": "close._is_idle: a fact counts only where everything is merged",
+        "own position at the high watermark": "close._stands_still: a fact counts only where everything is merged",
         "high, not last stable": "Wire.newest_ends: an open transaction is not idle",
         "a check begins later": "CheckedWatermark.offer: a check that began after the watermark was reached must end",
         "still reached": "CheckedWatermark.offer: a partition that has got records meanwhile is not idle any more",

@@ -27,5 +27,5 @@ RARE = frozenset((
     "whoever_lost_a_claim_stops_queries", "a_fall_back_leaves_cells_in_the_cache",
     "readers_see_windows_that_are_made_again", "revisions_are_numbered_as_before_a_fall_back",
     "readers_skip_the_rest_of_a_commit", "commits_are_read_before_the_generation_is_raised",
-    "a_fall_back_keeps_late_tuples", "one_broker_is_believed",
+    "a_fall_back_keeps_late_tuples", "one_broker_is_believed", "files_of_late_tuples_are_swept",
     "who_retires_takes_claims_along"))  # who retires seldom holds a batch that waits: tests/mapper/test_fetching.py

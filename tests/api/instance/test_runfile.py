@@ -57,13 +57,15 @@ def test_the_status_asks_whether_all_is_ready(tmp_path, monkeypatch):
             return self
 
         def __exit__(self, *_):
-            assert self.asked == ["/v1/queries", "/v1/sinks", "/readyz"]
+            assert self.asked == ["/v1/queries", "/v1/sinks", "/v1/workers", "/readyz"]
 
         def get(self, path):
             self.asked.append(path)
             if path == "/readyz":
                 raise NotReadyError("not ready", "state folder: /state has 7 bytes left")
-            return {"queries": [{"name": "q"}]} if path == "/v1/queries" else {"sinks": [{"name": "s"}]}
+            return {"/v1/queries": {"queries": [{"name": "q"}]}, "/v1/sinks": {"sinks": [{"name": "s"}]},
+                    "/v1/workers": {"mappers": {"wanted": 2, "scaled": True}, "publishers": {"wanted": 1, "scaled": False}}
+                    }[path]
 
     monkeypatch.setattr(status, "workers", lambda *_: {"mappers": [{"id": "m"}], "reducers": []})
     monkeypatch.setattr(status.Client, "of", Unready)
@@ -71,6 +73,7 @@ def test_the_status_asks_whether_all_is_ready(tmp_path, monkeypatch):
     found = collect(load({"data": tmp_path}, environment={}))
     assert (found["state"], found["reason"]) == ("degraded", "not ready: state folder: /state has 7 bytes left")
     assert (found["queries"], found["sinks"], found["mappers"]) == ([{"name": "q"}], [{"name": "s"}], [{"id": "m"}])
+    assert found["wanted"] == {"mappers": 2}
 
 
 def test_a_killed_supervisor_counts_as_nothing_running(tmp_path):

@@ -13,7 +13,7 @@ from mars.runtime.periods import Every
 from mars.runtime.system import SYSTEM, Clock
 
 STAY_CLAIMS = 4  # claims in a row in one partition, whose surplus is at hand; then the partition furthest behind comes first
-SMALL_S = 0.5  # how long a new range shorter than a batch may wait while there is other work
+SMALL_S = 0.1  # how long a new range shorter than a batch may wait while there is other work
 EMPTY_S = 0.2  # between requests for expired claims while nothing new has come: leases last for seconds
 MEMORY_SHARE_MAX = 0.7  # of Redis's limit: above it nothing new is claimed, and existing entries are merged
 MEMORY_S = 0.5  # between looks at Redis's memory: what is claimed in this time is little compared with the rest

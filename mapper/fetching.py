@@ -20,6 +20,7 @@ from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, TopicRecr
 from mars.adapters.view import StreamView, read_stream, stop_queries
 from mars.adapters.workforce import is_retired
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
+from mars.config import Config
 from mars.errors import NotReadyError
 from mars.model import names
 from mars.model.claims import Claim
@@ -121,6 +122,7 @@ class Fetching:
             self.clock.sleep(REST_S)
         finally:
             if fetched:
+                fetched.small = _is_small(fetched.claim, reading, self.config)
                 self.shared.handoff.put(fetched)
                 self.shared.isolation.end(fetched.claim)
             else:
@@ -234,3 +236,8 @@ def _is_active(view: StreamView, reading: Reading) -> bool:
     """Does a query run, and has Kafka not just failed to answer? (Each try takes a while, and other streams wait for
     it.)"""
     return bool(view.queries.running()) and reading.pause.is_due()
+
+
+def _is_small(claim: Claim, reading: Reading, config: Config) -> bool:
+    """Has it no more tuples than a batch?"""
+    return claim.end - claim.start <= reading.claimer.sizes.batch_offsets(config)

@@ -173,6 +173,7 @@ class Fetching:
         if ends.are_old():
             ends.looked(reading.reader.last_stable_offsets(), view.stream.id, self.shared.id,
                         self.shared.cache.children(names.MAPPERS))
+            reading.claimer.fronts.begin({p: ends.known[p] for p in ends.home})
         return reading.claimer.next(view, only_batches=not self.shared.handoff.is_idle())
 
     def _read(self, view: StreamView, reading: Reading, claim: Claim) -> Fetched | None:

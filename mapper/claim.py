@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mapper.ends import Ends
+from mapper.fronts import Fronts
 from mars.adapters.exchange import Exchange
 from mars.adapters.view import StreamView
 from mars.config import Config
@@ -74,7 +75,7 @@ class Claimer:
     _memory_full: bool = False
 
     def __post_init__(self) -> None:
-        self.ends = Ends(clock=self.clock)
+        self.ends, self.fronts = Ends(clock=self.clock), Fronts(self.clock)
         self._small, self._empty, self._memory = (Every(s, self.clock) for s in (SMALL_S, EMPTY_S, MEMORY_S))
 
     def next(self, view: StreamView, only_batches: bool = False) -> Claim | None:
@@ -84,7 +85,10 @@ class Claimer:
 
         `only_batches`: leave a new range shorter than a batch for up to SMALL_S. The worker has something else to do,
         tuples gather meanwhile, and a claim costs the same however few tuples it takes. The time is limited because the
-        backlog of another stream may last for hours."""
+        backlog of another stream may last for hours. New tuples of the partitions at home do not wait so long: they come
+        first after each look at the ends (mapper/fronts.py)."""
+        if only_batches and self.fronts.due:
+            return self._next_of_fronts(view)
         only_batches = only_batches and not self._small.is_due()
         if self.ends.known == self._empty_ends and not self._empty.is_due():
             return None
@@ -92,13 +96,7 @@ class Claimer:
         if only_batches and all(end - self._claimed.get(p, 0) < least for p, end in self.ends.known.items()):
             return None
         stay = self._partition if self._stayed < STAY_CLAIMS else None
-        claim = self.exchange.claim(
-            view.stream.id, view.generation, self.worker, self._request + 1, lease_ms=self.config.lease_ms,
-            least=least, most=self.sizes.offsets_max(self.config), bound=self.config.claim_ahead_tuples,
-            key_parts=view.stream.key_parts, ends=self.ends.known, stay=stay, allow_new=not self._redis_is_full(),
-            rates=self.sizes.in_offsets(view.rates))
-        # Raised only now: after an unknown outcome, the same request is made again and gives the same claim (rule 6).
-        self._request += 1
+        claim = self._ask(view, self.ends.known, least=least, most=self.sizes.offsets_max(self.config), stay=stay)
         if not only_batches:
             self._small.begin()
         if claim is None:
@@ -106,10 +104,33 @@ class Claimer:
                 self._empty_ends = dict(self.ends.known)
                 self._empty.begin()
         else:
-            self._empty_ends = {}
-            self._claimed[claim.partition] = max(claim.end, self._claimed.get(claim.partition, 0))
+            self._note(claim)
             self._stayed = self._stayed + 1 if claim.partition == self._partition else 0
             self._partition = claim.partition
+        return claim
+
+    def _next_of_fronts(self, view: StreamView) -> Claim | None:
+        claim = self._ask(view, self.fronts.due, least=1, most=self.sizes.batch_offsets(self.config), stay=None,
+                          fronts_only=True)
+        if claim is None:
+            self.fronts.are_done()
+            return self.next(view, only_batches=True)
+        self._note(claim)
+        return claim
+
+    def _note(self, claim: Claim) -> None:
+        self._empty_ends = {}
+        self._claimed[claim.partition] = max(claim.end, self._claimed.get(claim.partition, 0))
+        self.fronts.claimed(claim.partition, claim.end)
+
+    def _ask(self, view: StreamView, ends: dict[int, int], *, least: int, most: int, stay: int | None,
+             fronts_only: bool = False) -> Claim | None:
+        claim = self.exchange.claim(
+            view.stream.id, view.generation, self.worker, self._request + 1, lease_ms=self.config.lease_ms, least=least,
+            most=most, bound=self.config.claim_ahead_tuples, key_parts=view.stream.key_parts, ends=ends, stay=stay,
+            allow_new=not self._redis_is_full(), rates=self.sizes.in_offsets(view.rates), fronts_only=fronts_only)
+        # Raised only now: after an unknown outcome, the same request is made again and gives the same claim (rule 6).
+        self._request += 1
         return claim
 
     def _redis_is_full(self) -> bool:

@@ -20,6 +20,7 @@ from mars.adapters.kafka.errors import KafkaRefused, KafkaUnreachable, TopicRecr
 from mars.adapters.view import StreamView, read_stream, stop_queries
 from mars.adapters.workforce import is_retired
 from mars.adapters.zookeeper import ZOOKEEPER_AWAY
+from mars.config import Config
 from mars.errors import NotReadyError
 from mars.model import names
 from mars.model.claims import Claim
@@ -121,6 +122,7 @@ class Fetching:
             self.clock.sleep(REST_S)
         finally:
             if fetched:
+                fetched.small = _is_small(fetched.claim, reading, self.config)
                 self.shared.handoff.put(fetched)
                 self.shared.isolation.end(fetched.claim)
             else:
@@ -171,6 +173,7 @@ class Fetching:
         if ends.are_old():
             ends.looked(reading.reader.last_stable_offsets(), view.stream.id, self.shared.id,
                         self.shared.cache.children(names.MAPPERS))
+            reading.claimer.fronts.begin({p: ends.known[p] for p in ends.home})
         return reading.claimer.next(view, only_batches=not self.shared.handoff.is_idle())
 
     def _read(self, view: StreamView, reading: Reading, claim: Claim) -> Fetched | None:
@@ -234,3 +237,8 @@ def _is_active(view: StreamView, reading: Reading) -> bool:
     """Does a query run, and has Kafka not just failed to answer? (Each try takes a while, and other streams wait for
     it.)"""
     return bool(view.queries.running()) and reading.pause.is_due()
+
+
+def _is_small(claim: Claim, reading: Reading, config: Config) -> bool:
+    """Has it no more tuples than a batch?"""
+    return claim.end - claim.start <= reading.claimer.sizes.batch_offsets(config)

@@ -1,4 +1,4 @@
-"""The queue from a mapper's fetching thread to its computing thread: a few batches, in order."""
+"""What waits between a mapper's fetching thread and its computing thread: small batches first, each kind in order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from mars.model.plan import QueryPlan
 from mars.runtime.system import SYSTEM, Runtime
 
 PLACES = 1  # batches that may wait: one is ready when the current one is computed. Another would only take memory
+SMALL_MAX = 4  # small batches that may wait beside them: they are new tuples, and the next large one is fetched meanwhile
 
 
 @dataclass
 class Fetched:
     """A claim whose tuples are here: as records or messages, or, if the local file was found, parsed or counted. `log`:
-    see Range."""
+    see Range. `small`: it is computed in no time, so it goes before large ones."""
 
     view: StreamView
     claim: Claim
@@ -26,19 +27,23 @@ class Fetched:
     content: Records | Messages | ParsedBatch | CountedBatch | None
     log: tuple[int, int] | None = None
     letters_kept: bool = True
+    small: bool = False
 
 
 class Handoff:
-    """Batches in the order in which they were put, at most PLACES of them waiting beside the one that is computed.
+    """At most PLACES batches that wait beside the one that is computed, and up to SMALL_MAX small ones, which are taken
+    first. Those of a kind are taken in the order in which they were put.
 
     The fetching thread reserves a place before it claims, and then either puts a batch or releases the place. The
-    computing thread takes a batch, which frees its place, and says when it is done. The computing thread is idle while
-    each batch that was put is done: not from `put` on, even before it has taken the batch.
+    computing thread takes a batch, which frees its place, and says when it is done. A small batch frees its place as soon
+    as it is put, unless SMALL_MAX wait; so the place is free for a large one, which takes longer to fetch. The computing
+    thread is idle while each batch that was put is done: not from `put` on, even before it has taken the batch.
     """
 
     def __init__(self, runtime: Runtime = SYSTEM) -> None:
         self._changed = runtime.condition()
         self._waiting: deque[Fetched] = deque()
+        self._small: deque[Fetched] = deque()
         self._free = PLACES
         self._undone = 0
 
@@ -60,7 +65,11 @@ class Handoff:
     def put(self, fetched: Fetched) -> None:
         """Put a batch into a reserved place."""
         with self._changed:
-            self._waiting.append(fetched)
+            if fetched.small and len(self._small) < SMALL_MAX:
+                self._small.append(fetched)
+                self._free += 1
+            else:
+                self._waiting.append(fetched)
             self._undone += 1
             self._changed.notify_all()
 
@@ -76,20 +85,23 @@ class Handoff:
     def take_back(self) -> list[Fetched]:
         """All batches that wait: the computing thread does not get them any more."""
         with self._changed:
-            waiting = list(self._waiting)
-            self._waiting.clear()
-            self._free += len(waiting)
+            waiting = [*self._small, *self._waiting]
+            self._free += len(self._waiting)
             self._undone -= len(waiting)
+            self._small.clear()
+            self._waiting.clear()
             self._changed.notify_all()
             return waiting
 
     # -- the computing thread -------------------------------------------------------------------------------------
 
     def take(self, timeout_s: float) -> Fetched | None:
-        """The batch that was put first, as soon as there is one; None if there is none within that time."""
+        """The next batch, as soon as there is one; None if there is none within that time."""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._waiting, timeout_s):
+            if not self._changed.wait_for(lambda: self._small or self._waiting, timeout_s):
                 return None
+            if self._small:
+                return self._small.popleft()
             self._free += 1
             self._changed.notify_all()
             return self._waiting.popleft()

@@ -99,13 +99,13 @@ class Exchange:
 
     def claim(self, stream_id: int, generation: int, worker: str, request: int, *, lease_ms: int, most: int,
               bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool,
-              least: int = 1, rates: dict[str, float] | None = None) -> Claim | None:
+              least: int = 1, rates: dict[str, float] | None = None, fronts_only: bool = False) -> Claim | None:
         """The next claim for `worker`, at most `most` offsets long and, if it is a new one, at least `least`; or None. The
         same request number gives the same claim again while it is held; a lower one is refused (StaleEpochError). `rates`:
-        the most offsets a second of queries that have a limit."""
+        the most offsets a second of queries that have a limit. `fronts_only`: a new one is of a partition's front."""
         text = self._call("claim", stream_id, generation, worker, request, lease_ms, most, bound, key_parts,
                           json.dumps(ends), "" if stay is None else stay, int(allow_new), least,
-                          json.dumps(rates) if rates else "")
+                          json.dumps(rates) if rates else "", int(fronts_only))
         return Claim.load(text) if text else None
 
     def renew(self, stream_id: int, generation: int, claim: Claim, lease_ms: int, given: int | None = None) -> bool:

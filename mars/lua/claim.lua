@@ -3,12 +3,13 @@
 -- because an expired claim that nobody takes holds up the reducers, and so keeps memory from being freed.
 -- KEYS[1] prefix. ARGV: generation, worker, request number, lease ms, most offsets, bound, key parts,
 --   end offsets as JSON {partition: last stable offset}, partition to stay with or '', 1 if new claims are allowed,
---   least offsets of a new claim, offsets a second as JSON {query: rate} or ''
+--   least offsets of a new claim, offsets a second as JSON {query: rate} or '', 1 if a new claim must be of a front
 -- Returns the claim as JSON, or '' if there is nothing to do.
 local p, worker = KEYS[1], ARGV[2]
 local request, lease_ms, most, bound = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local key_parts, ends, stay, allow_new = tonumber(ARGV[7]), cjson.decode(ARGV[8]), ARGV[9], ARGV[10] == '1'
 local least_length, rates = tonumber(ARGV[11]), ARGV[12] ~= '' and cjson.decode(ARGV[12]) or {}
+local fronts_only = ARGV[13] == '1'
 local known = redis.call('HMGET', p .. 'generation', 'generation', 'server')
 if known[1] ~= ARGV[1] then return {err = 'GENERATION ' .. tostring(known[1])} end
 -- A server that was restarted or replaced may be an earlier state of itself, with lanes that are behind what is merged. It
@@ -209,19 +210,21 @@ for part, last in pairs(ends) do
   end
 end
 -- Lanes behind a front get a third of the claims, and all of them if no front has tuples. They take turns by query (rule
--- 11). Queries with the same furthest lane share one turn.
+-- 11). Queries with the same furthest lane share one turn. Claims for which only fronts were wanted do not count.
 local turns = {}
 for name, lane in pairs(behind) do
   if not lane.name then turns[#turns + 1] = lane end
   if not lane.name or name < lane.name then lane.name = name end
 end
-local given = tonumber(redis.call('HGET', p .. 'counters', 'claim') or '0')
+local counts = redis.call('HMGET', p .. 'counters', 'claim', 'fronts_only')
+local given = tonumber(counts[1] or '0') - tonumber(counts[2] or '0')
 local chosen = front
-if #turns > 0 and (given % 3 == 0 or not front) then
+if not fronts_only and #turns > 0 and (given % 3 == 0 or not front) then
   table.sort(turns, function(one, other) return one.name < other.name end)
   chosen = turns[math.floor(given / 3) % #turns + 1]
 end
 if not chosen then return '' end
+if fronts_only then redis.call('HINCRBY', p .. 'counters', 'fronts_only', 1) end
 
 local tasks, e = {}, whole(chosen.e)
 if chosen.limited then

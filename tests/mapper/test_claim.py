@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mapper.claim import FIRST_OFFSETS, Claimer, Sizes
+from mapper.claim import FIRST_OFFSETS, SMALL_S, Claimer, Sizes
 from mars.config import Config
 from tests.clock import ManualClock
 
@@ -58,10 +58,10 @@ def test_small_ranges_are_not_left_lying_for_longer_than_a_moment():
     clock, asked = ManualClock(100.0), []
     exchange = SimpleNamespace(memory_share=lambda: 0.0, claim=lambda *_, least, **__: asked.append((clock.now_s, least)))
     claimer = Claimer(exchange, CONFIG, "w", Sizes(bytes_per_offset=100.0), clock)
-    claimer.ends.known = {0: 10}
     view = SimpleNamespace(stream=SimpleNamespace(id=1, key_parts=2), generation=1, rates={})
-    for _ in range(20):
+    for end in range(20):
+        claimer.ends.known = {0: 10 + end}
         claimer.next(view, only_batches=True)
-        clock.now_s += 0.125
+        clock.now_s += SMALL_S / 3.9
     assert [least for _, least in asked] == [1] * len(asked)
-    assert [at - 100 for at, _ in asked] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    assert [round((at - 100) * 3.9 / SMALL_S) for at, _ in asked] == [0, 4, 8, 12, 16]

@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from mapper.handoff import PLACES, Fetched, Handoff
+from mapper.handoff import PLACES, SMALL_MAX, Fetched, Handoff
 from mars.model.claims import Claim
 
 LONG_S = 60.0
 
 
-def fetched(number: int) -> Fetched:
-    return Fetched(None, Claim(number, 0, number, number + 1, {}, 1, 1, None), {}, None)
+def fetched(number: int, small: bool = False) -> Fetched:
+    return Fetched(None, Claim(number, 0, number, number + 1, {}, 1, 1, None), {}, None, small=small)
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def handoff() -> Handoff:
     return Handoff()
 
 
-def put(handoff: Handoff, number: int) -> None:
+def put(handoff: Handoff, number: int, small: bool = False) -> None:
     assert handoff.reserve(LONG_S)
-    handoff.put(fetched(number))
+    handoff.put(fetched(number, small))
 
 
 def test_batches_come_in_their_order(handoff):
@@ -41,6 +41,35 @@ def test_what_waits_is_bounded_and_what_is_computed_does_not_count(handoff):
     handoff.take(0)
     assert handoff.reserve(0)
     assert not handoff.reserve(0)
+
+
+def test_small_batches_go_first_and_leave_the_places_to_large_ones(handoff):
+    for number in range(SMALL_MAX):
+        put(handoff, number, small=True)
+    for number in range(PLACES):
+        put(handoff, SMALL_MAX + number)
+    assert not handoff.reserve(0)
+    assert [handoff.take(0).claim.id for _ in range(SMALL_MAX)] == list(range(SMALL_MAX))
+    assert not handoff.reserve(0)  # small ones had none to free
+    assert handoff.take(0).claim.id == SMALL_MAX
+    assert handoff.reserve(0)
+
+
+def test_small_batches_that_wait_are_bounded_too(handoff):
+    for number in range(SMALL_MAX + PLACES):
+        put(handoff, number, small=True)
+    assert not handoff.reserve(0)
+    assert [handoff.take(0).claim.id for _ in range(SMALL_MAX + PLACES)] == list(range(SMALL_MAX + PLACES))
+    assert [handoff.reserve(0) for _ in range(PLACES + 1)] == [True] * PLACES + [False]
+
+
+def test_all_that_waits_is_taken_back_with_its_places(handoff):
+    put(handoff, 0, small=True)
+    for number in range(PLACES):
+        put(handoff, 1 + number)
+    assert [each.claim.id for each in handoff.take_back()] == list(range(1 + PLACES))
+    assert handoff.is_idle()
+    assert [handoff.reserve(0) for _ in range(PLACES + 1)] == [True] * PLACES + [False]
 
 
 def test_a_place_of_which_nothing_came_is_free_again(handoff):

@@ -81,7 +81,22 @@ def test_what_is_committed_is_asked_only_of_lanes_that_may_be_chosen(exchange, e
     calls = lambda: exchange.redis.info("commandstats")["cmdstat_hmget"]["calls"]  # noqa: E731
     before = calls()
     claim(exchange, generation=3, request=1, ends=ends, least=least)
-    assert calls() - before == 1 + asked
+    assert calls() - before == 2 + asked  # the generation and the counters, too
+
+
+def test_where_only_fronts_are_wanted_no_lane_behind_is_claimed_and_no_turn_is_taken(redis_address):
+    exchange = Exchange(redis_address)
+    exchange.redis.flushall()
+    lead(exchange).install(server(exchange), state({"0": {"q1": "1:0", "q2": "2:90"}, "1": {}}))
+    got, request = [], 0
+    for of_fronts in (0, 1, 2, 2):  # claims of fronts between two others
+        for _ in range(of_fronts):
+            request += 1
+            assert claim(exchange, request=request, ends={0: 90 + request}, fronts_only=True).tasks == {"q2": 2}
+        request += 1
+        got.append(claim(exchange, request=request, ends={0: 90 + request}).tasks)
+    assert got == [{"q1": 1}, {"q2": 2}, {"q2": 2}, {"q1": 1}]
+    assert claim(exchange, request=request + 1, ends={0: 90}, fronts_only=True) is None
 
 
 def test_the_same_request_gives_the_same_claim_and_an_older_one_is_refused(exchange):

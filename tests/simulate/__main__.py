@@ -1,5 +1,6 @@
 """`python -m tests.simulate SEED [--rounds N] [--bug NAME]` replays one run, `--seeds A..B` runs many, `--campaign` runs
-seeds for hours from where the last campaign stopped, `--report` writes the campaigns' totals into docs/reliability.md."""
+seeds for hours from where the last campaign stopped, `--hints` looks for seeds that show planted bugs, `--report` writes the
+campaigns' totals into docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from collections import Counter
 import click
 
 from tests.simulate import campaign as campaigns
+from tests.simulate import hints as hints_file
 from tests.simulate import hunt as hunts
-from tests.simulate.bugs import BUGS
+from tests.simulate.bugs import BUGS, RARE
 from tests.simulate.run import ROUNDS, run
 
 
@@ -25,14 +27,17 @@ from tests.simulate.run import ROUNDS, run
 @click.option("--hours", default=1.0, show_default=True, help="how long the campaign lasts")
 @click.option("--jobs", default=1, show_default=True, help="how many processes it has")
 @click.option("--hunt", type=int, help="how many seeds each planted bug takes, at most so many")
+@click.option("--hints", is_flag=True, help="look anew for seeds that show what the tests want to see, and keep them")
 @click.option("--report", is_flag=True, help="write the totals of all campaigns into docs/reliability.md")
 def main(seed: int | None, seeds: str | None, rounds: int, bug: str, campaign: bool, hours: float, jobs: int,
-         hunt: int | None, report: bool) -> None:
+         hunt: int | None, hints: bool, report: bool) -> None:
     """Deterministic runs of the real mappers, reducers and leaders. Exit code 1 if an invariant was broken."""
-    if sum((seed is not None, seeds is not None, campaign, hunt is not None, report)) != 1:
-        raise click.UsageError("give a seed, or --seeds A..B, or --campaign, or --hunt N, or --report")
+    if sum((seed is not None, seeds is not None, campaign, hunt is not None, hints, report)) != 1:
+        raise click.UsageError("give a seed, or --seeds A..B, or --campaign, or --hunt N, or --hints, or --report")
     if report:
         print(campaigns.report())
+    elif hints:
+        hints_file.write([bug for bug in BUGS if bug not in RARE])
     elif hunt is not None:
         hunts.hunt([bug] if bug else BUGS, hunt, 3)
     elif campaign:

@@ -230,7 +230,7 @@ def choosing(chosen: Callable[[dict | None, list[dict]], dict | None]) -> Abstra
         kept, found = store.counters["claim"], []
         try:
             for turn in range(6):  # of each three the first is for those behind
-                store.counters["claim"] = turn
+                store.counters["claim"] = turn + store.counters["fronts_only"]
                 found.append(real(store, *rest))
         finally:
             store.counters["claim"] = kept

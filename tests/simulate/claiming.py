@@ -10,7 +10,7 @@ from tests.simulate.scripts import Store
 
 def claim(s: Store, generation: int, worker: str, request: int, now: int, server: str, *, lease_ms: int, most: int,
           bound: int, key_parts: int, ends: dict[int, int], stay: int | None, allow_new: bool,
-          least: int = 1, rates: dict[str, float] | None = None) -> dict | None:
+          least: int = 1, rates: dict[str, float] | None = None, fronts_only: bool = False) -> dict | None:
     """The claim as the script keeps it, or None."""
     s.check(generation)
     s.check_server(server)
@@ -28,7 +28,7 @@ def claim(s: Store, generation: int, worker: str, request: int, now: int, server
     if not allow_new:
         return None
     rates = rates or {}
-    chosen = _choose(s, most, bound, key_parts, ends, stay, least, rates, now)
+    chosen = _choose(s, most, bound, key_parts, ends, stay, least, rates, now, fronts_only)
     if chosen is None:
         return None
     p, end = chosen["part"], chosen["end"]
@@ -38,6 +38,7 @@ def claim(s: Store, generation: int, worker: str, request: int, now: int, server
     for query, incarnation in tasks.items():
         s.lanes[p][query] = (incarnation, end)
     s.counters["claim"] += 1
+    s.counters["fronts_only"] += fronts_only
     made = {"id": s.counters["claim"], "partition": p, "start": chosen["start"], "end": end, "given": 1, "tasks": tasks,
             "file": None, "grouped": False}
     return _give(s, made, worker, request, now, lease_ms)
@@ -121,7 +122,7 @@ def _range_end(s: Store, p: int, start: int, members: list, following: int | Non
 
 
 def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int], stay: int | None,
-            least_length: int, rates: dict[str, float], now: float) -> dict | None:
+            least_length: int, rates: dict[str, float], now: float, fronts_only: bool) -> dict | None:
     front, behind = None, {}
     for p, last in ends.items():
         riders = _lanes_of(s, p, rates)
@@ -142,7 +143,10 @@ def _choose(s: Store, most: int, bound: int, key_parts: int, ends: dict[int, int
             else:
                 behind |= dict.fromkeys(further, found)
         behind |= _limited(s, p, behind, most, bound, key_parts, last, rates, now)
-    given, turns = s.counters["claim"], list({id(behind[name]): behind[name] for name in sorted(behind)}.values())
+    if fronts_only:
+        return front
+    given = s.counters["claim"] - s.counters["fronts_only"]
+    turns = list({id(behind[name]): behind[name] for name in sorted(behind)}.values())
     if turns and (given % 3 == 0 or front is None):
         return turns[given // 3 % len(turns)]
     return front

@@ -24,6 +24,8 @@ class Fairness:
     def claim(self, store: Store, arguments: dict, call: Callable[[], dict | None]) -> dict | None:
         """The claim that `call` gives of this store."""
         last, waiting = store.counters["claim"], self._waiting(store, arguments) if arguments["allow_new"] else {}
+        if arguments.get("fronts_only"):  # beside the turns: mapper/fronts.py bounds their share of a worker's time
+            return call()
         rates = arguments.get("rates") or {}
         lanes = {p: max((cursor for query, (_, cursor) in lane.items() if query not in rates), default=0)
                  for p, lane in store.lanes.items()}

@@ -21,7 +21,7 @@ class Store:
     claims: dict[int, dict] = field(default_factory=dict)
     leases: dict[int, float] = field(default_factory=dict)
     requests: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=lambda: {"claim": 0, "epoch": 0})
+    counters: dict[str, int] = field(default_factory=lambda: {"claim": 0, "epoch": 0, "fronts_only": 0})
     progress: dict[int, int] = field(default_factory=dict)
     lanes: dict = field(default_factory=lambda: defaultdict(dict))
     stops: dict = field(default_factory=lambda: defaultdict(set))

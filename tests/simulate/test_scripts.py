@@ -109,7 +109,7 @@ class Pair:
         arguments = {"lease_ms": self.random.choice((0, 0, 60_000)), "most": self.random.randint(1, 8),
                      "bound": self.random.choice((6, 100)), "key_parts": KEY_PARTS, "least": self.random.choice((1, 1, 3)),
                      "ends": {self.random.choice(PARTITIONS): self.random.randint(0, END)}, "stay": None,
-                     "allow_new": self.random.random() < 0.9,
+                     "allow_new": self.random.random() < 0.9, "fronts_only": self.random.random() < 0.3,
                      # Such that the clocks, which differ, do not matter: always more than is left, or one offset for ever.
                      "rates": {q: self.random.choice((1e9, 1e-6)) for q in ("q1", "q2") if self.random.random() < 0.2}}
         answers = self.both(lambda e: e.claim(STREAM, generation, worker, request, **arguments))

@@ -1,9 +1,9 @@
 """Late tuples of a full topic (LATE TO): each is kept once, and no other one, while workers are killed.
 
 `python -m benchmarks.late_tuples` starts an instance of its own and fills a topic, of which one tuple in a hundred is ten
-minutes older than those around it. A query with LATE TO reads it, while every few seconds a mapper or a reducer is killed. Which
-tuples are late depends on progress. So the late ones that it has kept, by their places, and those that its windows hold, are
-together compared with all that were sent. Then the late tuples are read back, as a user selects them.
+minutes older than those around it. A query with LATE TO reads it, while every few seconds a mapper or a reducer is killed.
+Progress decides which tuples are late. So the late ones that it has kept, by their places, and those that its windows
+hold, are together compared with all that were sent. Then the late tuples are read back, as a user selects them.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ TITLE = "Late tuples"
 TOPIC, QUERY = "late_tuples", "counted"
 EVENT_RATE, LATE_S, ONE_IN, KEYS = 5_000, 600, 100, 1_000
 BATCH, DIGITS = 5_000, 10
-SELECT = (f"SELECT k, count(*) AS n, sum(id) AS ids, sum(id * id % 1000003) AS squares FROM {TOPIC} GROUP BY k WINDOWING 60 s "
-          "WATERMARK 5 s IDLE OFF LATE TO late")
+SELECT = (f"SELECT k, count(*) AS n, sum(id) AS ids, sum(id * id % 1000003) AS squares FROM {TOPIC} GROUP BY k "
+          "WINDOWING 60 s WATERMARK 5 s IDLE OFF LATE TO late")
 WANTED = "SELECT t // 60 * 60 AS w, k, count(*) AS n, sum(id) AS ids, sum(id * id % 1000003) AS squares FROM {} GROUP BY ALL"
 
 
@@ -64,9 +64,9 @@ class Found:
 
     def text(self) -> str:
         """In words."""
-        return (f"{self.tuples:,} tuples read in {self.read_s:.1f} s with {self.kills} kills; {self.late:,} late ones selected "
-                f"in {self.select_s:.1f} s, summed in {self.sum_s:.1f} s, the server's memory {self.server_megabytes:+,.0f} MB "
-                f"meanwhile: {self.wrong or 'each late tuple once, none else'}")
+        return (f"{self.tuples:,} tuples read in {self.read_s:.1f} s with {self.kills} kills; {self.late:,} late ones "
+                f"selected in {self.select_s:.1f} s, summed in {self.sum_s:.1f} s, the server's memory "
+                f"{self.server_megabytes:+,.0f} MB meanwhile: {self.wrong or 'each late tuple once, none else'}")
 
 
 def tuples_of(first: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -121,14 +121,16 @@ def killing(run: Run, config: Config, every_s: float, killed: list[int]) -> Iter
 def difference(sent: pa.Table, rows: pa.Table, late: list[tuple]) -> str:
     """What is not as it must be, '' for nothing. `late` are (partition, offset, t, id, k)."""
     with duckdb.connect(config={"threads": 2, "memory_limit": "4GB"}) as database:
-        late_table = pa.table(dict(zip(("p", "o", "t", "id", "k"), map(pa.array, zip(*late, strict=True)), strict=True)))
-        for name, table in (("sent", sent), ("rows", rows), ("late_given", late_table)):
+        names = ("p", "o", "t", "id", "k")
+        given = pa.table(dict(zip(names, map(pa.array, zip(*late, strict=True)), strict=True)))
+        for name, table in (("sent", sent), ("rows", rows), ("late_given", given)):
             database.register(name, table)
         database.execute("CREATE TABLE late AS SELECT p, o, t, id, k::BIGINT AS k FROM late_given")
-        database.execute("CREATE TABLE closed AS SELECT epoch(window_start)::BIGINT AS w, k::BIGINT AS k, n, ids, squares FROM rows")
-        both, every = (f"SELECT w, k, sum(n)::HUGEINT AS n, sum(ids)::HUGEINT AS ids, sum(squares)::HUGEINT AS squares "
-                       f"FROM ({rows_}) GROUP BY ALL" for rows_ in (f"SELECT * FROM closed UNION ALL {WANTED.format('late')}",
-                                                                    WANTED.format("sent")))
+        database.execute("CREATE TABLE closed AS SELECT epoch(window_start)::BIGINT AS w, k::BIGINT AS k, n, ids, "
+                         "squares FROM rows")
+        sums = "sum(n)::HUGEINT AS n, sum(ids)::HUGEINT AS ids, sum(squares)::HUGEINT AS squares"
+        both, every = (f"SELECT w, k, {sums} FROM ({parts}) GROUP BY ALL" for parts in (
+            f"SELECT * FROM closed UNION ALL {WANTED.format('late')}", WANTED.format("sent")))
         checks = {
             "twice among the late ones": "SELECT p, o FROM late GROUP BY ALL HAVING count(*) > 1",
             "late, and not sent there": "SELECT * FROM late ANTI JOIN sent USING (p, o, t, id, k)",
@@ -162,7 +164,8 @@ def measure(run: Run, config: Config, tuples: int, kill_s: float) -> Found:
         read_s = time.monotonic() - began
         server, peak = psutil.Process(run.processes["server"].pid), [0]
         held, leaving = held_bytes(server), threading.Event()
-        watch = threading.Thread(target=lambda: [peak.append(held_bytes(server)) for _ in iter(lambda: leaving.wait(0.1), True)])
+        looks = iter(lambda: leaving.wait(0.1), True)
+        watch = threading.Thread(target=lambda: peak.extend(held_bytes(server) for _ in looks))
         watch.start()
         summed, sum_s = timed(lambda: client.sql("SELECT count(*) AS n, sum(id) AS ids FROM late"))
         answer, select_s = timed(lambda: client.sql(f'SELECT "partition", "offset", t, id, k FROM late LIMIT {tuples}'))

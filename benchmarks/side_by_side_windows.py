@@ -119,8 +119,9 @@ def table(turns: list[dict], titles: dict[str, str]) -> str:
         speeds, wrong = [turn["tuples_per_s"] / 1e6 for turn in own], [turn for turn in own if turn["exactness"]["wrong"]]
         faster, less = (f"{middle(a, field) / middle(b, field):.1f}" if mars else "-" for field, a, b in
                         (("tuples_per_s", mars, own), ("cpu_s_per_million", own, mars)))
-        rows.append((windows, titles[name], f"{middle(own, 'tuples_per_s') / 1e6:.3f} ({min(speeds):.3f} to {max(speeds):.3f})",
-                     faster, f"{own[0]['rows']:,}", f"{own[0]['rows'] / middle(own, 'seconds') / 1e6:.3f}",
+        rows.append((windows, titles[name],
+                     f"{middle(own, 'tuples_per_s') / 1e6:.3f} ({min(speeds):.3f} to {max(speeds):.3f})", faster,
+                     f"{own[0]['rows']:,}", f"{own[0]['rows'] / middle(own, 'seconds') / 1e6:.3f}",
                      f"{middle(own, 'cpu_s_per_million'):.2f}", less,
                      f"{max(turn['peak_bytes'] for turn in own) / 1e6:,.0f}",
                      f"{wrong[0]['exactness']['wrong']:,} rows differ" if wrong else "exact"))
@@ -149,8 +150,8 @@ def main() -> None:
                 print(one, file=sys.stderr, flush=True)
                 continue
             turns.append(one)
-            print(f"{one.windows:<10} {one.contender:<8} {one.tuples_per_s / 1e6:6.3f} M tuples/s  {one.exactness} {one.first}",
-                  file=sys.stderr, flush=True)
+            print(f"{one.windows:<10} {one.contender:<8} {one.tuples_per_s / 1e6:6.3f} M tuples/s  {one.exactness} "
+                  f"{one.first}", file=sys.stderr, flush=True)
     found, titles = [asdict(one) for one in turns], {contender.name: contender.title for contender in contenders}
     if given.json:
         given.json.write_text(json.dumps({"title": TITLE, "command": command(), "machine": machine(), "contenders": titles,

@@ -96,9 +96,11 @@ class Measured:
 
     def row(self) -> tuple[str, ...]:
         """Of the table."""
-        return (self.pair.name, f"{self.ratio:.2f}", f"{self.pair.bar:g}", *(told for turns in (self.one, self.other) for told in
-                (f"{median(turn.cpu for turn in turns):.2f} ({min(turn.cpu for turn in turns):.2f} to "
-                 f"{max(turn.cpu for turn in turns):.2f})", f"{turns[0].rows:,}")))
+        told = [self.pair.name, f"{self.ratio:.2f}", f"{self.pair.bar:g}"]
+        for turns in (self.one, self.other):
+            cpus = [turn.cpu for turn in turns]
+            told += [f"{median(cpus):.2f} ({min(cpus):.2f} to {max(cpus):.2f})", f"{turns[0].rows:,}"]
+        return tuple(told)
 
     def json(self) -> dict:
         """As it is written to a file."""

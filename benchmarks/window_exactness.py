@@ -1,7 +1,7 @@
 """Windows that are not tumbling, counted from a topic without any contender's code, and an answer against that count.
 
-A topic is read once, into one number for each group and second of event time. Hopping and cumulating windows are differences of
-its running sums; a session is a run of seconds that are not further apart than the gap.
+A topic is read once, into one number for each group and second of event time. Hopping and cumulating windows are differences
+of its running sums; a session is a run of seconds that are not further apart than the gap.
 """
 
 from __future__ import annotations

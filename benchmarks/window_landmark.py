@@ -48,7 +48,8 @@ class Later:
     def text(self) -> str:
         """In words."""
         return "\n".join(f"LANDMARK EACH DAY EVERY 1 s, {LOOKED_AT:,} tuples after {look.after:,}: {look.cpu_s:.3f} CPU s, "
-                         f"{look.commit_bytes:,.0f} B a commit (median of {look.commits})" for look in (self.first, self.last))
+                         f"{look.commit_bytes:,.0f} B a commit (median of {look.commits})"
+                         for look in (self.first, self.last))
 
 
 class CommitSizes:

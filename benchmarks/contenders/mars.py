@@ -137,5 +137,6 @@ def create(client: Client, job: Job) -> None:
 
 def _with_ends(page: pa.Table) -> pa.Table:
     """Rows of windows that are not tumbling, as the protocol has them."""
-    starts, ends = (pc.cast(page[name], pa.timestamp("ms", "UTC")).cast(pa.int64()) for name in ("window_start", "window_end"))
+    starts, ends = (pc.cast(page[name], pa.timestamp("ms", "UTC")).cast(pa.int64())
+                    for name in ("window_start", "window_end"))
     return pa.table({"timestamp": starts, "end": ends, **{name: page[name] for name in ("sip", "type", "count")}})

@@ -1,13 +1,14 @@
 """Those who follow the events of queries whose rows change (EMIT CHANGES, LATE UPDATE): what may come after what.
 
-After a fall-back, rows of open windows are made again and numbers of revisions may be left out. What was final, and what had a
-number, is the same for ever.
+After a fall-back, rows of open windows are made again and numbers of revisions may be left out. What was final, and what had
+a number, is the same for ever.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -84,7 +85,7 @@ class ChangingFollower(Follower):
         """Each revision has come, and each has more tuples than the one before."""
         for found in self.numbers.values():
             rows = [found[number] for number in sorted(found)]
-            if sorted(found) != list(range(len(found))) or any(a["n"] >= b["n"] for a, b in zip(rows, rows[1:], strict=False)):
+            if sorted(found) != list(range(len(found))) or any(a["n"] >= b["n"] for a, b in pairwise(rows)):
                 self.broken.note(f"{self.query}: the revisions of a row are {rows}")
                 return
 

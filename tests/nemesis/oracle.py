@@ -135,8 +135,8 @@ class Oracle:
                                              f"WHERE f.n IS NOT NULL AND w.n IS NOT NULL AND NOT ({same})"}
         if statistic.late != "FALSE":  # windows close in the order of their ends
             checks["a late tuple is in an earlier window, and not in a later one"] = (
-                f"SELECT {', '.join(statistic.keys)}, max(end_ms) FILTER (f.n IS NULL) AS gone {both} WHERE {statistic.late} "
-                f"GROUP BY ALL HAVING gone > min(end_ms) FILTER (f.n IS NOT NULL)")
+                f"SELECT {', '.join(statistic.keys)}, max(end_ms) FILTER (f.n IS NULL) AS gone {both} "
+                f"WHERE {statistic.late} GROUP BY ALL HAVING gone > min(end_ms) FILTER (f.n IS NOT NULL)")
         for what, sql in checks.items():
             verdict.wrong += self._first(statistic, what, sql)
         [verdict.late] = self.database.execute(
@@ -186,18 +186,19 @@ class Oracle:
         keys = ", ".join(f"{expression} AS {name}" for name, expression in statistic.keys.items())
         values = ", ".join(f"({expression})::BIGINT AS {name}" for name, expression in statistic.values.items())
         self.database.register("late_of_mars", late)
-        wrong = self._first(statistic, "a late tuple twice", "SELECT partition, \"offset\", line, count(*) FROM late_of_mars "
-                            "GROUP BY ALL HAVING count(*) > 1")
-        wrong += self._first(statistic, "kept as late, and not at its place", "SELECT l.partition, l.\"offset\", l.t, l.id "
-                             "FROM late_of_mars l ANTI JOIN tuples r ON l.partition = r.p AND l.\"offset\" = r.o "
-                             "AND l.id = r.id AND l.t = r.t")
+        self.database.execute("CREATE OR REPLACE TEMP TABLE late AS SELECT epoch_ms(window_start) AS ms, "
+                              "epoch_ms(window_end) AS end_ms, partition AS p, \"offset\" AS o, line, t, id, k, g, v "
+                              "FROM late_of_mars")
+        self.database.unregister("late_of_mars")
+        wrong = self._first(statistic, "a late tuple twice", "SELECT p, o, line FROM late GROUP BY ALL HAVING count(*) > 1")
+        wrong += self._first(statistic, "kept as late, and not at its place",
+                             "SELECT p, o, t, id FROM late ANTI JOIN tuples USING (p, o, t, id)")
         names = self.names(statistic)
         sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in statistic.values)
         self.database.execute(
-            f"CREATE OR REPLACE TEMP TABLE found AS SELECT {names}, {sums} FROM (SELECT {names}, {', '.join(statistic.values)} "
-            f"FROM found UNION ALL SELECT epoch_ms(window_start) AS ms, epoch_ms(window_end) AS end_ms, {keys}, {values} "
-            "FROM late_of_mars GROUP BY ALL) GROUP BY ALL")
-        self.database.unregister("late_of_mars")
+            f"CREATE OR REPLACE TEMP TABLE found AS SELECT {names}, {sums} FROM (SELECT {names}, "
+            f"{', '.join(statistic.values)} FROM found UNION ALL SELECT ms, end_ms, {keys}, {values} FROM late GROUP BY "
+            "ALL) GROUP BY ALL")
         return wrong
 
 

@@ -29,7 +29,8 @@ BY_NAME = {visitor.name: visitor for visitor in VISITORS}
 def lines() -> list[bytes]:
     """Of 12 s, without those that lie in the future, as no record has a time here; and one that closes all windows."""
     source = Source(7, BASE_MS)
-    made = [line for line in source.step(TUPLES, 12_000) if not line[:13].isdigit() or int(line[:13]) < BASE_MS + FUTURE_MS // 2]
+    made = [line for line in source.step(TUPLES, 12_000)
+            if not line[:13].isdigit() or int(line[:13]) < BASE_MS + FUTURE_MS // 2]
     return [*made, *source.closing(1)]
 
 
@@ -122,7 +123,8 @@ def test_late_tuples_and_rows_are_all_together(lines, oracle):
     assert judge(rows, late)
     assert judge(held, late.slice(1))
     assert "twice" in judge(held, pa.concat_tables([late, late.slice(1, 1)]))[0]
-    assert "not at its place" in judge(held, late.set_column(late.column_names.index("offset"), "offset", pc.add(late["offset"], 1)))[0]
+    moved = late.set_column(late.column_names.index("offset"), "offset", pc.add(late["offset"], 1))
+    assert "not at its place" in judge(held, moved)[0]
 
 
 def test_rows_of_open_windows_are_those_of_their_times(lines, oracle):

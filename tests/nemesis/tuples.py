@@ -34,8 +34,8 @@ class Statistic:
     """One query, in Mars's words and in the checker's, which speaks of the tuples that read and are not future.
 
     `keys` with the window name a row; `values` are the rest of the checker's SELECT, `n` among them. `where`: the filter.
-    `reads_v`: a tuple whose v does not read is bad here. `late`: which of the checker's rows are of the late tail; a tuple of
-    it is alone with its keys. `kind`: its windows, if they are not side by side and `length_ms` long.
+    `reads_v`: a tuple whose v does not read is bad here. `late`: which of the checker's rows are of the late tail; of it
+    each tuple is alone with its keys. `kind`: its windows, if they are not side by side and `length_ms` long.
     """
 
     name: str

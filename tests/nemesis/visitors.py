@@ -103,7 +103,8 @@ def emitted(oracle: Oracle, visitor: Visitor, watermark_ms: int) -> pa.Table:
     names, last_ms = oracle.names(visitor), watermark_ms - visitor.grace_ms
     values = ", ".join(f"({expression})::BIGINT AS {name}" for name, expression in visitor.values.items())
     keys, every = ", ".join(["ms", *visitor.keys]), visitor.emits_ms
-    placed = f"SELECT *, (t // {every} + 1) * {every} AS tick FROM ({oracle.place(visitor, last_ms)}) WHERE end_ms <= {last_ms}"
+    placed = (f"SELECT *, (t // {every} + 1) * {every} AS tick FROM ({oracle.place(visitor, last_ms)}) "
+              f"WHERE end_ms <= {last_ms}")
     open_ = (f"SELECT {names}, {values}, FALSE AS final FROM (SELECT DISTINCT {keys}, tick AS given FROM ({placed}) "
              f"WHERE tick < end_ms) JOIN ({placed}) USING ({keys}) WHERE tick <= given GROUP BY {names}, given")
     rows = oracle.database.execute(f"SELECT {names}, {values}, TRUE AS final FROM ({placed}) GROUP BY {names} "

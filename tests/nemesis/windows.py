@@ -1,7 +1,7 @@
 """Which tuples lie in which windows, as the checker has it: by DuckDB or plain Python, without any of Mars's code.
 
-Each kind gives SQL for a table of the tuples of the view `counted`, each once for each of its windows, with the window's start
-and end as `ms` and `end_ms`. `keys` are columns of the view; `last_ms` bounds the ends where windows go on without one.
+Each kind gives SQL for a table of the tuples of the view `counted`, each once for each of its windows, with the window's
+start and end as `ms` and `end_ms`. `keys` are columns of the view; `last_ms` bounds the ends where windows go on for ever.
 """
 
 from __future__ import annotations

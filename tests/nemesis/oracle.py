@@ -149,11 +149,11 @@ class Oracle:
 
     def _first(self, statistic: Statistic, what: str, sql: str) -> list[str]:
         """A line that tells the first row of what should have none, and how many there are."""
-        first = self.database.execute(f"{sql} ORDER BY ALL LIMIT 1").fetchone()
-        if not first:
+        found = self.database.execute(f"{sql} ORDER BY ALL LIMIT 1").fetchall()
+        if not found:
             return []
-        [count] = self.database.execute(f"SELECT count(*) FROM ({sql})").fetchone()
-        return [f"{statistic.name}: {what}, {count} times; the first: {first}"]
+        [[count]] = self.database.execute(f"SELECT count(*) FROM ({sql})").fetchall()
+        return [f"{statistic.name}: {what}, {count} times; the first: {found[0]}"]
 
     @staticmethod
     def names(statistic: Statistic) -> str:

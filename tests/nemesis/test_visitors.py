@@ -75,8 +75,8 @@ def test_what_the_kernels_make_is_accepted_and_what_is_wrong_is_seen(visitor, li
     rows = rows_of(visitor, lines, oracle)
     assert len(rows) > 20
     assert compare(visitor, rows, oracle) == []
-    assert len(compare(visitor, rows.slice(1), oracle)) == 1
-    assert len(compare(visitor, pa.concat_tables([rows, rows.slice(3, 1)]), oracle)) in (1, 2)
+    assert len(compare(visitor, rows.slice(0, len(rows) - 1), oracle)) == 1
+    assert len(compare(visitor, pa.concat_tables([rows, rows.slice(len(rows) - 1)]), oracle)) in (1, 2)
     column = rows.column_names.index("ids")
     spoilt = pc.add(rows["ids"], pa.array([0] * (len(rows) - 1) + [1]))
     assert len(compare(visitor, rows.set_column(column, "ids", spoilt), oracle)) == 1
@@ -103,7 +103,7 @@ def test_a_late_tuple_may_miss_the_first_of_its_windows_only(lines, oracle):
 def test_late_tuples_and_rows_are_all_together(lines, oracle):
     visitor = BY_NAME["kept"]
     rows = rows_of(visitor, lines, oracle)
-    chosen = oracle.database.execute("SELECT * FROM tuples WHERE g < 0 LIMIT 3").to_arrow_table()
+    chosen = oracle.database.sql("SELECT * FROM tuples WHERE g < 0 LIMIT 3").to_arrow_table()
     starts = [one // 2_000 * 2_000 for one in chosen["t"].to_pylist()]
     late = pa.table({"window_start": pa.array(starts, pa.timestamp("ms", "UTC")),
                      "window_end": pa.array([start + 2_000 for start in starts], pa.timestamp("ms", "UTC")),

@@ -107,7 +107,7 @@ def emitted(oracle: Oracle, visitor: Visitor, watermark_ms: int) -> pa.Table:
               f"WHERE end_ms <= {last_ms}")
     open_ = (f"SELECT {names}, {values}, FALSE AS final FROM (SELECT DISTINCT {keys}, tick AS given FROM ({placed}) "
              f"WHERE tick < end_ms) JOIN ({placed}) USING ({keys}) WHERE tick <= given GROUP BY {names}, given")
-    rows = oracle.database.execute(f"SELECT {names}, {values}, TRUE AS final FROM ({placed}) GROUP BY {names} "
-                                   f"UNION ALL {open_}").to_arrow_table()
+    rows = oracle.database.sql(f"SELECT {names}, {values}, TRUE AS final FROM ({placed}) GROUP BY {names} "
+                               f"UNION ALL {open_}").to_arrow_table()
     times = [pc.cast(pc.multiply(rows[name], 1000), pa.timestamp("us", "UTC")) for name in ("ms", "end_ms")]
     return rows.drop_columns(["ms", "end_ms"]).append_column("window_start", times[0]).append_column("window_end", times[1])

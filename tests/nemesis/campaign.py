@@ -113,12 +113,12 @@ class Campaign:
         readers = stream.readers
         self.journal.add("round", seconds=round(under_load_s, 1), tuples=verdict.tuples, rows=verdict.rows,
                          late=verdict.late, skipped=verdict.skipped, reads=readers.reads, events=readers.events,
-                         visitors=[visit.visitor.name for visit in stream.visits.values()], wrong=wrong)
+                         visitors={visit.visitor.name: visit.rows for visit in stream.visits.values()}, wrong=wrong)
         self.say(f"round of {under_load_s:.0f} s of {form}: {verdict.tuples:,} tuples, {verdict.rows:,} rows, "
                  f"{verdict.late:,} late, "
                  f"{verdict.skipped:,} read twice and counted once, {readers.reads:,} looks, "
                  f"{readers.open_windows.reads:,} at open windows, {readers.events:,} events, {len(stream.guests)} guests, "
-                 f"{', '.join(visit.visitor.name for visit in stream.visits.values()) or 'no'} as visitors: "
+                 f"visitors: {', '.join(f'{visit.visitor.name} {visit.rows:,}' for visit in stream.visits.values())}: "
                  f"{'WRONG' if wrong else 'all exact'}")
         self._note(wrong)
 

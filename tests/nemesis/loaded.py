@@ -35,12 +35,13 @@ LATE = pa.schema([("window_start", pa.timestamp("us", "UTC")), ("window_end", pa
                   *((name, pa.string() if name == "k" else pa.int64()) for name in ("t", "id", "k", "g", "v"))])
 
 
-@dataclass(frozen=True)
+@dataclass
 class Visit:
-    """A visitor that has come, and who follows its events, if anybody does."""
+    """A visitor that has come, and who follows its events, if anybody does. `rows` of it were compared in the end."""
 
     visitor: Visitor
     follower: Follower | None
+    rows: int = 0
 
 
 class LoadedStream(Stream):
@@ -99,6 +100,7 @@ class LoadedStream(Stream):
         document, rows = self.whole(query, oracle.last_ms)
         visitor, watermark_ms = visit.visitor, ms(document["watermark"])
         verdict = visitor.judge(oracle, rows, document, watermark_ms, self._select)
+        visit.rows = verdict.rows
         if visit.follower:
             visit.follower.check(emitted(oracle, visitor, watermark_ms) if visitor.emits_ms else rows)
         return [f"{query}: {line}" for line in verdict.wrong]

@@ -99,12 +99,12 @@ class Oracle:
 
     def tuples(self) -> int:
         """How many there are."""
-        return self.database.execute("SELECT count(*) FROM lines").fetchone()[0]
+        return self.database.execute("SELECT count(*) FROM lines").fetchall()[0][0]
 
     @property
     def last_ms(self) -> int:
         """The event time of the last tuple that is not future, less those that only close windows."""
-        return self.database.execute("SELECT max(t) FROM tuples WHERE k <> 'end'").fetchone()[0]
+        return self.database.execute("SELECT max(t) FROM tuples WHERE k <> 'end'").fetchall()[0][0]
 
     def counters(self, statistic: Statistic) -> dict[str, int]:
         """What the query must have counted; late ones apart."""
@@ -141,7 +141,7 @@ class Oracle:
             verdict.wrong += self._first(statistic, what, sql)
         [verdict.late] = self.database.execute(
             f"SELECT count(*) FROM (SELECT 1 {both} WHERE {statistic.late} GROUP BY {', '.join(statistic.keys)} "
-            "HAVING count(f.n) = 0)").fetchone() if late is None else [late.num_rows]
+            "HAVING count(f.n) = 0)").fetchall()[0] if late is None else [late.num_rows]
         for name, count in {**self.counters(statistic), "late": verdict.late}.items():
             if counters[name] != count:
                 verdict.wrong.append(f"{statistic.name}: {name} is {counters[name]}, must be {count}")

@@ -19,7 +19,7 @@ from tests.nemesis.loaded import LoadedStream
 WARM_S, BETWEEN_S = 3.0, (0.5, 2.0)
 PAIR_SHARE = 2.0
 FORMS = ("CSV", "JSON")  # of the tuples, a round each in turn
-VISITORS = 4  # a round
+VISITORS, AFTER_FAULTS = 4, 2  # a round; those of them that come after a fault each
 EARLIEST_SHARE = 0.3  # of them begin with the topic
 
 
@@ -88,13 +88,12 @@ class Campaign:
         stream = LoadedStream(self.instance, number, self.rate, self.seed + self.index, form)
         try:
             self.stopping.wait(WARM_S)
-            self._receive(stream, coming, (len(coming) + 1) // 2)
+            self._receive(stream, coming, len(coming) - AFTER_FAULTS)
             end = min(end, began + self.round_s)
             while self.kinds and time.monotonic() < end and not self.stopping.is_set() and self.index != last_index:
                 if not self._fault(stream):
                     break
                 self._receive(stream, coming, 1)
-            self._receive(stream, coming, len(coming))
             self._named(number)
             under_load_s = time.monotonic() - began
             verdict = stream.finish(self.folder, PAIR_SHARE * self.limit_s)

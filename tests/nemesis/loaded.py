@@ -85,9 +85,10 @@ class LoadedStream(Stream):
     def judge_guests(self, oracle: Oracle) -> list[str]:
         """Compare each with the tuples from its start on; visitors too."""
         known, wrong = QuerySet.load(self.instance.zk.get(names.queries(self.id))[0]).queries, []
+        last_ms = oracle.last_ms
         for query, visit in self.visits.items():
             oracle.restrict(next(one.start for one in known.values() if one.name == query))
-            wrong += self._judge_visit(oracle, query, visit)
+            wrong += self._judge_visit(oracle, query, visit, last_ms)
         starts = {query.name: query.start for query in known.values()}
         for query, statistic in self.guests.items():
             oracle.restrict(starts[query])
@@ -96,8 +97,8 @@ class LoadedStream(Stream):
             wrong += [f"{query} from {starts[query]}: {line}" for line in verdict.wrong]
         return wrong
 
-    def _judge_visit(self, oracle: Oracle, query: str, visit: Visit) -> list[str]:
-        document, rows = self.whole(query, oracle.last_ms)
+    def _judge_visit(self, oracle: Oracle, query: str, visit: Visit, last_ms: int) -> list[str]:
+        document, rows = self.whole(query, last_ms)
         visitor, watermark_ms = visit.visitor, ms(document["watermark"])
         verdict = visitor.judge(oracle, rows, document, watermark_ms, self._select)
         visit.rows = verdict.rows

@@ -171,6 +171,14 @@ class Oracle:
         self.database.execute("CREATE OR REPLACE TEMP TABLE found AS SELECT epoch_ms(window_start) AS ms, "
                               "epoch_ms(window_end) AS end_ms, * EXCLUDE (window_start, window_end) FROM rows_of_mars")
         self.database.unregister("rows_of_mars")
+        if not statistic.windows.has_edges:
+            self.database.execute("CREATE OR REPLACE TEMP TABLE found AS SELECT 0 AS ms, 0 AS end_ms, "
+                                  f"{', '.join(statistic.keys)}, {self._sums(statistic)} FROM found GROUP BY ALL")
+
+    @staticmethod
+    def _sums(statistic: Statistic) -> str:
+        """Of rows whose values are counts and sums."""
+        return ", ".join(f"sum({name})::BIGINT AS {name}" for name in statistic.values)
 
     def place(self, statistic: Statistic, last_ms: int) -> str:
         """The SQL of its tuples, each once for each of its windows; the view `counted` has each once."""
@@ -186,17 +194,16 @@ class Oracle:
         keys = ", ".join(f"{expression} AS {name}" for name, expression in statistic.keys.items())
         values = ", ".join(f"({expression})::BIGINT AS {name}" for name, expression in statistic.values.items())
         self.database.register("late_of_mars", late)
-        self.database.execute("CREATE OR REPLACE TEMP TABLE late AS SELECT epoch_ms(window_start) AS ms, "
-                              "epoch_ms(window_end) AS end_ms, partition AS p, \"offset\" AS o, line, t, id, k, g, v "
-                              "FROM late_of_mars")
+        edges = [f"epoch_ms(window_{edge})" if statistic.windows.has_edges else "0" for edge in ("start", "end")]
+        self.database.execute(f"CREATE OR REPLACE TEMP TABLE late AS SELECT {edges[0]} AS ms, {edges[1]} AS end_ms, "
+                              "partition AS p, \"offset\" AS o, line, t, id, k, g, v FROM late_of_mars")
         self.database.unregister("late_of_mars")
         wrong = self._first(statistic, "a late tuple twice", "SELECT p, o, line FROM late GROUP BY ALL HAVING count(*) > 1")
         wrong += self._first(statistic, "kept as late, and not at its place",
                              "SELECT p, o, t, id FROM late ANTI JOIN tuples USING (p, o, t, id)")
         names = self.names(statistic)
-        sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in statistic.values)
         self.database.execute(
-            f"CREATE OR REPLACE TEMP TABLE found AS SELECT {names}, {sums} FROM (SELECT {names}, "
+            f"CREATE OR REPLACE TEMP TABLE found AS SELECT {names}, {self._sums(statistic)} FROM (SELECT {names}, "
             f"{', '.join(statistic.values)} FROM found UNION ALL SELECT ms, end_ms, {keys}, {values} FROM late GROUP BY "
             "ALL) GROUP BY ALL")
         return wrong

@@ -81,7 +81,7 @@ def test_what_the_kernels_make_is_accepted_and_what_is_wrong_is_seen(visitor, li
     spoilt = pc.add(rows["ids"], pa.array([0] * (len(rows) - 1) + [1]))
     assert len(compare(visitor, rows.set_column(column, "ids", spoilt), oracle)) == 1
     moved = pc.add(rows["window_end"], pa.scalar(1000, pa.duration("us")))
-    assert compare(visitor, rows.set_column(1, "window_end", moved), oracle)
+    assert bool(compare(visitor, rows.set_column(1, "window_end", moved), oracle)) is visitor.windows.has_edges
 
 
 def test_a_late_tuple_may_miss_the_first_of_its_windows_only(lines, oracle):

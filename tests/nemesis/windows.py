@@ -13,9 +13,9 @@ import pyarrow as pa
 
 
 class Windows:
-    """One kind. `holds_its_end`: a tuple at the end of a window is in it."""
+    """One kind. `holds_its_end`: a tuple at the end of a window is in it. `has_edges`: rows are compared by window."""
 
-    holds_its_end = False
+    holds_its_end, has_edges = False, True
 
     def placed(self, database: duckdb.DuckDBPyConnection, keys: list[str], last_ms: int) -> str:
         """The SQL."""
@@ -70,6 +70,16 @@ class LandmarkFrom(Windows):
     def placed(self, database: duckdb.DuckDBPyConnection, keys: list[str], last_ms: int) -> str:
         return _stepped(f"(t // {self.every_ms} + 1) * {self.every_ms}", f"{last_ms}::BIGINT", self.every_ms,
                         f"{self.from_ms}", "x")
+
+
+@dataclass(frozen=True)
+class Anyhow(Windows):
+    """Whatever windows there are: all tuples of a group together."""
+
+    has_edges = False
+
+    def placed(self, database: duckdb.DuckDBPyConnection, keys: list[str], last_ms: int) -> str:
+        return "SELECT *, 0 AS ms, 0 AS end_ms FROM counted"
 
 
 @dataclass(frozen=True)

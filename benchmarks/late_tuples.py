@@ -138,9 +138,9 @@ def difference(sent: pa.Table, rows: pa.Table, late: list[tuple]) -> str:
             "windows and late ones together, and not sent": f"({both}) EXCEPT ({every})",
             "sent, and not in windows and late ones together": f"({every}) EXCEPT ({both})"}
         for what, sql in checks.items():
-            [count] = database.execute(f"SELECT count(*) FROM ({sql})").fetchone()
+            [[count]] = database.execute(f"SELECT count(*) FROM ({sql})").fetchall()
             if count:
-                return f"{what}: {count:,}, the first {database.execute(f'{sql} LIMIT 1').fetchone()}"
+                return f"{what}: {count:,}, the first {database.execute(f'{sql} LIMIT 1').fetchall()[0]}"
     return ""
 
 

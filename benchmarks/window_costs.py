@@ -28,7 +28,7 @@ from benchmarks.machine import command, machine
 from benchmarks.parts import Meter, processes
 from benchmarks.side_by_side_table import markdown
 from benchmarks.window_landmark import Later, later
-from benchmarks.window_topics import BROKER, PARTITIONS, await_end, fill
+from benchmarks.window_topics import BROKER, PARTITIONS, await_end, fill, reached_s
 from mars import config as configuration
 from mars.config import Config
 
@@ -117,7 +117,7 @@ def turn(client: Client, run: Run, config: Config, stream: str, select: str, tup
     with meter:
         began = time.monotonic()
         client.sql(f"CREATE QUERY costs AS {select}")
-        await_end(client, "costs", tuples)
+        await_end(client, "costs", tuples, reached_s(tuples, RATES[stream]))
         seconds = time.monotonic() - began
     rows = client.sql("SELECT count(*) AS n FROM costs")["rows"][0][0]
     client.sql("DROP QUERY costs")

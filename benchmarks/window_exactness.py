@@ -43,7 +43,7 @@ class Seconds:
         """The rows of windows from one second to another, in seconds since the epoch."""
         sums = np.concatenate([np.zeros((len(self.counts), 1), np.int64), self.counts.cumsum(axis=1)], axis=1)
         at = [np.clip(edges - self.first_s, 0, self.counts.shape[1]) for edges in (starts, ends)]
-        found = []
+        found: list[tuple[np.ndarray, ...]] = []
         for start, end, a, b in zip(starts.tolist(), ends.tolist(), *at, strict=True):
             counts = sums[:, b] - sums[:, a]
             rows = np.flatnonzero(counts)
@@ -79,8 +79,8 @@ def read(kafka: str, topic: str, before_s: int) -> Seconds:
     tables, ended = list[pa.Table](), set[int]()
     while len(ended) < len(partitions):
         messages = consumer.consume(AT_ONCE, 1.0)
-        ended |= {message.partition() for message in messages if message.error()}
-        lines = b"\n".join(message.value() for message in messages if not message.error())
+        ended |= {message.partition() or 0 for message in messages if message.error()}
+        lines = b"\n".join(message.value() or b"" for message in messages if not message.error())
         if lines:
             tables.append(_counted(lines))
     consumer.close()

@@ -8,10 +8,14 @@ import time
 from pathlib import Path
 
 from api.cli.client import Client
+from benchmarks.feed import BATCH_TUPLES
+from benchmarks.generator import LATE_MAX_S
 from benchmarks.topics import START_S, create
 from mars.errors import MarsError
+from mars.results.formats import timestamp_text
 
 PARTITIONS, BROKER = 4, "kafka"
+WATERMARK_S = 5  # the default
 POLL_S, STALL_S = 0.05, 120.0
 
 
@@ -28,13 +32,19 @@ def feed(kafka: str, topic: str, tuples: int, event_rate: int, start_s: int, cou
                     *(["--rate", str(rate)] if rate else [])], check=True, stdout=subprocess.DEVNULL)
 
 
-def await_end(client: Client, query: str, tuples: int) -> None:
-    """Return when a query has committed so many tuples, and nothing is left. Raises MarsError if it stands still."""
-    last, moved = -1, time.monotonic()
+def reached_s(tuples: int, event_rate: int) -> int:
+    """The watermark that a query comes to at least, with so many tuples: each partition has one of the last batches."""
+    return START_S + (tuples - PARTITIONS * BATCH_TUPLES) // event_rate - WATERMARK_S - LATE_MAX_S
+
+
+def await_end(client: Client, query: str, tuples: int, watermark_s: int = 0) -> None:
+    """Return when a query has committed so many tuples and this watermark, and nothing is left. Raises MarsError if it stands
+    still."""
+    last, moved, least = -1, time.monotonic(), timestamp_text(watermark_s * 1_000_000) or ""
     while True:
         found = client.get(f"/v1/queries/{query}")
         read = found["counters"]["tuples"]
-        if read >= tuples and found["lag"] and found["lag"]["tuples"] == 0:
+        if read >= tuples and found["lag"] and found["lag"]["tuples"] == 0 and (found["watermark"] or "") >= least:
             return
         if read != last:
             last, moved = read, time.monotonic()

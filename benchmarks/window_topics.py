@@ -38,8 +38,8 @@ def reached_s(tuples: int, event_rate: int) -> int:
 
 
 def await_end(client: Client, query: str, tuples: int, watermark_s: int = 0) -> None:
-    """Return when a query has committed so many tuples and this watermark, and nothing is left. Raises MarsError if it stands
-    still."""
+    """Return when a query has committed so many tuples and this watermark, and nothing is left. Raises MarsError if it
+    stands still."""
     last, moved, least = -1, time.monotonic(), timestamp_text(watermark_s * 1_000_000) or ""
     while True:
         found = client.get(f"/v1/queries/{query}")

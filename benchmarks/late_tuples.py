@@ -165,10 +165,10 @@ def measure(run: Run, config: Config, tuples: int, kill_s: float) -> Found:
         server, peak = psutil.Process(run.processes["server"].pid), [0]
         held, leaving = held_bytes(server), threading.Event()
         looks = iter(lambda: leaving.wait(0.1), True)
-        watch = threading.Thread(target=lambda: peak.extend(held_bytes(server) for _ in looks))
+        watch = threading.Thread(target=lambda: peak.extend(held_bytes(server) for _ in looks), daemon=True)
         watch.start()
         summed, sum_s = timed(lambda: client.sql("SELECT count(*) AS n, sum(id) AS ids FROM late"))
-        answer, select_s = timed(lambda: client.sql(f'SELECT "partition", "offset", t, id, k FROM late LIMIT {tuples}'))
+        answer, select_s = timed(lambda: client.sql(f"SELECT `partition`, `offset`, t, id, k FROM late LIMIT {tuples}"))
         leaving.set()
         watch.join()
         rows = pa.concat_tables(client.pages(QUERY, partial="true"))

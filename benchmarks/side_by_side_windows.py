@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -139,6 +140,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where a temporary folder is made")
     parser.add_argument("--json", type=Path, help="file for all figures")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started must be stopped
     names, kinds = given.only.split(","), given.windows.split(",")
     if not set(names) <= set(NAMES) or not set(kinds) <= set(SIZES_MS):
         parser.error(f"there are {', '.join(NAMES)} and {', '.join(SIZES_MS)}")

@@ -151,14 +151,14 @@ def timed(action: Callable[[], dict]) -> tuple[dict, float]:
     return found, round(time.monotonic() - began, 2)
 
 
-def measure(run: Run, config: Config, tuples: int, kill_s: float) -> Found:
+def measure(run: Run, config: Config, tuples: int, rate: int, kill_s: float) -> Found:
     """One run on an instance that is up."""
     sent, killed = fill(run.kafka, tuples), list[int]()
     with Client(run.api, config.api_token) as client:
         client.sql(f"CREATE STREAM {TOPIC} (t BIGINT, id BIGINT, k STRING) FROM KAFKA '{TOPIC}' FORMAT CSV "
                    "TIMESTAMP t UNIT s")
         began = time.monotonic()
-        client.sql(f"CREATE QUERY {QUERY} AS {SELECT} FROM EARLIEST")
+        client.sql(f"CREATE QUERY {QUERY} AS {SELECT} FROM EARLIEST{f' RATE {rate}' if rate else ''}")
         with killing(run, config, kill_s, killed):
             await_end(client, QUERY, tuples)
         read_s = time.monotonic() - began
@@ -184,6 +184,7 @@ def main() -> None:
     """The benchmark; exit code 1 if a late tuple is missing, or there twice, or if another one is."""
     parser = argparse.ArgumentParser(prog="benchmarks.late_tuples", description=__doc__.splitlines()[0])
     parser.add_argument("--tuples", type=int, default=10_000_000)
+    parser.add_argument("--rate", type=int, default=400_000, help="tuples a second, so that kills come meanwhile; 0 for all")
     parser.add_argument("--kill", type=float, default=3.0, help="seconds from one kill to the next; 0 for none")
     parser.add_argument("--folder", type=Path, help="where a temporary folder is made")
     parser.add_argument("--json", type=Path, help="file for all figures")
@@ -193,7 +194,7 @@ def main() -> None:
         config = configuration.load({"data": Path(folder) / "mars"})
         run = up.detach(config, lambda name, detail, seconds: print(f"  {name:<16} {seconds:5.1f} s", file=sys.stderr))
         try:
-            found = measure(run, config, given.tuples, given.kill)
+            found = measure(run, config, given.tuples, given.rate, given.kill)
         finally:
             up.down(config.data)
     if given.json:

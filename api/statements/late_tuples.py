@@ -6,6 +6,7 @@ A commit keeps which groups of which ranges came too late (mars/algebra/cells_la
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +31,7 @@ from mars.results.snapshot import Snapshot
 
 COLUMNS = (("window_start", "TIMESTAMP"), ("window_end", "TIMESTAMP"), ("windows", "BIGINT"), ("partition", "INT"),
            ("offset", "BIGINT"), ("line", "INT"))
+HELD_EACH = 2  # segments of a key part are held: the next ranges are in them too
 
 
 def schema(stream: Stream) -> pa.Schema:
@@ -38,6 +40,17 @@ def schema(stream: Stream) -> pa.Schema:
     names = FreeNames(name for name, _ in COLUMNS)
     own = [(names.take(column.name), column.type) for column in stream.columns]
     return pa.schema([(name, types.to_arrow(type_)) for name, type_ in (*COLUMNS, *own)])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Late cells that are all of one range, of one key part: their place in a segment, and the windows that they missed, in
+    microseconds: the least and the greatest start, and end."""
+
+    segment: Segment
+    first: int
+    length: int
+    spans: tuple[int, int, int, int]
 
 
 @dataclass
@@ -49,7 +62,7 @@ class LateTuples:
     is_stopped: Callable[[], bool]
     gone: int = 0
     _reader: adhoc_job.RangeReader | None = None
-    _held: tuple[Segment, pa.Table] | None = None
+    _held: OrderedDict[Segment, pa.Table] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @staticmethod
@@ -58,10 +71,15 @@ class LateTuples:
         return LateTuples(context, context.snapshots.read_whole(*context.catalog.late(name)), is_stopped)
 
     def closed(self) -> Closed:
-        """The rows, not read yet: a piece for each range of offsets with late tuples of a key part."""
+        """The rows, not read yet: a piece for each range of offsets with late tuples, which is read once for all key
+        parts."""
         segments = [result.segment for part in self.snapshot.committed()
                     for result in self.context.tables.segments(part.of_late) if result.rows]
-        return Closed(schema(self.snapshot.stream), tuple(piece for segment in segments for piece in self._pieces(segment)))
+        ranges: dict[adhoc_job.OffsetRange, list[Cells]] = {}
+        for segment in segments:
+            for range_, found in self._cells(segment):
+                ranges.setdefault(range_, []).append(found)
+        return Closed(schema(self.snapshot.stream), tuple(self._piece(range_, found) for range_, found in ranges.items()))
 
     def why_none(self) -> str:
         """A sentence that says why there is no row."""
@@ -76,47 +94,57 @@ class LateTuples:
         if self._reader is not None:
             self._reader.close()
 
-    def _pieces(self, segment: Segment) -> list[Piece]:
+    def _cells(self, segment: Segment) -> Iterator[tuple[adhoc_job.OffsetRange, Cells]]:
         late = self._late(segment)
         place = np.stack([single(late[name]).to_numpy().astype(np.int64) for name in cells_late.RANGE.names])
         begins = np.flatnonzero(np.append(True, (np.diff(place) != 0).any(axis=0)))
-        starts, ends = (instants(self.snapshot.stream, edge).cast(pa.int64()).to_numpy() for edge in self._missed(late)[:2])
-        spans = [fold.reduceat(edge, begins).tolist() for edge in (starts, ends) for fold in (np.minimum, np.maximum)]
+        edges = (instants(self.snapshot.stream, edge).cast(pa.int64()).to_numpy() for edge in self._missed(late)[:2])
+        spans = np.stack([fold.reduceat(edge, begins) for edge in edges for fold in (np.minimum, np.maximum)]).T.tolist()
         lengths = np.diff(np.append(begins, len(late))).tolist()
-        return [Piece(first_us, last_us, first_end_us, last_end_us, length, partial(self._load, segment, first, length))
-                for first, length, first_us, last_us, first_end_us, last_end_us
-                in zip(begins.tolist(), lengths, *spans, strict=True)]
+        for range_, first, length, span in zip(place.T[begins].tolist(), begins.tolist(), lengths, spans, strict=True):
+            yield tuple(range_), Cells(segment, first, length, tuple(span))
+
+    def _piece(self, range_: adhoc_job.OffsetRange, found: list[Cells]) -> Piece:
+        starts, last_starts, ends, last_ends = zip(*(cells.spans for cells in found), strict=True)
+        return Piece(min(starts), max(last_starts), min(ends), max(last_ends), sum(cells.length for cells in found),
+                     partial(self._load, range_, found))
 
     def _missed(self, late: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return cells_late.missed(windows.of(self.snapshot.query.plan.aggregation, self.snapshot.stream), late)
 
     def _late(self, segment: Segment) -> pa.Table:
-        """A segment's late cells, in the order of their ranges; the last one is kept, as it is asked for range by range."""
-        if self._held is None or self._held[0] != segment:
+        """A segment's late cells, in the order of their ranges; the last ones are held, as they are asked for range by
+        range."""
+        if segment not in self._held:
             kept = self.snapshot.query.plan.aggregation
             late = decode(self.context.storage.read(segment), cells_late.schema(kept, self.snapshot.stream))
-            self._held = segment, late.sort_by([(name, "ascending") for name in cells_late.RANGE.names]).combine_chunks()
-        return self._held[1]
+            self._held[segment] = late.sort_by([(name, "ascending") for name in cells_late.RANGE.names]).combine_chunks()
+            if len(self._held) > HELD_EACH * self.snapshot.stream.key_parts:
+                self._held.popitem(last=False)
+        self._held.move_to_end(segment)
+        return self._held[segment]
 
-    def _load(self, segment: Segment, first: int, length: int) -> pa.Table:
+    def _load(self, range_: adhoc_job.OffsetRange, found: list[Cells]) -> pa.Table:
         """The tuples of late cells that are all of one range, in the order of their places."""
+        kept, stream = self.snapshot.query.plan.aggregation, self.snapshot.stream
         with self._lock:  # the engine may read the same rows twice at once
-            late = self._late(segment).slice(first, length).combine_chunks()
-            rows = pa.concat_tables([schema(self.snapshot.stream).empty_table(), *self._rows(late)])
+            late = cells_late.together(kept, stream, [self._late(cells.segment).slice(cells.first, cells.length)
+                                                      for cells in found])
+            rows = pa.concat_tables([schema(stream).empty_table(), *self._rows(range_, late)])
             self.gone += int(single(late["n"]).to_numpy().sum()) - len(rows)
             return rows
 
-    def _rows(self, late: pa.Table) -> Iterator[pa.Table]:
+    def _rows(self, range_: adhoc_job.OffsetRange, late: pa.Table) -> Iterator[pa.Table]:
         stream, plan = self.snapshot.stream, self.snapshot.query.plan
         if self._reader is None:
             self._reader = adhoc_job.RangeReader(self.context.config, stream, plan)
-        partition, start, end = (late[name][0].as_py() for name in cells_late.RANGE.names)
-        for batch, counts in self._reader.counted((partition, start, end), self.is_stopped):
+        for batch, counts in self._reader.counted(range_, self.is_stopped):
             given = {name: single(column).filter(pa.array(counts)) for name, column in batch.columns.items()}
             length = int(np.count_nonzero(counts))
             keys = [evaluate(key.expression, given, length) for key in plan.aggregation.keys]
             cell = cells_late.found(plan.aggregation, stream, late, keys, batch.event_time[counts])
-            yield self._shown(late, cell, [np.full(length, partition), batch.offset[counts], batch.line[counts]], given)
+            place = [np.full(length, range_[0]), batch.offset[counts], batch.line[counts]]
+            yield self._shown(late, cell, place, given)
 
     def _shown(self, late: pa.Table, cell: np.ndarray, place: Sequence[np.ndarray], given: dict[str, pa.Array]) -> pa.Table:
         """The tuples that are in a late cell."""

@@ -26,7 +26,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.contenders.program import EXACTLY, Program, Setup
-from benchmarks.contenders.protocol import Job, serve
+from benchmarks.contenders.protocol import CUMULATE, HOP, SESSION, TUMBLE, Job, serve
 
 SETTINGS = {
     "parallelism.default": "2",
@@ -54,16 +54,21 @@ WITH ('connector' = 'kafka', 'topic' = '{topic}', 'properties.bootstrap.servers'
   'scan.startup.mode' = 'earliest-offset', {bound} 'format' = 'csv')
 """
 SINK = """
-CREATE TEMPORARY TABLE counts (`window_ms` BIGINT, `sip` STRING, `type` STRING, `n` BIGINT)
+CREATE TEMPORARY TABLE counts (`window_ms` BIGINT, {end} `sip` STRING, `type` STRING, `n` BIGINT)
 WITH ('connector' = 'filesystem', 'path' = '{out}', 'format' = 'csv',
   'sink.rolling-policy.rollover-interval' = '1 s', 'sink.rolling-policy.check-interval' = '1 s')
 """
 QUERY = """
 INSERT INTO counts
-SELECT CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', window_start) AS BIGINT) * 1000, `sip`, `type`, count(*)
-FROM TABLE(TUMBLE(TABLE tuples, DESCRIPTOR(event_time), INTERVAL '{window_s}' SECOND(6)))
+SELECT {start}, {end} `sip`, `type`, count(*)
+FROM TABLE({windows})
 GROUP BY window_start, window_end, `sip`, `type`
 """
+MS = "CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', {edge}) AS BIGINT) * 1000"
+WINDOWS = {TUMBLE: "TUMBLE(TABLE tuples, DESCRIPTOR(event_time), {size})",
+           HOP: "HOP(TABLE tuples, DESCRIPTOR(event_time), {step}, {size})",
+           SESSION: "SESSION(TABLE tuples PARTITION BY (`sip`, `type`), DESCRIPTOR(event_time), {size})",
+           CUMULATE: "CUMULATE(TABLE tuples, DESCRIPTOR(event_time), {step}, {size})"}
 
 
 def command(setup: Setup) -> list[str]:
@@ -105,8 +110,15 @@ def run(job: Job, jars: str) -> None:
     bound = "'scan.bounded.mode' = 'latest-offset'," if job.messages else ""
     tables.execute_sql(SOURCE.format(columns=COLUMNS, unit_ms=job.unit_ms, watermark_s=job.watermark_ms / 1000,
                                      topic=job.topic, kafka=job.kafka, bound=bound))
-    tables.execute_sql(SINK.format(out=Path(job.out).as_uri()))
-    tables.execute_sql(QUERY.format(window_s=job.window_ms // 1000)).wait()
+    tables.execute_sql(SINK.format(out=Path(job.out).as_uri(), end="`end_ms` BIGINT," if job.has_ends else ""))
+    tables.execute_sql(query(job)).wait()
+
+
+def query(job: Job) -> str:
+    """The statement of a job."""
+    size, step = (f"INTERVAL '{ms // 1000}' SECOND(6)" for ms in (job.window_ms, job.step_ms))
+    return QUERY.format(start=MS.format(edge="window_start"), end=f"{MS.format(edge='window_end')}," if job.has_ends else "",
+                        windows=WINDOWS[job.windows].format(size=size, step=step))
 
 
 if __name__ == "__main__":

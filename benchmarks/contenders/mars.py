@@ -24,7 +24,7 @@ from api.instance import runfile
 from api.instance.services.process import Child
 from benchmarks import watch
 from benchmarks.contenders.program import EXACTLY
-from benchmarks.contenders.protocol import Job
+from benchmarks.contenders.protocol import CUMULATE, HOP, SESSION, TUMBLE, Job
 from benchmarks.generator import SCHEMA
 from mars import config as configuration
 from mars.config import Config
@@ -34,6 +34,8 @@ from mars.results.formats import timestamp_text
 POLL_S = 0.05
 START_S, STOP_S = 120.0, 30.0
 UNITS = {1000: "s", 1: "ms"}
+WINDOWING = {TUMBLE: "{size} ms", HOP: "{size} ms EVERY {step} ms", SESSION: "SESSION GAP {size} ms",
+             CUMULATE: "LANDMARK EACH {size} ms EVERY {step} ms"}
 
 
 class Mars:
@@ -86,6 +88,8 @@ class Mars:
 
     def results(self, job: Job) -> pa.Table:
         """The rows of closed windows, timestamp in ms."""
+        if job.has_ends:
+            return pa.concat_tables([_with_ends(page) for page in self.api().pages(f"q{job.number}")])
         tables = [page.select(["timestamp", "sip", "type", "count"]) for page in self.api().pages(f"q{job.number}")]
         table = pa.concat_tables(tables)
         return table.set_column(0, "timestamp", pc.multiply(table["timestamp"].cast(pa.int64()), job.unit_ms))
@@ -124,7 +128,15 @@ def create(client: Client, job: Job) -> None:
     """The stream and the query of a job, named by its number; the one of the job before is dropped."""
     if job.number:
         client.sql(f"DROP QUERY q{job.number - 1}")
-    unit = UNITS[job.unit_ms]
+    unit, windowing = UNITS[job.unit_ms], WINDOWING[job.windows].format(size=job.window_ms, step=job.step_ms)
+    keys = "sip, type" if job.has_ends else "sip, type, timestamp"
     client.sql(f"CREATE STREAM s{job.number} ({SCHEMA}) FROM KAFKA '{job.topic}' FORMAT CSV TIMESTAMP timestamp UNIT {unit}")
-    client.sql(f"CREATE QUERY q{job.number} AS SELECT sip, type, timestamp, count(*) FROM s{job.number} "
-               f"GROUP BY sip, type, timestamp WINDOWING {job.window_ms} ms WATERMARK {job.watermark_ms} ms FROM EARLIEST")
+    client.sql(f"CREATE QUERY q{job.number} AS SELECT {keys}, count(*) FROM s{job.number} "
+               f"GROUP BY {keys} WINDOWING {windowing} WATERMARK {job.watermark_ms} ms FROM EARLIEST")
+
+
+def _with_ends(page: pa.Table) -> pa.Table:
+    """Rows of windows that are not tumbling, as the protocol has them."""
+    starts, ends = (pc.cast(page[name], pa.timestamp("ms", "UTC")).cast(pa.int64())
+                    for name in ("window_start", "window_end"))
+    return pa.table({"timestamp": starts, "end": ends, **{name: page[name] for name in ("sip", "type", "count")}})

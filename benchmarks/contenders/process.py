@@ -25,6 +25,7 @@ from mars.errors import MarsError
 
 START_S = 120.0
 POLL_S = 0.02
+END = pa.field("end", pa.int64())
 RESULTS = pa.schema([("timestamp", pa.int64()), ("sip", pa.string()), ("type", pa.string()), ("count", pa.int64())])
 
 
@@ -76,9 +77,11 @@ class ProcessContender:
             time.sleep(POLL_S)
 
     def results(self, job: Job) -> pa.Table:
-        """What can be read now: RESULTS, with timestamp the window's start in ms."""
-        tables = [_rows(file) for file in self.program.results(Path(job.out))]
-        return pa.concat_tables([RESULTS.empty_table(), *tables])
+        """What can be read now: RESULTS, with timestamp the window's start in ms, and the ends of windows that are not
+        tumbling."""
+        schema = RESULTS.insert(1, END) if job.has_ends else RESULTS
+        tables = [_rows(file, schema) for file in self.program.results(Path(job.out))]
+        return pa.concat_tables([schema.empty_table(), *tables])
 
     @contextmanager
     def following(self, job: Job, out: Path) -> Iterator[None]:
@@ -115,11 +118,11 @@ class ProcessContender:
         return jars.parse(_list(self.program.jars), f"contender-{self.program.jars}") if self.program.jars else ()
 
 
-def _rows(file: Path) -> pa.Table:
+def _rows(file: Path, schema: pa.Schema = RESULTS) -> pa.Table:
     if not file.stat().st_size:
-        return RESULTS.empty_table()
-    return csv.read_csv(file, csv.ReadOptions(column_names=RESULTS.names),
-                        convert_options=csv.ConvertOptions(column_types=RESULTS))
+        return schema.empty_table()
+    return csv.read_csv(file, csv.ReadOptions(column_names=schema.names),
+                        convert_options=csv.ConvertOptions(column_types=schema))
 
 
 def _list(name: str) -> str:

@@ -2,7 +2,8 @@
 
 `ready` appears when the process is up. Job number n is `job-n.properties`, lines of key=value in the fields of `Job`.
 `done-n` appears when the results of every window up to `last_window_ms` are readable. Each file appears whole, by a rename.
-Results are lines `window start in ms,sip,type,count` in the files of the job's folder `out`.
+Results are lines `window start in ms,sip,type,count` in the files of the job's folder `out`; of windows that are not
+tumbling, `window start in ms,window end in ms,sip,type,count`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 POLL_S = 0.01
+TUMBLE, HOP, SESSION, CUMULATE = WINDOWS = ("tumble", "hop", "session", "cumulate")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Job:
 
     `messages` is how many the topic has or, if it is 0, that it goes on for ever. Event times in the topic count units of
     `unit_ms` ms since the epoch. `out` and `work` are empty folders, for results and for what the system keeps itself.
+    `windows` is one of WINDOWS: of a hopping one `window_ms` is the size, of a session the gap, of a cumulating one the
+    greatest size; `step_ms` is the step of hopping and cumulating ones.
     """
 
     number: int
@@ -37,6 +41,13 @@ class Job:
     last_window_ms: int
     out: str
     work: str
+    windows: str = TUMBLE
+    step_ms: int = 0
+
+    @property
+    def has_ends(self) -> bool:
+        """Do results tell the ends of windows?"""
+        return self.windows != TUMBLE
 
     def write(self, folder: Path) -> None:
         """Hand the job over."""

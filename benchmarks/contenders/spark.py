@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from benchmarks.contenders.program import EXACTLY, Program, Setup
-from benchmarks.contenders.protocol import Job, serve
+from benchmarks.contenders.protocol import HOP, SESSION, Job, serve
 
 if TYPE_CHECKING:  # this runs without Spark where the program is only described
     from pyspark.sql import SparkSession
@@ -122,10 +122,13 @@ def start(spark: SparkSession, job: Job, offsets_per_trigger: str) -> StreamingQ
     unit = f.timestamp_seconds if job.unit_ms == 1000 else f.timestamp_millis
     tuples = source.load().select(fields.alias("f")).select(
         unit(f.col("f")[0].cast("bigint")).alias("time"), f.col("f")[1].alias("type"), f.col("f")[2].alias("sip"))
-    window = f.window("time", f"{job.window_ms} milliseconds")
+    size, step = (f"{ms} milliseconds" for ms in (job.window_ms, job.step_ms))
+    window = f.session_window("time", size) if job.windows == SESSION else \
+        f.window("time", size, step) if job.windows == HOP else f.window("time", size)
     counts = (tuples.withWatermark("time", f"{job.watermark_ms} milliseconds")
-              .groupBy(window, "sip", "type").count())
-    rows = counts.select((f.unix_millis(f.col("window.start"))).alias("start"), "sip", "type", "count")
+              .groupBy(window.alias("window"), "sip", "type").count())
+    edges = [f.unix_millis(f.col(f"window.{edge}")).alias(edge) for edge in ("start", "end")[:1 + job.has_ends]]
+    rows = counts.select(*edges, "sip", "type", "count")
     return (rows.writeStream.format("csv").outputMode("append").option("path", job.out)
             .option("checkpointLocation", job.work).start())
 

@@ -138,8 +138,11 @@ def close(aggregation: Aggregation, stream: Stream, tables: Sequence[pa.Table], 
         above = None if before is None else kind.closed_end(before)
         reached = [table for table in tables if (kind.first_end(panes_of(table), above) <= kind.closed_end(watermark)).any()]
         closed = [of_windows(aggregation, stream, merge(aggregation, stream, reached), before, watermark)]
-    elif not kind.panes_are_windows:
-        closed = [of_windows(aggregation, stream, table, before, watermark) for table in tables]
+    elif isinstance(kind, Stepped):  # a window has cells in most of the tables, and would be made of each
+        above = None if before is None else kind.closed_end(before)
+        reached = [cells_stepped.within(kind, table, above, kind.closed_end(watermark)) for table in tables]
+        whole = pa.concat_tables([schema(aggregation, stream).empty_table(), *reached]).combine_chunks()
+        closed = [of_windows(aggregation, stream, whole, before, watermark)]
     return [table for table in closed if table.num_rows], [rest for _, rest in split]
 
 

@@ -20,6 +20,7 @@ from mars.algebra.windows import Emitted, Stepped
 from mars.model.plan import Aggregation, Stream
 
 EACH = 4  # windows a cell, on average: so many merges are cheaper than another halving
+FEW = 20_000  # cells of windows before they are merged: so few are merged at once, however many panes the windows share
 
 
 def of_windows(aggregation: Aggregation, stream: Stream, kind: Stepped, cells: pa.Table, above: int | None,
@@ -27,6 +28,12 @@ def of_windows(aggregation: Aggregation, stream: Stream, kind: Stepped, cells: p
     """The cells of the windows that end in (above, up_to]; None for no bound."""
     found = list(_of_span(aggregation, stream, kind, cells, above, up_to))
     return pa.concat_tables(found).combine_chunks() if found else cells.slice(0, 0)
+
+
+def within(kind: Stepped, cells: pa.Table, above: int | None, up_to: int | None) -> pa.Table:
+    """The cells of panes that are in a window which ends in (above, up_to]."""
+    hit = kind.reach(panes_of(cells), above, up_to)[1] > 0
+    return cells if hit.all() else cells.filter(pa.array(hit))
 
 
 def _of_span(aggregation: Aggregation, stream: Stream, kind: Stepped, cells: pa.Table, above: int | None,
@@ -39,7 +46,7 @@ def _of_span(aggregation: Aggregation, stream: Stream, kind: Stepped, cells: pa.
     if low < high:
         cells = _shared(aggregation, stream, cells.filter(pa.array(within)), first[within], counts[within])
         counts = kind.reach(panes_of(cells), above, high)[1]
-    if low == high or counts.sum() <= EACH * len(cells):
+    if low == high or counts.sum() <= max(FEW, EACH * len(cells)):
         yield merged(aggregation, stream, under(cells, *kind.of_panes(panes_of(cells), above, high)))
         return
     middle = low + (high - low) // kind.every // 2 * kind.every

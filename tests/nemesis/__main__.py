@@ -16,7 +16,7 @@ import click
 
 from tests.nemesis import journal, totals
 from tests.nemesis.bugs import ALL, BUGS
-from tests.nemesis.campaign import Campaign
+from tests.nemesis.campaign import VISITORS, Campaign
 from tests.nemesis.faults import every, named
 from tests.nemesis.hunting import Hunter
 
@@ -30,12 +30,13 @@ from tests.nemesis.hunting import Hunter
 @click.option("--limit", "limit_s", default=60.0, show_default=True, help="seconds for recovery; twice that for pairs")
 @click.option("--faults", type=int, help="stop after so many")
 @click.option("--brokers", default=1, show_default=True, help="of Kafka; with 3 leaders change, and one is deposed")
+@click.option("--visitors", default=VISITORS, show_default=True, help="queries of other windows and emissions in a round")
 @click.option("--only", default="", help="kinds of faults, with commas between them")
 @click.option("--folder", type=click.Path(path_type=Path), default=journal.DEFAULT, show_default=True, help="of journals")
 @click.option("--bug", "bugs", multiple=True, type=click.Choice([ALL, *BUGS]), help="hunt a planted bug")
 @click.option("--report", is_flag=True, help="write the folder's journals into campaign.jsonl and docs/reliability.md")
 def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: float, limit_s: float, faults: int | None,
-         brokers: int, only: str, folder: Path, bugs: tuple[str, ...], report: bool) -> None:
+         brokers: int, visitors: int, only: str, folder: Path, bugs: tuple[str, ...], report: bool) -> None:
     """Real Kafka, Redis, ZooKeeper, Spark and workers, under load, while faults come. Exit code 1 if anything was wrong."""
     if report:
         totals.report(folder)
@@ -49,7 +50,7 @@ def main(minutes: float, hours: float | None, seed: int, rate: int, round_s: flo
         with Hunter(notes, click.echo) as hunter:
             end_by_signal(hunter.stopping, "the hunt")
             sys.exit(0 if hunter.run([name for name in BUGS if name in bugs or ALL in bugs]) else 1)
-    campaign = Campaign(notes, seed, rate, round_s, limit_s, kinds, click.echo, brokers)
+    campaign = Campaign(notes, seed, rate, round_s, limit_s, kinds, click.echo, brokers, visitors)
     end_by_signal(campaign.stopping, "the round")
     with campaign:
         exact = campaign.run(hours * 3600 if hours else minutes * 60, faults)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.nemesis import census, nodes, privileges, schedule
+from tests.nemesis import census, nodes, privileges, schedule, visitors
 from tests.nemesis.faults import Fault, World, WrongError, disk, named
 from tests.nemesis.instance import Instance
 from tests.nemesis.journal import Journal
@@ -19,15 +19,18 @@ from tests.nemesis.loaded import LoadedStream
 WARM_S, BETWEEN_S = 3.0, (0.5, 2.0)
 PAIR_SHARE = 2.0
 FORMS = ("CSV", "JSON")  # of the tuples, a round each in turn
+VISITORS, AFTER_FAULTS = 4, 2  # a round; those of them that come after a fault each
+EARLIEST_SHARE = 0.3  # of them begin with the topic
 
 
 class Campaign:
     """Goes on where its journal ends. `stopping` may be set at any time: the round under way is judged, then it ends."""
 
     def __init__(self, journal: Journal, seed: int, rate: int = 20_000, round_s: float = 150.0, limit_s: float = 60.0,
-                 only: tuple[str, ...] = (), say: Callable[[str], None] = print, brokers: int = 1) -> None:
+                 only: tuple[str, ...] = (), say: Callable[[str], None] = print, brokers: int = 1,
+                 visitors_count: int = VISITORS) -> None:
         self.journal, self.seed, self.rate, self.round_s, self.say = journal, seed, rate, round_s, say
-        self.limit_s = limit_s
+        self.limit_s, self.visitors_count = limit_s, visitors_count
         is_root = privileges.enter_mount_namespace()
         self.nodes = nodes.make() if is_root else None
         self.rights = frozenset([*(["root"] if is_root else []), *(["nodes"] if self.nodes else []),
@@ -78,14 +81,19 @@ class Campaign:
     def _round(self, end: float, last_index: int | None) -> None:
         """A stream from its making to its dropping."""
         began, number = time.monotonic(), f"r{int(time.time())}"
-        form = FORMS[self.journal.count("round") % len(FORMS)]
+        turn = self.journal.count("round")
+        form = FORMS[turn % len(FORMS)]
+        # Of several brokers one may lead that lacks what was counted: then nobody knows which tuples were late.
+        coming = visitors.drawn(self.seed, turn, self.visitors_count, "brokers" not in self.rights)
         stream = LoadedStream(self.instance, number, self.rate, self.seed + self.index, form)
         try:
             self.stopping.wait(WARM_S)
+            self._receive(stream, coming, len(coming) - AFTER_FAULTS)
             end = min(end, began + self.round_s)
             while self.kinds and time.monotonic() < end and not self.stopping.is_set() and self.index != last_index:
                 if not self._fault(stream):
                     break
+                self._receive(stream, coming, 1)
             self._named(number)
             under_load_s = time.monotonic() - began
             verdict = stream.finish(self.folder, PAIR_SHARE * self.limit_s)
@@ -103,13 +111,21 @@ class Campaign:
         wrong = verdict.wrong + left
         readers = stream.readers
         self.journal.add("round", seconds=round(under_load_s, 1), tuples=verdict.tuples, rows=verdict.rows,
-                         late=verdict.late, skipped=verdict.skipped, reads=readers.reads, events=readers.events, wrong=wrong)
+                         late=verdict.late, skipped=verdict.skipped, reads=readers.reads, events=readers.events,
+                         visitors={visit.visitor.name: visit.rows for visit in stream.visits.values()}, wrong=wrong)
         self.say(f"round of {under_load_s:.0f} s of {form}: {verdict.tuples:,} tuples, {verdict.rows:,} rows, "
                  f"{verdict.late:,} late, "
                  f"{verdict.skipped:,} read twice and counted once, {readers.reads:,} looks, "
-                 f"{readers.open_windows.reads:,} at open windows, {readers.events:,} events, {len(stream.guests)} guests: "
+                 f"{readers.open_windows.reads:,} at open windows, {readers.events:,} events, {len(stream.guests)} guests, "
+                 f"visitors: {', '.join(f'{visit.visitor.name} {visit.rows:,}' for visit in stream.visits.values())}: "
                  f"{'WRONG' if wrong else 'all exact'}")
         self._note(wrong)
+
+    def _receive(self, stream: LoadedStream, coming: list[visitors.Visitor], count: int) -> None:
+        """The next so many visitors come, from the topic's end or its begin."""
+        rng = schedule.chance(self.seed, -1 - self.index)
+        for visitor in [coming.pop(0) for _ in range(min(count, len(coming)))]:
+            stream.receive(visitor, "EARLIEST" if rng.random() < EARLIEST_SHARE else "LATEST")
 
     def _fault(self, stream: LoadedStream) -> bool:
         """Inflict what is next, hold it, heal it, and time how long it takes until all that is in the topic is committed.

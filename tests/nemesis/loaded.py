@@ -6,7 +6,10 @@ import contextlib
 import json
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,15 +18,30 @@ from confluent_kafka.admin import NewPartitions
 from mars.errors import MarsError
 from mars.model import names
 from mars.model.registry import QuerySet
+from tests.nemesis.changing import follower_of
+from tests.nemesis.follower import Follower
 from tests.nemesis.instance import ROOT, Instance
 from tests.nemesis.oracle import Oracle, Verdict
 from tests.nemesis.sinks import Sinks
 from tests.nemesis.stream import PATIENCE_S, POLL_S, Stream, ms
 from tests.nemesis.tuples import FUTURE_MS, STATISTICS, Statistic
+from tests.nemesis.visitors import Visitor, emitted
 
 PARTITIONS, PARTITIONS_MAX = 3, 8
 GUESTS_MAX = 2
 DAY_MS = 86_400_000
+LATE = pa.schema([("window_start", pa.timestamp("us", "UTC")), ("window_end", pa.timestamp("us", "UTC")),
+                  ("windows", pa.int64()), ("partition", pa.int32()), ("offset", pa.int64()), ("line", pa.int32()),
+                  *((name, pa.string() if name == "k" else pa.int64()) for name in ("t", "id", "k", "g", "v"))])
+
+
+@dataclass
+class Visit:
+    """A visitor that has come, and who follows its events, if anybody does. `rows` of it were compared in the end."""
+
+    visitor: Visitor
+    follower: Follower | None
+    rows: int = 0
 
 
 class LoadedStream(Stream):
@@ -33,6 +51,7 @@ class LoadedStream(Stream):
         super().__init__(instance, name, STATISTICS, PARTITIONS, form, reads_open=True)
         self.sinks = Sinks(instance, self.queries[STATISTICS[0].name], self._sql)
         self.guests: dict[str, Statistic] = {}
+        self.visits: dict[str, Visit] = {}
         self.invited = 0
         self.base_ms = int(time.time() * 1000) - DAY_MS
         arguments = {"address": instance.kafka.load_address, "topic": name, "partitions": PARTITIONS, "rate": rate,
@@ -54,9 +73,22 @@ class LoadedStream(Stream):
             self.guests[query] = statistic
         return query in self.guests
 
+    def receive(self, visitor: Visitor, start: str) -> None:
+        """A visitor comes and stays."""
+        query = f"{self.name}_{visitor.name}"
+        self._sql(visitor.create(query, self.name, start))
+        follower = follower_of(visitor, lambda: self.instance.api.url, query, self.readers.notes, threading.Event())
+        self.visits[query] = Visit(visitor, follower)
+        if follower:
+            threading.Thread(target=follower.follow, daemon=True).start()
+
     def judge_guests(self, oracle: Oracle) -> list[str]:
-        """Compare each with the tuples from its start on."""
+        """Compare each with the tuples from its start on; visitors too."""
         known, wrong = QuerySet.load(self.instance.zk.get(names.queries(self.id))[0]).queries, []
+        last_ms = oracle.last_ms
+        for query, visit in self.visits.items():
+            oracle.restrict(next(one.start for one in known.values() if one.name == query))
+            wrong += self._judge_visit(oracle, query, visit, last_ms)
         starts = {query.name: query.start for query in known.values()}
         for query, statistic in self.guests.items():
             oracle.restrict(starts[query])
@@ -64,6 +96,24 @@ class LoadedStream(Stream):
             verdict = oracle.compare(statistic, rows, document["counters"], ms(document["watermark"]))
             wrong += [f"{query} from {starts[query]}: {line}" for line in verdict.wrong]
         return wrong
+
+    def _judge_visit(self, oracle: Oracle, query: str, visit: Visit, last_ms: int) -> list[str]:
+        document, rows = self.whole(query, last_ms)
+        visitor, watermark_ms = visit.visitor, ms(document["watermark"])
+        verdict = visitor.judge(oracle, rows, document, watermark_ms, self._select)
+        visit.rows = verdict.rows
+        if visit.follower:
+            visit.follower.check(emitted(oracle, visitor, watermark_ms) if visitor.emits_ms else rows)
+        return [f"{query}: {line}" for line in verdict.wrong]
+
+    def _select(self, statement: str) -> pa.Table:
+        """The rows of a SELECT."""
+        answer = self.instance.api.sql(statement)
+        names_ = [column["name"] for column in answer["columns"]]
+        rows = [dict(zip(names_, row, strict=True)) for row in answer["rows"]]
+        for row in rows:
+            row.update((name, datetime.fromisoformat(row[name])) for name in ("window_start", "window_end"))
+        return pa.Table.from_pylist(rows, LATE)
 
     def order(self, text: str) -> None:
         """Tell the producers something."""
@@ -115,7 +165,10 @@ class LoadedStream(Stream):
         self.readers.stop()
         if self.load.poll() is None:
             self.load.kill()
-        for query in self.guests:
+        for visit in self.visits.values():
+            if visit.follower:
+                visit.follower.stopping.set()
+        for query in (*self.guests, *self.visits):
             self.drop_query(query)
         self.sinks.drop()
         return super().drop(counts_what_is_left)

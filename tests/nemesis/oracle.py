@@ -99,12 +99,12 @@ class Oracle:
 
     def tuples(self) -> int:
         """How many there are."""
-        return self.database.execute("SELECT count(*) FROM lines").fetchone()[0]
+        return self.database.execute("SELECT count(*) FROM lines").fetchall()[0][0]
 
     @property
     def last_ms(self) -> int:
         """The event time of the last tuple that is not future, less those that only close windows."""
-        return self.database.execute("SELECT max(t) FROM tuples WHERE k <> 'end'").fetchone()[0]
+        return self.database.execute("SELECT max(t) FROM tuples WHERE k <> 'end'").fetchall()[0][0]
 
     def counters(self, statistic: Statistic) -> dict[str, int]:
         """What the query must have counted; late ones apart."""
@@ -114,47 +114,99 @@ class Oracle:
             f"count(*) FILTER (NOT ({bad}) AND NOT ({self.future}) AND NOT ({statistic.where})) FROM chosen").fetchall()
         return dict(zip(("tuples", "bad", "future", "filtered"), counts, strict=True))
 
-    def compare(self, statistic: Statistic, rows: pa.Table, counters: dict[str, int], watermark_ms: int) -> Verdict:
+    def compare(self, statistic: Statistic, rows: pa.Table, counters: dict[str, int], watermark_ms: int,
+                late: pa.Table | None = None) -> Verdict:
         """The query's rows and counters against the tuples. `rows`: every row of the query; `watermark_ms`: windows that
-        end later are open."""
+        end later are open. `late`: the tuples that the query has kept as late; then these and its rows are all tuples
+        together."""
         verdict = Verdict(counters["tuples"], rows.num_rows)
         self._tables(statistic, rows, watermark_ms)
-        keys = ", ".join(["ms", *statistic.keys])
+        twice = self._first(statistic, "a row twice", f"SELECT {self.names(statistic)}, count(*) FROM found GROUP BY ALL "
+                            "HAVING count(*) > 1")
+        verdict.wrong += twice + ([] if late is None else self._add_late(statistic, late))
+        keys = self.names(statistic)
         same = " AND ".join(f"f.{name} IS NOT DISTINCT FROM w.{name}" for name in statistic.values)
         both = f"FROM found f FULL JOIN wanted w USING ({keys})"
         found, wanted = (", ".join(f"{side}.{name}" for name in statistic.values) for side in "fw")
         checks = {
-            "a row twice": f"SELECT {keys}, count(*) FROM found GROUP BY ALL HAVING count(*) > 1",
             "a row that should not be": f"SELECT {keys}, {found} {both} WHERE w.n IS NULL",
             "a row is missing": f"SELECT {keys}, {wanted} {both} WHERE f.n IS NULL AND NOT ({statistic.late})",
             "a row differs (found, wanted)": f"SELECT {keys}, {found}, {wanted} {both} "
                                              f"WHERE f.n IS NOT NULL AND w.n IS NOT NULL AND NOT ({same})"}
+        if statistic.late != "FALSE":  # windows close in the order of their ends
+            checks["a late tuple is in an earlier window, and not in a later one"] = (
+                f"SELECT {', '.join(statistic.keys)}, max(end_ms) FILTER (f.n IS NULL) AS gone {both} "
+                f"WHERE {statistic.late} GROUP BY ALL HAVING gone > min(end_ms) FILTER (f.n IS NOT NULL)")
         for what, sql in checks.items():
-            first = self.database.execute(f"{sql} ORDER BY ALL LIMIT 1").fetchone()
-            if first:
-                [count] = self.database.execute(f"SELECT count(*) FROM ({sql})").fetchone()
-                verdict.wrong.append(f"{statistic.name}: {what}, {count} times; the first: {first}")
-        [verdict.late] = self.database.execute(f"SELECT coalesce(sum(w.n), 0)::BIGINT {both} "
-                                               f"WHERE f.n IS NULL AND {statistic.late}").fetchone()
+            verdict.wrong += self._first(statistic, what, sql)
+        [verdict.late] = self.database.execute(
+            f"SELECT count(*) FROM (SELECT 1 {both} WHERE {statistic.late} GROUP BY {', '.join(statistic.keys)} "
+            "HAVING count(f.n) = 0)").fetchall()[0] if late is None else [late.num_rows]
         for name, count in {**self.counters(statistic), "late": verdict.late}.items():
             if counters[name] != count:
                 verdict.wrong.append(f"{statistic.name}: {name} is {counters[name]}, must be {count}")
         return verdict
 
+    def _first(self, statistic: Statistic, what: str, sql: str) -> list[str]:
+        """A line that tells the first row of what should have none, and how many there are."""
+        found = self.database.execute(f"{sql} ORDER BY ALL LIMIT 1").fetchall()
+        if not found:
+            return []
+        [[count]] = self.database.execute(f"SELECT count(*) FROM ({sql})").fetchall()
+        return [f"{statistic.name}: {what}, {count} times; the first: {found[0]}"]
+
+    @staticmethod
+    def names(statistic: Statistic) -> str:
+        """What names a row."""
+        return ", ".join(["ms", "end_ms", *statistic.keys])
+
     def _tables(self, statistic: Statistic, rows: pa.Table, watermark_ms: int) -> None:
         """The tables `found`, as Mars says, and `wanted`, as the topic says, with the same columns of whole numbers."""
-        length_ms = statistic.length_ms
-        last_ms = watermark_ms - statistic.grace_ms - length_ms
-        keys = ", ".join(f"{expression} AS {name}" for name, expression in statistic.keys.items())
+        last_ms = watermark_ms - statistic.grace_ms - statistic.windows.holds_its_end
         values = ", ".join(f"({expression})::BIGINT AS {name}" for name, expression in statistic.values.items())
-        self.database.execute(
-            f"CREATE OR REPLACE TEMP TABLE wanted AS SELECT t // {length_ms} * {length_ms} AS ms, {keys}, {values} "
-            f"FROM tuples WHERE t // {length_ms} * {length_ms} <= {last_ms} AND {statistic.where} "
-            f"GROUP BY {', '.join(map(str, range(1, 2 + len(statistic.keys))))}")
+        names = self.names(statistic)
+        self.database.execute(f"CREATE OR REPLACE TEMP TABLE wanted AS SELECT {names}, {values} "
+                              f"FROM ({self.place(statistic, last_ms)}) WHERE end_ms <= {last_ms} GROUP BY {names}")
         self.database.register("rows_of_mars", rows)
         self.database.execute("CREATE OR REPLACE TEMP TABLE found AS SELECT epoch_ms(window_start) AS ms, "
-                              "* EXCLUDE (window_start, window_end) FROM rows_of_mars")
+                              "epoch_ms(window_end) AS end_ms, * EXCLUDE (window_start, window_end) FROM rows_of_mars")
         self.database.unregister("rows_of_mars")
+        if not statistic.windows.has_edges:
+            self.database.execute("CREATE OR REPLACE TEMP TABLE found AS SELECT 0 AS ms, 0 AS end_ms, "
+                                  f"{', '.join(statistic.keys)}, {self._sums(statistic)} FROM found GROUP BY ALL")
+
+    @staticmethod
+    def _sums(statistic: Statistic) -> str:
+        """Of rows whose values are counts and sums."""
+        return ", ".join(f"sum({name})::BIGINT AS {name}" for name in statistic.values)
+
+    def place(self, statistic: Statistic, last_ms: int) -> str:
+        """The SQL of its tuples, each once for each of its windows; the view `counted` has each once."""
+        keys = ", ".join(f"{expression} AS {name}" for name, expression in statistic.keys.items())
+        own = ", ".join(name for name in ("t", "id", "v", "p", "o") if name not in statistic.keys)
+        self.database.execute(f"CREATE OR REPLACE TEMP VIEW counted AS SELECT {own}, {keys} FROM tuples "
+                              f"WHERE {statistic.where}")
+        return statistic.windows.placed(self.database, list(statistic.keys), last_ms)
+
+    def _add_late(self, statistic: Statistic, late: pa.Table) -> list[str]:
+        """What is wrong with the tuples that were kept as late; `found` then has them too, as if they had come in time.
+        Values of the statistic are sums and counts."""
+        keys = ", ".join(f"{expression} AS {name}" for name, expression in statistic.keys.items())
+        values = ", ".join(f"({expression})::BIGINT AS {name}" for name, expression in statistic.values.items())
+        self.database.register("late_of_mars", late)
+        edges = [f"epoch_ms(window_{edge})" if statistic.windows.has_edges else "0" for edge in ("start", "end")]
+        self.database.execute(f"CREATE OR REPLACE TEMP TABLE late AS SELECT {edges[0]} AS ms, {edges[1]} AS end_ms, "
+                              "partition AS p, \"offset\" AS o, line, t, id, k, g, v FROM late_of_mars")
+        self.database.unregister("late_of_mars")
+        wrong = self._first(statistic, "a late tuple twice", "SELECT p, o, line FROM late GROUP BY ALL HAVING count(*) > 1")
+        wrong += self._first(statistic, "kept as late, and not at its place",
+                             "SELECT p, o, t, id FROM late ANTI JOIN tuples USING (p, o, t, id)")
+        names = self.names(statistic)
+        self.database.execute(
+            f"CREATE OR REPLACE TEMP TABLE found AS SELECT {names}, {self._sums(statistic)} FROM (SELECT {names}, "
+            f"{', '.join(statistic.values)} FROM found UNION ALL SELECT ms, end_ms, {keys}, {values} FROM late GROUP BY "
+            "ALL) GROUP BY ALL")
+        return wrong
 
 
 def _of_csv(lines: tuple[str, ...]) -> pa.Table:

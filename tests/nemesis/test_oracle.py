@@ -39,11 +39,10 @@ def exact(oracle: Oracle, statistic) -> tuple[list[dict], dict[str, int], int]:
 
 def rows_of(rows: list[dict], oracle: Oracle, statistic) -> pa.Table:
     """Rows as Mars answers with them."""
-    names = ["ms", *statistic.keys, *statistic.values]
+    names = [*statistic.keys, *statistic.values]
     columns = {name: pa.array([row[name] for row in rows], pa.string() if name == "k" else pa.int64()) for name in names}
-    start = pa.array([row["ms"] * 1000 for row in rows], pa.timestamp("us", "UTC"))
-    del columns["ms"]
-    return pa.table({"window_start": start, "window_end": start, **columns})
+    start, end = (pa.array([row[name] * 1000 for row in rows], pa.timestamp("us", "UTC")) for name in ("ms", "end_ms"))
+    return pa.table({"window_start": start, "window_end": end, **columns})
 
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)

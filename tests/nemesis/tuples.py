@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.nemesis.windows import Windows, tumbling
+
 COLUMNS = "t BIGINT, id BIGINT, k STRING, g BIGINT, v BIGINT"
 JITTER_MS, LATE_MS = 1_500, 120_000
 KEYS, GROUPS, VALUES = 40, 8, 1_000
@@ -31,8 +33,9 @@ POISON = {"CSV": b'"' + b"," * 300_000, "JSON": b'{"k":"' + b"x" * 300_000}
 class Statistic:
     """One query, in Mars's words and in the checker's, which speaks of the tuples that read and are not future.
 
-    `keys` with the window's start name a row; `values` are the rest of the checker's SELECT, `n` among them. `where`: the
-    filter. `reads_v`: a tuple whose v does not read is bad here. `late`: which of the checker's rows are of the late tail.
+    `keys` with the window name a row; `values` are the rest of the checker's SELECT, `n` among them. `where`: the filter.
+    `reads_v`: a tuple whose v does not read is bad here. `late`: which of the checker's rows are of the late tail; of it
+    each tuple is alone with its keys. `kind`: its windows, if they are not side by side and `length_ms` long.
     """
 
     name: str
@@ -44,6 +47,12 @@ class Statistic:
     grace_ms: int = 0
     reads_v: bool = False
     late: str = "FALSE"
+    kind: Windows | None = None
+
+    @property
+    def windows(self) -> Windows:
+        """Its windows, as the checker has them."""
+        return self.kind or tumbling(self.length_ms)
 
 
 STATISTICS = (

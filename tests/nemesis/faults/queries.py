@@ -9,6 +9,7 @@ import time
 from mars.errors import MarsError
 from tests.nemesis.faults import Fault
 from tests.nemesis.tuples import STATISTICS
+from tests.nemesis.visitors import VISITORS
 
 
 class QueryPaused(Fault):
@@ -30,7 +31,7 @@ class QueryPaused(Fault):
 
 
 class QueryMadeAndDropped(Fault):
-    """A query comes FROM EARLIEST and goes before it has caught up."""
+    """A query, of whatever windows and emission, comes FROM EARLIEST and goes before it has caught up."""
 
     number, heals_by_api = "N25", True
     hold_s = (0.5, 4.0)
@@ -38,8 +39,8 @@ class QueryMadeAndDropped(Fault):
     def inflict(self) -> None:
         self.has_struck = False
         with contextlib.suppress(MarsError):
-            self.instance.api.sql(f"CREATE QUERY {self.stream.name}_guest AS SELECT g, count(*) FROM {self.stream.name} "
-                                  "GROUP BY g WINDOWING 10 s FROM EARLIEST")
+            visitor = self.rng.choice(VISITORS)
+            self.instance.api.sql(visitor.create(f"{self.stream.name}_guest", self.stream.name, "EARLIEST"))
             self.has_struck = True
 
     def heal(self) -> None:

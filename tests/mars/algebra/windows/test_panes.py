@@ -143,11 +143,13 @@ def test_however_far_spans_are_halved_the_answer_is_the_same(plan, monkeypatch, 
                             np.arange(500), np.zeros(500, np.int32))
     whole = rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)])
     monkeypatch.setattr(cells_stepped, "EACH", each)
+    monkeypatch.setattr(cells_stepped, "FEW", 0)
     assert rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)]) == whole
 
 
 def test_what_windows_share_is_merged_once(monkeypatch):
     """Windows of 64 cells each, at a few merges a row."""
+    monkeypatch.setattr(cells_stepped, "FEW", 0)
     plan, times = changed(PLAN, window=Window("hopping", 64 * MS, MS)), np.arange(1_000)
     columns, line = {"k": pa.array(times * 0), "t": pa.array(times)}, np.zeros(1_000, np.int32)
     table = cells.aggregate(plan.aggregation, STREAM, columns, times, None, 0, times, line)
@@ -156,6 +158,17 @@ def test_what_windows_share_is_merged_once(monkeypatch):
     rows = rows_of(plan, [cells.of_windows(plan.aggregation, STREAM, table)])
     assert len(rows) == 1_063
     assert sum(read) < 20 * len(rows)
+
+
+def test_windows_are_made_once_of_all_tables():
+    """Each of four tables has cells of all windows: a row for each window is made, and not four."""
+    plan, times = changed(PLAN, window=Window("hopping", 64 * MS, MS)), np.arange(1_000)
+    columns, line = {"k": pa.array(times * 0), "t": pa.array(times)}, np.zeros(1_000, np.int32)
+    tables = [cells.aggregate(plan.aggregation, STREAM, columns, times, None, p, times, line) for p in range(4)]
+    closed, rest = cells.close(plan.aggregation, STREAM, tables, None, 503)  # GRACE is 3
+    assert sum(len(table) for table in closed) == 500
+    assert max(max(table["n"].to_pylist()) for table in closed) == 4 * 64
+    assert [len(table) for table in rest] == [1_000 - 437] * 4
 
 
 def test_what_a_landmark_keeps_does_not_grow_with_its_length():

@@ -16,9 +16,9 @@ import random
 import signal
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from api.cli.client import Client
 from api.cli.commands.status import workers
 from api.instance import up
 from api.instance.runfile import Run
+from benchmarks.accuracy_run import every
 from benchmarks.feed import Feeder
 from benchmarks.machine import command, machine
 from benchmarks.parts import held_bytes
@@ -44,6 +45,7 @@ TITLE = "Late tuples"
 TOPIC, QUERY = "late_tuples", "counted"
 EVENT_RATE, LATE_S, ONE_IN, KEYS = 5_000, 600, 100, 1_000
 BATCH, DIGITS = 5_000, 10
+LOOK_S = 0.1  # between looks at the memory of the server
 SELECT = (f"SELECT k, count(*) AS n, sum(id) AS ids, sum(id * id % 1000003) AS squares FROM {TOPIC} GROUP BY k "
           "WINDOWING 60 s WATERMARK 5 s IDLE OFF LATE TO late")
 WANTED = "SELECT t // 60 * 60 AS w, k, count(*) AS n, sum(id) AS ids, sum(id * id % 1000003) AS squares FROM {} GROUP BY ALL"
@@ -97,25 +99,17 @@ def _digits(numbers: np.ndarray) -> np.ndarray:
     return (numbers[:, None] // 10 ** np.arange(DIGITS - 1, -1, -1) % 10 + ord("0")).astype(np.uint8)
 
 
-@contextlib.contextmanager
-def killing(run: Run, config: Config, every_s: float, killed: list[int]) -> Iterator[None]:
+def killing(run: Run, config: Config, every_s: float, killed: list[int]) -> AbstractContextManager[None]:
     """Every so often a mapper or a reducer dies; 0 for never."""
-    leaving, draw = threading.Event(), random.Random(1)
+    draw = random.Random(1)
 
     def kill() -> None:
-        while every_s and not leaving.wait(every_s):
-            pids = [worker["pid"] for kind in workers(run, config).values() for worker in kind]
-            with contextlib.suppress(ProcessLookupError, IndexError):
-                os.kill(pid := draw.choice(pids), signal.SIGKILL)
-                killed.append(pid)
+        pids = [worker["pid"] for kind in workers(run, config).values() for worker in kind]
+        with contextlib.suppress(ProcessLookupError, IndexError):
+            os.kill(pid := draw.choice(pids), signal.SIGKILL)
+            killed.append(pid)
 
-    thread = threading.Thread(target=kill, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        leaving.set()
-        thread.join()
+    return every(every_s, kill) if every_s else contextlib.nullcontext()
 
 
 def difference(sent: pa.Table, rows: pa.Table, late: list[tuple]) -> str:
@@ -163,14 +157,10 @@ def measure(run: Run, config: Config, tuples: int, rate: int, kill_s: float) -> 
             await_end(client, QUERY, tuples)
         read_s = time.monotonic() - began
         server, peak = psutil.Process(run.processes["server"].pid), [0]
-        held, leaving = held_bytes(server), threading.Event()
-        looks = iter(lambda: leaving.wait(0.1), True)
-        watch = threading.Thread(target=lambda: peak.extend(held_bytes(server) for _ in looks), daemon=True)
-        watch.start()
-        summed, sum_s = timed(lambda: client.sql("SELECT count(*) AS n, sum(id) AS ids FROM late"))
-        answer, select_s = timed(lambda: client.sql(f"SELECT `partition`, `offset`, t, id, k FROM late LIMIT {tuples}"))
-        leaving.set()
-        watch.join()
+        held = held_bytes(server)
+        with every(LOOK_S, lambda: peak.append(held_bytes(server))):
+            summed, sum_s = timed(lambda: client.sql("SELECT count(*) AS n, sum(id) AS ids FROM late"))
+            answer, select_s = timed(lambda: client.sql(f"SELECT `partition`, `offset`, t, id, k FROM late LIMIT {tuples}"))
         rows = pa.concat_tables(client.pages(QUERY, partial="true"))
         counted = client.get(f"/v1/queries/{QUERY}")["counters"]["late"]
     late = [tuple(row) for row in answer["rows"]]
